@@ -1,0 +1,2 @@
+//! The `shaderjit` command-line tool.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Bytes → typed parts of the containers.

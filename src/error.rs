@@ -1,0 +1,212 @@
+//! One error enum a stage. Every variant that comes from input bytes carries the absolute byte offset of its
+//! cause; [`Error`] only wraps them so that `?` works across stages.
+
+use thiserror::Error;
+
+/// What can be wrong with the bytes of a container.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ContainerError {
+    /// The file does not begin with a magic this crate knows.
+    #[error("not a shader container: it begins with {found:02x?} (at offset 0x0)")]
+    UnknownMagic {
+        /// The first bytes, at most four.
+        found: Vec<u8>,
+    },
+    /// A field, a table or a part reaches past the end of what holds it.
+    #[error("{what} needs {needed} bytes, {available} are left (at offset {offset:#x})")]
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Absolute byte offset at which it starts.
+        offset: usize,
+        /// Bytes it needs.
+        needed: usize,
+        /// Bytes that are there.
+        available: usize,
+    },
+    /// A field holds a value the format does not allow.
+    #[error("{what} is invalid: {value:#x} (at offset {offset:#x})")]
+    Invalid {
+        /// Which field.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// Absolute byte offset of the field.
+        offset: usize,
+    },
+    /// A count or size is over the limit of `container/limits.rs`.
+    #[error("{what} is {value}, over the limit of {limit} (at offset {offset:#x})")]
+    Limit {
+        /// Which count.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The largest value accepted.
+        limit: u64,
+        /// Absolute byte offset of the field.
+        offset: usize,
+    },
+    /// A part that is needed is not in the container.
+    #[error("the container has no {what} part")]
+    MissingPart {
+        /// The part's name.
+        what: &'static str,
+    },
+}
+
+/// What can be wrong with a program's tokens or instruction words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The program ends inside an instruction.
+    #[error("{what} reaches past the end of the program (at offset {offset:#x})")]
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Absolute byte offset at which it starts.
+        offset: usize,
+    },
+    /// A field holds a value the format does not allow.
+    #[error("{what} is invalid: {value:#x} (at offset {offset:#x})")]
+    Invalid {
+        /// Which field.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// Absolute byte offset of the token or word that holds it.
+        offset: usize,
+    },
+    /// A count or size is over its limit.
+    #[error("{what} is {value}, over the limit of {limit} (at offset {offset:#x})")]
+    Limit {
+        /// Which count.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The largest value accepted.
+        limit: u64,
+        /// Absolute byte offset.
+        offset: usize,
+    },
+}
+
+/// Why a decoded program cannot be lowered to the IR.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// A legal program uses something this crate does not run yet.
+    #[error("unsupported: {what} (at offset {offset:#x})")]
+    Unsupported {
+        /// The opcode's mnemonic, or the feature.
+        what: String,
+        /// Absolute byte offset of the instruction.
+        offset: usize,
+    },
+    /// The program breaks a rule of its own format, such as an unmatched `endif` or an undeclared register.
+    #[error("{what} (at offset {offset:#x})")]
+    Invalid {
+        /// The broken rule.
+        what: String,
+        /// Absolute byte offset of the instruction.
+        offset: usize,
+    },
+    /// The program is larger than the lowering accepts.
+    #[error("{what} is {value}, over the limit of {limit} (at offset {offset:#x})")]
+    Limit {
+        /// Which count.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The largest value accepted.
+        limit: u64,
+        /// Absolute byte offset of the instruction at which it was passed.
+        offset: usize,
+    },
+}
+
+/// Why native code could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum JitError {
+    /// This machine is not one the back end can generate code for.
+    #[error("no native code for this machine: {0}")]
+    Target(String),
+    /// The function or its code is over the limit of `jit/limits.rs`.
+    #[error("{what} is {value}, over the limit of {limit}")]
+    Limit {
+        /// Which size.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The largest value accepted.
+        limit: u64,
+    },
+    /// A transformation of the IR refused the function.
+    #[error(transparent)]
+    Pass(#[from] shaderjit_ir::pass::PassError),
+    /// Cranelift refused the function, or memory for the code could not be had. A defect of this crate or of the machine.
+    #[error("code generation failed: {0}")]
+    Codegen(String),
+}
+
+/// What can be wrong with one call of a compiled shader.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The shader reads an input or a uniform space that is not bound, and the call does not ask for zeros.
+    #[error("{what} is not bound")]
+    MissingBinding {
+        /// The input's semantic, or the uniform space.
+        what: String,
+    },
+    /// The name is not one of the shader's.
+    #[error("the shader has no {what}")]
+    UnknownBinding {
+        /// The input, output or uniform space asked for.
+        what: String,
+    },
+    /// A bound buffer is too short for the vertices asked for.
+    #[error("{what} holds {available} bytes, {needed} are needed")]
+    ShortBuffer {
+        /// Which buffer.
+        what: String,
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes it holds.
+        available: usize,
+    },
+    /// A loop ran longer than the configured fuel.
+    #[error("out of fuel: a loop ran more than {fuel} times for one group of vertices")]
+    OutOfFuel {
+        /// The budget, in loop iterations for one group of lanes.
+        fuel: u32,
+    },
+    /// A range or count that makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// Any error of this crate.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// From `container/`.
+    #[error(transparent)]
+    Container(#[from] ContainerError),
+    /// From decoding a program.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// From lowering a program to the IR.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// From the passes on the IR.
+    #[error(transparent)]
+    Pass(#[from] shaderjit_ir::pass::PassError),
+    /// From making native code.
+    #[error(transparent)]
+    Jit(#[from] JitError),
+    /// From a call.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}

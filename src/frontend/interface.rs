@@ -1,0 +1,112 @@
+//! What a lowered program exchanges with its caller, in the caller's words: semantics, slots, register names.
+//! The IR knows only element and space numbers; this is the list those numbers index.
+
+use shaderjit_ir::{Function, Space};
+
+/// How an element's components are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ComponentType {
+    /// 32-bit float (also everything a signature leaves untyped).
+    F32,
+    /// Unsigned 32-bit integer.
+    U32,
+    /// Signed 32-bit integer.
+    I32,
+}
+
+/// One element of the input or output signature: up to four components under one semantic.
+///
+/// Component `c` of the element is the `c`-th set bit of [`mask`](Element::mask), so an element that a compiler packed into
+/// `o2.z` has its value in component 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Semantic name as spelt in the container (`POSITION`), or the register (`v0`, `o3`) where the format has no names.
+    pub semantic: String,
+    /// Semantic index.
+    pub index: u32,
+    /// Register number.
+    pub register: u32,
+    /// Components of the register it occupies, bit 0 = x.
+    pub mask: u8,
+    /// Component type.
+    pub ty: ComponentType,
+}
+
+impl Element {
+    /// Number of components, 0 to 4.
+    pub fn components(&self) -> u32 {
+        u32::from(self.mask & 0xf).count_ones()
+    }
+
+    /// The element's component number for register component `register_component` (0 = x), if the mask has it.
+    pub fn component_of(&self, register_component: u8) -> Option<u8> {
+        let bit = 1u8.checked_shl(u32::from(register_component))?;
+        (self.mask & bit != 0).then(|| (self.mask & (bit - 1)).count_ones() as u8)
+    }
+}
+
+/// What the caller binds to a uniform space of the IR function. A space is an array of 16-byte rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UniformKind {
+    /// A D3D constant buffer: `cb<slot>` in register space `space` (0 before shader model 5.1).
+    ConstantBuffer {
+        /// Bind slot.
+        slot: u32,
+        /// Register space.
+        space: u32,
+    },
+    /// PICA float uniforms `c0..c95`: 96 rows of four floats.
+    PicaFloat,
+    /// PICA integer uniforms `i0..i3`: 4 rows of four `u32`, each 0 to 255.
+    PicaInt,
+    /// PICA bool uniforms: one row whose x component is the 16-bit mask, bit n = `bn`.
+    PicaBool,
+    /// A table that is part of the program (an immediate constant buffer). The caller binds nothing.
+    Table,
+}
+
+/// One uniform space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniformDecl {
+    /// The IR function's space.
+    pub space: Space,
+    /// What is bound to it.
+    pub kind: UniformKind,
+    /// Rows the program declares; 0 where it does not say.
+    pub rows: u32,
+}
+
+/// A uniform component whose value the container fixes (PICA `DVLE` constants). Applied on top of what the caller binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UniformPreset {
+    /// The IR function's space.
+    pub space: Space,
+    /// Row.
+    pub row: u32,
+    /// The four components' bits; for [`UniformKind::PicaBool`] see [`mask`](Self::mask).
+    pub bits: [u32; 4],
+    /// For each component, the bits of it that are fixed; the rest stays the caller's.
+    pub mask: [u32; 4],
+}
+
+/// Everything a caller must know to bind and read a program.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Interface {
+    /// Input elements in signature order, system values left out. The index is the IR's input element number.
+    pub inputs: Vec<Element>,
+    /// Output elements in signature order. The index is the IR's output element number.
+    pub outputs: Vec<Element>,
+    /// Uniform spaces, one for each space of the IR function, in its order.
+    pub uniforms: Vec<UniformDecl>,
+    /// Values the container fixes.
+    pub presets: Vec<UniformPreset>,
+}
+
+/// A front end's product: one invocation's code and what its numbers mean.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// One invocation, as the program says it; not yet in lockstep form.
+    pub function: Function,
+    /// What the function's elements and spaces are.
+    pub interface: Interface,
+}

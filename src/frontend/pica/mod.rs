@@ -1,0 +1,1 @@
+//! PICA200 (Nintendo 3DS) instruction words → IR.
