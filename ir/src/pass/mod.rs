@@ -1,5 +1,11 @@
 //! Transformations: one pass, one file, one public function.
 
+mod params;
+mod unreachable;
+
+pub use params::simplify_params;
+pub use unreachable::remove_unreachable;
+
 use thiserror::Error;
 
 /// Why a pass refused a function. A defect of the pass is a panic in the verifier instead.

@@ -1,0 +1,340 @@
+//! The data: a function is a control-flow graph of blocks with parameters, over scalar values.
+
+use crate::entity::{Array, Block, Inst, Space, Value};
+use crate::op::{Op, SysVal};
+use crate::types::Type;
+use cranelift_entity::PrimaryMap;
+use std::ops::Deref;
+
+/// The operands of an instruction, inline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operands {
+    values: [Value; Operands::MAX],
+    len: u8,
+}
+
+impl Operands {
+    /// No op takes more.
+    pub const MAX: usize = 3;
+
+    /// Copies a slice of at most [`Operands::MAX`] values.
+    pub fn new(values: &[Value]) -> Operands {
+        let mut operands = Operands { values: [Value::from_u32(0); Operands::MAX], len: values.len() as u8 };
+        operands.values[..values.len()].copy_from_slice(values);
+        operands
+    }
+}
+
+impl Deref for Operands {
+    type Target = [Value];
+    fn deref(&self) -> &[Value] {
+        &self.values[..usize::from(self.len)]
+    }
+}
+
+impl std::ops::DerefMut for Operands {
+    fn deref_mut(&mut self) -> &mut [Value] {
+        &mut self.values[..usize::from(self.len)]
+    }
+}
+
+/// The immediate of an instruction; which variant is in [`Op::imm`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Imm {
+    /// None.
+    None,
+    /// The bits of a literal, zero-extended.
+    Bits(u64),
+    /// Component `component` of element `element`.
+    Element {
+        /// Input or output element.
+        element: u32,
+        /// Component, 0 to 3.
+        component: u8,
+    },
+    /// A system value.
+    SysVal(SysVal),
+    /// Component `component` of row `row` of `space`.
+    Row {
+        /// Uniform space.
+        space: Space,
+        /// Row, to which `uniform_load_at` adds its operand.
+        row: u32,
+        /// Component, 0 to 3.
+        component: u8,
+    },
+    /// Component `component` of the elements of `array`.
+    Array {
+        /// Register array.
+        array: Array,
+        /// Component, below the array's count.
+        component: u8,
+    },
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstData {
+    /// What it does.
+    pub op: Op,
+    /// The type its set-typed operands and result have; for other ops the result's type.
+    pub ty: Type,
+    /// Operands.
+    pub args: Operands,
+    /// Immediate.
+    pub imm: Imm,
+    /// The value it defines, if its op has a result.
+    pub result: Option<Value>,
+}
+
+/// A branch target with the values of its block parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockCall {
+    /// Target.
+    pub block: Block,
+    /// One value a parameter.
+    pub args: Vec<Value>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Terminator {
+    /// Goes on at the target.
+    Jump(BlockCall),
+    /// Goes to `then_call` where the condition holds, else to `else_call`.
+    BrIf {
+        /// An `i1`.
+        condition: Value,
+        /// Target where it holds.
+        then_call: BlockCall,
+        /// Target where it does not.
+        else_call: BlockCall,
+    },
+    /// Goes to the target of the first equal case, else to the default.
+    Switch {
+        /// An `i32`.
+        value: Value,
+        /// Case values, all different, and their targets.
+        cases: Vec<(u32, BlockCall)>,
+        /// Target of every other value.
+        default: BlockCall,
+    },
+    /// The invocation ends.
+    Return,
+}
+
+impl Terminator {
+    /// The outgoing edges: then before else, cases before default.
+    pub fn calls(&self) -> impl Iterator<Item = &BlockCall> {
+        let (cases, calls): (&[(u32, BlockCall)], [Option<&BlockCall>; 2]) = match self {
+            Terminator::Jump(call) => (&[], [Some(call), None]),
+            Terminator::BrIf { then_call, else_call, .. } => (&[], [Some(then_call), Some(else_call)]),
+            Terminator::Switch { cases, default, .. } => (cases, [Some(default), None]),
+            Terminator::Return => (&[], [None, None]),
+        };
+        cases.iter().map(|(_, call)| call).chain(calls.into_iter().flatten())
+    }
+
+    /// The outgoing edges, to be changed; the order is that of [`calls`](Self::calls).
+    pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut BlockCall> {
+        let (cases, calls): (&mut [(u32, BlockCall)], [Option<&mut BlockCall>; 2]) = match self {
+            Terminator::Jump(call) => (&mut [], [Some(call), None]),
+            Terminator::BrIf { then_call, else_call, .. } => (&mut [], [Some(then_call), Some(else_call)]),
+            Terminator::Switch { cases, default, .. } => (cases, [Some(default), None]),
+            Terminator::Return => (&mut [], [None, None]),
+        };
+        cases.iter_mut().map(|(_, call)| call).chain(calls.into_iter().flatten())
+    }
+
+    /// The value that chooses the edge.
+    pub fn selector(&self) -> Option<Value> {
+        match self {
+            Terminator::BrIf { condition, .. } => Some(*condition),
+            Terminator::Switch { value, .. } => Some(*value),
+            Terminator::Jump(_) | Terminator::Return => None,
+        }
+    }
+
+    /// Calls `f` on every value it uses, to be replaced.
+    pub fn for_each_use_mut(&mut self, mut f: impl FnMut(&mut Value)) {
+        match self {
+            Terminator::BrIf { condition, .. } => f(condition),
+            Terminator::Switch { value, .. } => f(value),
+            Terminator::Jump(_) | Terminator::Return => {}
+        }
+        self.calls_mut().flat_map(|call| call.args.iter_mut()).for_each(f);
+    }
+
+    /// Every value it uses.
+    pub fn uses(&self) -> impl Iterator<Item = Value> {
+        self.selector().into_iter().chain(self.calls().flat_map(|call| call.args.iter().copied()))
+    }
+}
+
+/// One basic block.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct BlockData {
+    /// Values each incoming edge gives.
+    pub params: Vec<Value>,
+    /// Instructions in order.
+    pub insts: Vec<Inst>,
+    /// How it ends; `None` only while it is being built.
+    pub terminator: Option<Terminator>,
+}
+
+impl BlockData {
+    /// The terminator of a finished block.
+    pub fn terminator(&self) -> &Terminator {
+        self.terminator.as_ref().expect("a finished function has a terminator in every block")
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// The result of an instruction.
+    Inst(Inst),
+    /// A parameter of a block.
+    Param(Block),
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueData {
+    /// Type.
+    pub ty: Type,
+    /// Definition.
+    pub def: ValueDef,
+}
+
+/// A uniform space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpaceData {
+    /// Its name in the source program (`cb0`, `icb`, `c`).
+    pub name: String,
+    /// The rows themselves, for a table that is part of the program; `None` if the caller binds it.
+    pub table: Option<Vec<[u32; 4]>>,
+}
+
+/// A register array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayData {
+    /// Number of elements, at least 1.
+    pub elements: u32,
+    /// Components an element, 1 to 4.
+    pub components: u8,
+}
+
+/// What one invocation of a shader does.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// A name for people.
+    pub name: String,
+    /// Whether it is in lockstep form (see the crate's documentation): then every branch is the same in all lanes.
+    pub lockstep: bool,
+    /// Number of input elements.
+    pub inputs: u32,
+    /// Number of output elements.
+    pub outputs: u32,
+    /// Uniform spaces.
+    pub spaces: PrimaryMap<Space, SpaceData>,
+    /// Register arrays.
+    pub arrays: PrimaryMap<Array, ArrayData>,
+    /// Blocks. Those that are not in `layout` are not part of the function.
+    pub blocks: PrimaryMap<Block, BlockData>,
+    /// Instructions.
+    pub insts: PrimaryMap<Inst, InstData>,
+    /// Values.
+    pub values: PrimaryMap<Value, ValueData>,
+    /// The blocks in order. The first is the entry and has no parameters and no predecessors.
+    pub layout: Vec<Block>,
+}
+
+impl Function {
+    /// An empty function.
+    pub fn new(name: impl Into<String>) -> Function {
+        Function {
+            name: name.into(),
+            lockstep: false,
+            inputs: 0,
+            outputs: 0,
+            spaces: PrimaryMap::new(),
+            arrays: PrimaryMap::new(),
+            blocks: PrimaryMap::new(),
+            insts: PrimaryMap::new(),
+            values: PrimaryMap::new(),
+            layout: Vec::new(),
+        }
+    }
+
+    /// The entry block.
+    pub fn entry(&self) -> Block {
+        self.layout[0]
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value].ty
+    }
+
+    /// Appends an empty block to the layout.
+    pub fn add_block(&mut self) -> Block {
+        let block = self.blocks.push(BlockData::default());
+        self.layout.push(block);
+        block
+    }
+
+    /// Appends a parameter to a block; its predecessors must give a value for it.
+    pub fn add_param(&mut self, block: Block, ty: Type) -> Value {
+        let value = self.values.push(ValueData { ty, def: ValueDef::Param(block) });
+        self.blocks[block].params.push(value);
+        value
+    }
+
+    /// Makes an instruction that is not in any block yet, and the value it defines. `ty` is the type of the op's set-typed
+    /// operands and result, and ignored where the op has none.
+    pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
+        let result_ty = if op.result().is_set() { Some(ty) } else { op.result().fixed() };
+        let ty = if op.is_typed() { ty } else { result_ty.unwrap_or(Type::I32) };
+        let inst = self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result: None });
+        if let Some(ty) = result_ty {
+            self.insts[inst].result = Some(self.values.push(ValueData { ty, def: ValueDef::Inst(inst) }));
+        }
+        inst
+    }
+
+    /// The bits of a value that is a literal.
+    pub fn constant(&self, value: Value) -> Option<u64> {
+        let ValueDef::Inst(inst) = self.values[value].def else { return None };
+        match self.insts[inst] {
+            InstData { op: Op::Const, imm: Imm::Bits(bits), .. } => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// The instruction that defines a value, unless it is a block parameter.
+    pub fn def_inst(&self, value: Value) -> Option<&InstData> {
+        match self.values[value].def {
+            ValueDef::Inst(inst) => Some(&self.insts[inst]),
+            ValueDef::Param(_) => None,
+        }
+    }
+
+    /// Replaces every use of a value by what `f` says.
+    pub fn replace_uses(&mut self, f: impl Fn(Value) -> Value) {
+        for &block in &self.layout {
+            let data = &mut self.blocks[block];
+            for &inst in &data.insts {
+                self.insts[inst].args.iter_mut().for_each(|arg| *arg = f(*arg));
+            }
+            if let Some(terminator) = &mut data.terminator {
+                terminator.for_each_use_mut(|value| *value = f(*value));
+            }
+        }
+    }
+
+    /// Number of instructions in the layout, terminators included.
+    pub fn size(&self) -> usize {
+        self.layout.iter().map(|&block| self.blocks[block].insts.len() + 1).sum()
+    }
+}

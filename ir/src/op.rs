@@ -1,0 +1,386 @@
+//! The table of operations: one line an op. The enum, names, operand and result types, effects, the builder's methods
+//! and the text form are all derived from it.
+//!
+//! What an op computes is written once, in [`crate::interp`]; what a *composite* op computes is its expansion in
+//! [`crate::pass::expand`], which the interpreter runs too. "Flushes" means: denormal operands count as zero of the same
+//! sign, and a denormal result becomes zero of the same sign.
+
+use crate::types::Type;
+use std::fmt;
+
+/// Calls `$callback!` with the whole table. Each line:
+/// doc, variant, mnemonic, operand types, `->` result type, immediate, effect, attribute.
+macro_rules! for_each_op {
+    ($callback:ident) => {
+        $callback! {
+            // ---- constants and selection
+            /// A literal, given as the bits of its type.
+            Const const () -> Any, Bits, Pure, Plain;
+            /// The first value operand where the condition holds, else the second. Moves bits, never flushes.
+            Select select (I1 Any Any) -> Any, None, Pure, Plain;
+
+            // ---- bits
+            /// Bitwise and.
+            And and (Bits Bits) -> Bits, None, Pure, Commutes;
+            /// Bitwise or.
+            Or or (Bits Bits) -> Bits, None, Pure, Commutes;
+            /// Bitwise exclusive or.
+            Xor xor (Bits Bits) -> Bits, None, Pure, Commutes;
+            /// Bitwise complement.
+            Not not (Bits) -> Bits, None, Pure, Plain;
+            /// The bits of a float.
+            BitcastI32 bitcast_i32 (F32) -> I32, None, Pure, Plain;
+            /// The float of these bits.
+            BitcastF32 bitcast_f32 (I32) -> F32, None, Pure, Plain;
+            /// Shift left by the low 5 bits of the second operand.
+            Ishl ishl (I32 I32) -> I32, None, Pure, Plain;
+            /// Logical shift right by the low 5 bits of the second operand.
+            Ushr ushr (I32 I32) -> I32, None, Pure, Plain;
+            /// Arithmetic shift right by the low 5 bits of the second operand.
+            Sshr sshr (I32 I32) -> I32, None, Pure, Plain;
+            /// Number of set bits.
+            Popcnt popcnt (I32) -> I32, None, Pure, Plain;
+            /// Number of zero bits above the highest set bit; 32 for zero.
+            Clz clz (I32) -> I32, None, Pure, Plain;
+            /// Number of zero bits below the lowest set bit; 32 for zero.
+            Ctz ctz (I32) -> I32, None, Pure, Plain;
+            /// Bits in reverse order.
+            Bitrev bitrev (I32) -> I32, None, Pure, Composite;
+
+            // ---- integers, modulo 2^32
+            /// Sum.
+            Iadd iadd (I32 I32) -> I32, None, Pure, Commutes;
+            /// Difference.
+            Isub isub (I32 I32) -> I32, None, Pure, Plain;
+            /// Low 32 bits of the product.
+            Imul imul (I32 I32) -> I32, None, Pure, Commutes;
+            /// High 32 bits of the signed product.
+            Smulhi smulhi (I32 I32) -> I32, None, Pure, Commutes;
+            /// High 32 bits of the unsigned product.
+            Umulhi umulhi (I32 I32) -> I32, None, Pure, Commutes;
+            /// Unsigned quotient; all ones if the divisor is zero.
+            Udiv udiv (I32 I32) -> I32, None, Pure, Plain;
+            /// Unsigned remainder; all ones if the divisor is zero.
+            Urem urem (I32 I32) -> I32, None, Pure, Plain;
+            /// Signed minimum.
+            Smin smin (I32 I32) -> I32, None, Pure, Commutes;
+            /// Signed maximum.
+            Smax smax (I32 I32) -> I32, None, Pure, Commutes;
+            /// Unsigned minimum.
+            Umin umin (I32 I32) -> I32, None, Pure, Commutes;
+            /// Unsigned maximum.
+            Umax umax (I32 I32) -> I32, None, Pure, Commutes;
+            /// Equal.
+            Ieq ieq (I32 I32) -> I1, None, Pure, Commutes;
+            /// Not equal.
+            Ine ine (I32 I32) -> I1, None, Pure, Commutes;
+            /// Signed less than.
+            Slt slt (I32 I32) -> I1, None, Pure, Plain;
+            /// Signed less than or equal.
+            Sle sle (I32 I32) -> I1, None, Pure, Plain;
+            /// Unsigned less than.
+            Ult ult (I32 I32) -> I1, None, Pure, Plain;
+            /// Unsigned less than or equal.
+            Ule ule (I32 I32) -> I1, None, Pure, Plain;
+
+            // ---- f32
+            /// Sum, rounded to nearest even; flushes.
+            Fadd fadd (F32 F32) -> F32, None, Pure, Commutes;
+            /// Difference, rounded to nearest even; flushes.
+            Fsub fsub (F32 F32) -> F32, None, Pure, Plain;
+            /// Product, rounded to nearest even; flushes.
+            Fmul fmul (F32 F32) -> F32, None, Pure, Commutes;
+            /// Quotient, rounded to nearest even; flushes.
+            Fdiv fdiv (F32 F32) -> F32, None, Pure, Plain;
+            /// Square root, rounded to nearest even; -0 for -0, NaN below; flushes.
+            Fsqrt fsqrt (F32) -> F32, None, Pure, Plain;
+            /// First times second plus third, rounded once; flushes operands and result.
+            Fma fma (F32 F32 F32) -> F32, None, Pure, Plain;
+            /// First times second plus third, rounded once or twice as the target prefers; the same everywhere in one compilation.
+            Fmad fmad (F32 F32 F32) -> F32, None, Pure, Composite;
+            /// Product in which zero times infinity is zero and NaN stays NaN (PICA200).
+            Fmulz fmulz (F32 F32) -> F32, None, Pure, Composite;
+            /// Sign bit flipped. A bit operation: never flushes, keeps NaN payloads.
+            Fneg fneg (F32) -> F32, None, Pure, Plain;
+            /// Sign bit cleared. A bit operation: never flushes, keeps NaN payloads.
+            Fabs fabs (F32) -> F32, None, Pure, Plain;
+            /// The first operand if it is less than the second, else the second (also for NaN); flushes.
+            Pmin pmin (F32 F32) -> F32, None, Pure, Plain;
+            /// The first operand if it is greater than the second, else the second (also for NaN); flushes.
+            Pmax pmax (F32 F32) -> F32, None, Pure, Plain;
+            /// D3D minimum: as `pmin`, but a NaN operand loses. The first operand is not flushed where the second is NaN.
+            Fmin fmin (F32 F32) -> F32, None, Pure, Composite;
+            /// D3D maximum: as `pmax`, but a NaN operand loses. The first operand is not flushed where the second is NaN.
+            Fmax fmax (F32 F32) -> F32, None, Pure, Composite;
+            /// D3D saturate: clamped to 0..1, NaN gives 0; flushes.
+            Fsat fsat (F32) -> F32, None, Pure, Composite;
+            /// Rounded toward negative infinity; flushes the operand.
+            Ffloor ffloor (F32) -> F32, None, Pure, Plain;
+            /// Rounded toward positive infinity; flushes the operand.
+            Fceil fceil (F32) -> F32, None, Pure, Plain;
+            /// Rounded toward zero; flushes the operand.
+            Ftrunc ftrunc (F32) -> F32, None, Pure, Plain;
+            /// Rounded to the nearest integer, ties to even; flushes the operand.
+            Fnearest fnearest (F32) -> F32, None, Pure, Plain;
+            /// 2 to the power of the operand.
+            Fexp2 fexp2 (F32) -> F32, None, Pure, Composite;
+            /// Logarithm to base 2; -inf for zero, NaN below.
+            Flog2 flog2 (F32) -> F32, None, Pure, Composite;
+            /// Sine; NaN for infinities.
+            Fsin fsin (F32) -> F32, None, Pure, Composite;
+            /// Cosine; NaN for infinities.
+            Fcos fcos (F32) -> F32, None, Pure, Composite;
+            /// Equal; false if either is NaN; denormals count as zero.
+            Feq feq (F32 F32) -> I1, None, Pure, Commutes;
+            /// Not equal; true if either is NaN; denormals count as zero.
+            Fne fne (F32 F32) -> I1, None, Pure, Commutes;
+            /// Less than; false if either is NaN; denormals count as zero.
+            Flt flt (F32 F32) -> I1, None, Pure, Plain;
+            /// Less than or equal; false if either is NaN; denormals count as zero.
+            Fle fle (F32 F32) -> I1, None, Pure, Plain;
+            /// Unordered: either is NaN.
+            Funo funo (F32 F32) -> I1, None, Pure, Commutes;
+
+            // ---- conversions
+            /// Toward zero to signed, clamped; 0 for NaN.
+            Ftoi ftoi (F32) -> I32, None, Pure, Plain;
+            /// Toward zero to unsigned, clamped; 0 for NaN.
+            Ftou ftou (F32) -> I32, None, Pure, Plain;
+            /// Signed to float, rounded to nearest even.
+            Itof itof (I32) -> F32, None, Pure, Plain;
+            /// Unsigned to float, rounded to nearest even.
+            Utof utof (I32) -> F32, None, Pure, Plain;
+            /// The half in the low 16 bits as a float; denormal halves are kept.
+            F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite;
+            /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal operands zero.
+            F32tof16 f32tof16 (F32) -> I32, None, Pure, Composite;
+            /// Signed to double, exact.
+            Itod itod (I32) -> F64, None, Pure, Plain;
+            /// Unsigned to double, exact.
+            Utod utod (I32) -> F64, None, Pure, Plain;
+            /// Low 32 bits of a double.
+            F64lo f64lo (F64) -> I32, None, Pure, Plain;
+            /// High 32 bits of a double.
+            F64hi f64hi (F64) -> I32, None, Pure, Plain;
+
+            // ---- what an invocation sees
+            /// One component of an input element, bits as bound.
+            Input input () -> Word, Element, Pure, Plain;
+            /// A value the caller's batch defines, such as the vertex number.
+            Sysval sysval () -> I32, SysVal, Pure, Plain;
+            /// Sets one component of an output element; components never set are zero, the last write wins.
+            Output output (Word) -> Nothing, Element, Write, Plain;
+            /// One component of a row of a uniform space; zero past the bound rows.
+            UniformLoad uniform_load () -> Word, Row, Pure, Plain;
+            /// The same with an index (unsigned, modulo 2^32) added to the row; zero past the bound rows.
+            UniformLoadAt uniform_load_at (I32) -> Word, Row, Pure, Plain;
+            /// One component of an element of a register array at an unsigned index; zero past its end. Arrays start as zero.
+            ArrayLoad array_load (I32) -> Word, Array, Read, Plain;
+            /// Stores index, value; nothing happens past the array's end.
+            ArrayStore array_store (I32 Word) -> Nothing, Array, Write, Plain;
+            /// Stores index, value where the mask holds; nothing happens past the array's end.
+            ArrayStoreMasked array_store_masked (I32 Word I1) -> Nothing, Array, Write, Plain;
+
+            // ---- lockstep
+            /// Whether the operand holds in any lane: the same answer in every lane.
+            Any any (I1) -> I1, None, Convergent, Plain;
+        }
+    };
+}
+pub(crate) use for_each_op;
+
+/// An operand's or result's type in the table: one type, or one of a set. All the set-typed operands and the set-typed
+/// result of one instruction have one type, the instruction's [`InstData::ty`](crate::function::InstData::ty).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeRule {
+    /// `i1`.
+    I1,
+    /// `i32`.
+    I32,
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
+    /// Any type.
+    Any,
+    /// `i1` or `i32`.
+    Bits,
+    /// `i32` or `f32`.
+    Word,
+    /// No result.
+    Nothing,
+}
+
+impl TypeRule {
+    /// The type, if the rule allows only one.
+    pub const fn fixed(self) -> Option<Type> {
+        match self {
+            TypeRule::I1 => Some(Type::I1),
+            TypeRule::I32 => Some(Type::I32),
+            TypeRule::F32 => Some(Type::F32),
+            TypeRule::F64 => Some(Type::F64),
+            TypeRule::Any | TypeRule::Bits | TypeRule::Word | TypeRule::Nothing => None,
+        }
+    }
+
+    /// Whether the rule allows `ty`.
+    pub fn allows(self, ty: Type) -> bool {
+        match self {
+            TypeRule::Any => true,
+            TypeRule::Bits => matches!(ty, Type::I1 | Type::I32),
+            TypeRule::Word => matches!(ty, Type::I32 | Type::F32),
+            TypeRule::Nothing => false,
+            fixed => fixed.fixed() == Some(ty),
+        }
+    }
+
+    /// Whether the rule leaves a choice, which the text form then spells out (`select.f32`).
+    pub const fn is_set(self) -> bool {
+        matches!(self, TypeRule::Any | TypeRule::Bits | TypeRule::Word)
+    }
+}
+
+/// Which immediate an op carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImmKind {
+    /// None.
+    None,
+    /// The bits of a literal.
+    Bits,
+    /// Element and component of an input or output.
+    Element,
+    /// A [`SysVal`].
+    SysVal,
+    /// Space, row and component.
+    Row,
+    /// Array and component.
+    Array,
+}
+
+/// What else an op does than compute its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: may be removed, duplicated and moved.
+    Pure,
+    /// Reads what `Write` ops write: may be removed, not moved across them.
+    Read,
+    /// Writes: stays where it is.
+    Write,
+    /// Depends on which lanes run it: stays under the control flow it is under.
+    Convergent,
+}
+
+/// A property passes ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// None.
+    Plain,
+    /// The two operands may be swapped (NaN payloads apart).
+    Commutes,
+    /// Means exactly its expansion in [`crate::pass::expand`]; a back end never sees it.
+    Composite,
+}
+
+macro_rules! define_ops {
+    ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident, $attribute:ident; )*) => {
+        /// An operation. Its documentation is its line in the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Op { $( $(#[$doc])* $name, )* }
+
+        impl Op {
+            /// Every op, in table order.
+            pub const ALL: &'static [Op] = &[$( Op::$name, )*];
+            /// The name in the text form, without a type suffix.
+            pub const fn mnemonic(self) -> &'static str { match self { $( Op::$name => stringify!($mnemonic), )* } }
+            /// Operand types.
+            pub const fn operands(self) -> &'static [TypeRule] { match self { $( Op::$name => &[$( TypeRule::$operand, )*], )* } }
+            /// Result type.
+            pub const fn result(self) -> TypeRule { match self { $( Op::$name => TypeRule::$result, )* } }
+            /// Immediate.
+            pub const fn imm(self) -> ImmKind { match self { $( Op::$name => ImmKind::$imm, )* } }
+            /// Effect.
+            pub const fn effect(self) -> Effect { match self { $( Op::$name => Effect::$effect, )* } }
+            /// Attribute.
+            pub const fn attribute(self) -> Attribute { match self { $( Op::$name => Attribute::$attribute, )* } }
+        }
+    };
+}
+for_each_op!(define_ops);
+
+impl Op {
+    /// The op of that mnemonic.
+    pub fn from_mnemonic(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.mnemonic() == name)
+    }
+
+    /// Whether the instruction's type must be spelt out: some operand or the result may have several.
+    pub fn is_typed(self) -> bool {
+        self.result().is_set() || self.operands().iter().any(|rule| rule.is_set())
+    }
+
+    /// Whether an instruction of this op may be removed when nothing uses its result.
+    pub fn is_removable(self) -> bool {
+        self.effect() != Effect::Write
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
+    }
+}
+
+/// A value the caller's batch defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SysVal {
+    /// Number of the vertex in its draw.
+    VertexId,
+    /// Number of the instance.
+    InstanceId,
+}
+
+impl SysVal {
+    /// Every system value.
+    pub const ALL: [SysVal; 2] = [SysVal::VertexId, SysVal::InstanceId];
+
+    /// The name in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SysVal::VertexId => "vertex_id",
+            SysVal::InstanceId => "instance_id",
+        }
+    }
+
+    /// Whether all lanes of one call see the same value.
+    pub const fn is_uniform(self) -> bool {
+        matches!(self, SysVal::InstanceId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mnemonics_are_unique_and_found() {
+        for &op in Op::ALL {
+            assert_eq!(Op::from_mnemonic(op.mnemonic()), Some(op));
+        }
+    }
+
+    #[test]
+    fn operands_fit_the_inline_array() {
+        for &op in Op::ALL {
+            assert!(op.operands().len() <= crate::function::Operands::MAX, "{op}");
+        }
+    }
+
+    #[test]
+    fn commuting_ops_are_binary() {
+        for &op in Op::ALL {
+            assert!(op.attribute() != Attribute::Commutes || op.operands().len() == 2, "{op}");
+        }
+    }
+}

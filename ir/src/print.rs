@@ -1,0 +1,194 @@
+//! The text form. Blocks and values are numbered in the order of printing, so equal functions print equal text.
+
+use crate::entity::{Block, Inst, Value};
+use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
+use crate::types::Type;
+use cranelift_entity::SecondaryMap;
+use std::fmt::{self, Write};
+
+/// Dense numbers for blocks and values, in layout order.
+struct Numbering {
+    blocks: SecondaryMap<Block, u32>,
+    values: SecondaryMap<Value, u32>,
+}
+
+impl Numbering {
+    fn new(func: &Function) -> Numbering {
+        let (mut blocks, mut values) = (SecondaryMap::new(), SecondaryMap::with_default(u32::MAX));
+        let mut next = 0;
+        for (number, &block) in func.layout.iter().enumerate() {
+            blocks[block] = number as u32;
+            let data = &func.blocks[block];
+            let results = data.insts.iter().filter_map(|&inst| func.insts[inst].result);
+            for value in data.params.iter().copied().chain(results) {
+                values[value] = next;
+                next += 1;
+            }
+        }
+        Numbering { blocks, values }
+    }
+
+    fn value(&self, value: Value) -> Named {
+        Named("v", self.values[value])
+    }
+
+    fn call(&self, out: &mut String, call: &BlockCall) {
+        let _ = write!(out, "block{}", self.blocks[call.block]);
+        for (index, &arg) in call.args.iter().enumerate() {
+            let _ = write!(out, "{}{}", if index == 0 { "(" } else { ", " }, self.value(arg));
+        }
+        if !call.args.is_empty() {
+            out.push(')');
+        }
+    }
+}
+
+/// A prefix and a number; a value that no block of the layout defines prints as `v?`.
+struct Named(&'static str, u32);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            u32::MAX => write!(f, "{}?", self.0),
+            number => write!(f, "{}{number}", self.0),
+        }
+    }
+}
+
+/// A literal as text: `true`, `-5`, `1.5`; decimal where it reads back to the same bits, else the bits in hexadecimal.
+fn literal(ty: Type, bits: u64) -> String {
+    match ty {
+        Type::I1 => (bits != 0).to_string(),
+        Type::I32 => {
+            let value = bits as u32 as i32;
+            if (-0xffff..=0xffff).contains(&value) { value.to_string() } else { format!("{:#010x}", bits as u32) }
+        }
+        Type::F32 => {
+            let value = f32::from_bits(bits as u32);
+            if value.is_finite() && !value.is_subnormal() {
+                format!("{value:?}")
+            } else {
+                format!("{:#010x}", bits as u32)
+            }
+        }
+        Type::F64 => {
+            let value = f64::from_bits(bits);
+            if value.is_finite() && !value.is_subnormal() { format!("{value:?}") } else { format!("{bits:#018x}") }
+        }
+    }
+}
+
+fn inst_text(numbering: &Numbering, inst: &InstData) -> String {
+    let mut out = String::new();
+    if let Some(result) = inst.result {
+        let _ = write!(out, "{} = ", numbering.value(result));
+    }
+    let _ = write!(out, "{}", inst.op);
+    if inst.op.is_typed() {
+        let _ = write!(out, ".{}", inst.ty);
+    }
+    let mut operands = Vec::new();
+    match inst.imm {
+        Imm::None => {}
+        Imm::Bits(bits) => operands.push(literal(inst.ty, bits)),
+        Imm::Element { element, component } => operands.push(format!("{element}.{component}")),
+        Imm::SysVal(sysval) => operands.push(sysval.name().to_string()),
+        Imm::Row { space, row, component } => operands.push(format!("{space}[{row}].{component}")),
+        Imm::Array { array, component } => operands.push(format!("{array}.{component}")),
+    }
+    operands.extend(inst.args.iter().map(|&arg| numbering.value(arg).to_string()));
+    for (index, operand) in operands.iter().enumerate() {
+        let _ = write!(out, "{}{operand}", if index == 0 { " " } else { ", " });
+    }
+    out
+}
+
+fn terminator_text(numbering: &Numbering, terminator: &Terminator) -> String {
+    let mut out = String::new();
+    match terminator {
+        Terminator::Jump(call) => {
+            out.push_str("jump ");
+            numbering.call(&mut out, call);
+        }
+        Terminator::BrIf { condition, then_call, else_call } => {
+            let _ = write!(out, "br_if {}, ", numbering.value(*condition));
+            numbering.call(&mut out, then_call);
+            out.push_str(", ");
+            numbering.call(&mut out, else_call);
+        }
+        Terminator::Switch { value, cases, default } => {
+            let _ = write!(out, "switch {} {{", numbering.value(*value));
+            for (case, call) in cases {
+                let _ = write!(out, " {}: ", literal(Type::I32, u64::from(*case)));
+                numbering.call(&mut out, call);
+                out.push(',');
+            }
+            out.push_str(" default: ");
+            numbering.call(&mut out, default);
+            out.push_str(" }");
+        }
+        Terminator::Return => out.push_str("return"),
+    }
+    out
+}
+
+/// One instruction as it stands in the function's text. Costs a walk over the function: for error messages.
+pub fn inst_to_string(func: &Function, inst: Inst) -> String {
+    inst_text(&Numbering::new(func), &func.insts[inst])
+}
+
+/// A block's terminator as it stands in the function's text. Costs a walk over the function: for error messages.
+pub fn terminator_to_string(func: &Function, block: Block) -> String {
+    let numbering = Numbering::new(func);
+    func.blocks[block].terminator.as_ref().map_or_else(|| "nothing".to_string(), |t| terminator_text(&numbering, t))
+}
+
+/// The name a block has in the function's text. Costs a walk over the function: for error messages.
+pub fn block_name(func: &Function, block: Block) -> String {
+    format!("block{}", Numbering::new(func).blocks[block])
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbering = Numbering::new(self);
+        write!(f, "function {:?} inputs {} outputs {}", self.name, self.inputs, self.outputs)?;
+        writeln!(f, "{} {{", if self.lockstep { " lockstep" } else { "" })?;
+        for (space, data) in &self.spaces {
+            write!(f, "    {space} {:?}", data.name)?;
+            if let Some(rows) = &data.table {
+                f.write_str(" = [")?;
+                for (index, row) in rows.iter().enumerate() {
+                    let [x, y, z, w] = row;
+                    write!(f, "{}{{{x:#x}, {y:#x}, {z:#x}, {w:#x}}}", if index == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")?;
+            }
+            writeln!(f)?;
+        }
+        for (array, data) in &self.arrays {
+            writeln!(f, "    {array} [{} x {}]", data.elements, data.components)?;
+        }
+        for &block in &self.layout {
+            let data = &self.blocks[block];
+            write!(f, "block{}", numbering.blocks[block])?;
+            for (index, &param) in data.params.iter().enumerate() {
+                write!(f, "{}{}: {}", if index == 0 { "(" } else { ", " }, numbering.value(param), self.ty(param))?;
+            }
+            writeln!(f, "{}:", if data.params.is_empty() { "" } else { ")" })?;
+            for &inst in &data.insts {
+                writeln!(f, "    {}", inst_text(&numbering, &self.insts[inst]))?;
+            }
+            if let Some(terminator) = &data.terminator {
+                writeln!(f, "    {}", terminator_text(&numbering, terminator))?;
+            }
+        }
+        writeln!(f, "}}")
+    }
+}
+
+impl PartialEq for Function {
+    /// Equal up to the numbers of blocks, instructions and values: their texts are equal.
+    fn eq(&self, other: &Function) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
