@@ -22,7 +22,10 @@
 pub mod builder;
 pub mod cfg;
 pub mod entity;
+pub mod eval;
+mod float;
 pub mod function;
+pub mod interp;
 pub mod op;
 pub mod pass;
 pub mod print;

@@ -1,8 +1,10 @@
 //! Transformations: one pass, one file, one public function.
 
+mod expand;
 mod params;
 mod unreachable;
 
+pub use expand::{Emit, ExpandOptions, expand, expansion};
 pub use params::simplify_params;
 pub use unreachable::remove_unreachable;
 

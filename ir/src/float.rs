@@ -1,0 +1,143 @@
+//! The scalar meaning of `f32` arithmetic with denormals flushed, exactly as hardware with DAZ and FTZ set computes it.
+//!
+//! Flushing a result is subtle only where rounding meets the smallest normal number: x86 decides "tiny" after rounding to
+//! 24 bits with an unbounded exponent, AArch64 before rounding. A result that rounds up to 2^-126 in the denormal range
+//! may therefore still be flushed. [`TINY`] is the bound on the exact result's magnitude below which it is.
+
+/// 2^-126, the smallest normal `f32`.
+const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+
+/// Exact results below this in magnitude are flushed: 2^-126 - 2^-151 where tininess is detected after rounding (half a unit
+/// of the last of 24 bits below 2^-126, a tie that rounds up), 2^-126 where it is detected before.
+const TINY: f64 = if cfg!(target_arch = "aarch64") { MIN_NORMAL } else { MIN_NORMAL - MIN_NORMAL / 33_554_432.0 };
+
+/// A denormal becomes zero of the same sign; anything else stays.
+#[inline(always)]
+pub fn flush(x: f32) -> f32 {
+    f32::from_bits(flush_bits(x.to_bits()))
+}
+
+/// [`flush`] on bits.
+#[inline(always)]
+pub fn flush_bits(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+/// Flushes a rounded result, given whether the exact one is tiny where rounding could hide it.
+#[inline(always)]
+fn flush_result(rounded: f32, is_tiny: impl FnOnce() -> bool) -> f32 {
+    let magnitude = rounded.to_bits() & 0x7fff_ffff;
+    // At most 2^-126: a denormal, zero, or a result that may have been rounded up to the smallest normal.
+    if magnitude <= 0x0080_0000 && (magnitude < 0x0080_0000 || is_tiny()) {
+        f32::from_bits(rounded.to_bits() & 0x8000_0000)
+    } else {
+        rounded
+    }
+}
+
+/// Sum. Sums of normal numbers in the denormal range are exact, so rounding hides nothing.
+#[inline(always)]
+pub fn add(a: f32, b: f32) -> f32 {
+    flush(flush(a) + flush(b))
+}
+
+/// Difference.
+#[inline(always)]
+pub fn sub(a: f32, b: f32) -> f32 {
+    flush(flush(a) - flush(b))
+}
+
+/// Product.
+#[inline(always)]
+pub fn mul(a: f32, b: f32) -> f32 {
+    let (a, b) = (flush(a), flush(b));
+    // 24 by 24 bits: exact in f64.
+    flush_result(a * b, || (f64::from(a) * f64::from(b)).abs() < TINY)
+}
+
+/// Quotient.
+#[inline(always)]
+pub fn div(a: f32, b: f32) -> f32 {
+    let (a, b) = (flush(a), flush(b));
+    // |a / b| < TINY without dividing: TINY has 25 significant bits, so TINY * b is exact.
+    flush_result(a / b, || f64::from(a).abs() < TINY * f64::from(b).abs())
+}
+
+/// Square root.
+#[inline(always)]
+pub fn sqrt(a: f32) -> f32 {
+    flush(a).sqrt()
+}
+
+/// `a * b + c`, rounded once.
+#[inline(always)]
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    let (a, b, c) = (flush(a), flush(b), flush(c));
+    flush_result(a.mul_add(b, c), || {
+        // The exact sum is `sum + error` (Knuth's two-sum); rounding is monotonic, so `sum` decides unless it is the bound.
+        let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
+        let sum = product + addend;
+        let part = sum - product;
+        let error = (product - (sum - part)) + (addend - part);
+        sum.abs() < TINY || (sum.abs() == TINY && error * sum.signum() < 0.0)
+    })
+}
+
+/// `a < b ? a : b`.
+#[inline(always)]
+pub fn pmin(a: f32, b: f32) -> f32 {
+    let (a, b) = (flush(a), flush(b));
+    if a < b { a } else { b }
+}
+
+/// `a > b ? a : b`.
+#[inline(always)]
+pub fn pmax(a: f32, b: f32) -> f32 {
+    let (a, b) = (flush(a), flush(b));
+    if a > b { a } else { b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiny_results_that_round_up_are_flushed_as_the_hardware_does() {
+        // (1 - 2^-24) * 2^-126 has 24 bits: exact before rounding to denormals, hence tiny.
+        let just_below = f32::from_bits(0x3f7f_ffff);
+        assert_eq!(mul(just_below, f32::MIN_POSITIVE).to_bits(), 0);
+        assert_eq!(fma(just_below, f32::MIN_POSITIVE, 0.0).to_bits(), 0);
+        // (1 - 2^-24)^2 * 2^-125 = 2^-125 - ...: normal.
+        assert_eq!(mul(just_below, 2.0 * f32::MIN_POSITIVE).to_bits(), 0x00ff_ffff);
+        // A quotient just below 2^-126 that needs more than 24 bits and rounds up to it.
+        let q = div(f32::from_bits(0x0080_0001), f32::from_bits(0x3f80_0002));
+        assert_eq!(q.to_bits(), 0);
+    }
+
+    #[test]
+    fn zeros_keep_their_sign() {
+        let denormal = f32::from_bits(0x8000_0001);
+        assert_eq!(add(denormal, denormal).to_bits(), 0x8000_0000);
+        assert_eq!(mul(denormal, 1.0).to_bits(), 0x8000_0000);
+        assert_eq!(sqrt(denormal).to_bits(), 0x8000_0000);
+        assert_eq!(pmin(1.0, denormal).to_bits(), 0x8000_0000);
+    }
+
+    /// The reference against the processor itself, on operands whose results lie around 2^-126.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn thresholds_are_where_exact_arithmetic_puts_them() {
+        let mut state = 1u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        };
+        for _ in 0..200_000 {
+            let a = f32::from_bits(0x3f00_0000 | (random() & 0xff_ffff));
+            let b = f32::from_bits((random() & 0xff_ffff) | 0x0080_0000);
+            let exact = f64::from(a) * f64::from(b);
+            let want = if exact.abs() < TINY { 0.0 } else { a * b };
+            assert_eq!(mul(a, b).to_bits(), want.to_bits(), "{a:e} * {b:e}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The reference: runs a function on L lanes at once, plainly. What an op computes is in [`crate::eval`].
+//!
+//! Scalar code runs with `L = 1`; lockstep code with any L, and then every lane must want the same branch.
+
+use crate::entity::{Block, Value};
+use crate::eval::{Lanes, eval};
+use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
+use crate::op::{Op, SysVal};
+use crate::types::Type;
+use cranelift_entity::SecondaryMap;
+use thiserror::Error;
+
+/// Why a run ended early.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InterpError {
+    /// More backward edges were taken than the fuel allows.
+    #[error("out of fuel")]
+    OutOfFuel,
+    /// Lanes want different branches: the function is not in lockstep form.
+    #[error("lanes disagree at the end of {block}")]
+    Divergent {
+        /// Where.
+        block: Block,
+    },
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug)]
+pub struct InterpOptions {
+    /// How many backward edges may be taken.
+    pub fuel: u32,
+    /// Whether `fmad` rounds once.
+    pub fused: bool,
+}
+
+/// What L invocations see.
+#[derive(Clone, Copy, Debug)]
+pub struct Bindings<'a, const L: usize> {
+    /// One entry an input element: four components.
+    pub inputs: &'a [[Lanes<L>; 4]],
+    /// Vertex numbers.
+    pub vertex_id: Lanes<L>,
+    /// Instance number.
+    pub instance_id: u32,
+    /// One entry a uniform space: its rows. Not looked at for spaces that are tables.
+    pub uniforms: &'a [&'a [[u32; 4]]],
+}
+
+/// Runs one function; keeps its memory from run to run.
+pub struct Interpreter<'f, const L: usize> {
+    func: &'f Function,
+    /// Lanes of each value; an `f64` has its high words in the slot after.
+    slots: Vec<Lanes<L>>,
+    slot_of: SecondaryMap<Value, u32>,
+    /// Layout positions, by which fuel is counted.
+    position: SecondaryMap<Block, u32>,
+    /// One entry an array: `[element][component]`.
+    arrays: Vec<Vec<Lanes<L>>>,
+    outputs: Vec<[Lanes<L>; 4]>,
+}
+
+impl<'f, const L: usize> Interpreter<'f, L> {
+    /// Prepares to run a verified function.
+    pub fn new(func: &'f Function) -> Interpreter<'f, L> {
+        let mut slot_of = SecondaryMap::new();
+        let mut slots = 0;
+        for (value, data) in &func.values {
+            slot_of[value] = slots;
+            slots += if data.ty == Type::F64 { 2 } else { 1 };
+        }
+        let mut position = SecondaryMap::new();
+        for (index, &block) in func.layout.iter().enumerate() {
+            position[block] = index as u32;
+        }
+        Interpreter {
+            func,
+            slots: vec![[0; L]; slots as usize],
+            slot_of,
+            position,
+            arrays: func
+                .arrays
+                .values()
+                .map(|a| vec![[0; L]; a.elements as usize * usize::from(a.components)])
+                .collect(),
+            outputs: vec![[[0; L]; 4]; func.outputs as usize],
+        }
+    }
+
+    /// Runs L invocations to their end and returns the output elements.
+    ///
+    /// # Panics
+    /// If fewer inputs or uniform spaces are bound than the function declares.
+    pub fn run(
+        &mut self,
+        bindings: &Bindings<'_, L>,
+        options: &InterpOptions,
+    ) -> Result<&[[Lanes<L>; 4]], InterpError> {
+        self.arrays.iter_mut().for_each(|array| array.fill([0; L]));
+        self.outputs.fill([[0; L]; 4]);
+        let func = self.func;
+        let mut fuel = options.fuel;
+        let mut block = func.entry();
+        loop {
+            for &inst in &func.blocks[block].insts {
+                self.step(&func.insts[inst], bindings, options);
+            }
+            let Some(call) = self.branch(block)? else { return Ok(&self.outputs) };
+            self.pass_arguments(call);
+            if self.position[call.block] <= self.position[block] {
+                fuel = fuel.checked_sub(1).ok_or(InterpError::OutOfFuel)?;
+            }
+            block = call.block;
+        }
+    }
+
+    fn lanes(&self, value: Value) -> Lanes<L> {
+        self.slots[self.slot_of[value] as usize]
+    }
+
+    fn high(&self, value: Value) -> Lanes<L> {
+        self.slots[self.slot_of[value] as usize + 1]
+    }
+
+    fn set_pair(&mut self, value: Value, low: Lanes<L>, high: Lanes<L>) {
+        let slot = self.slot_of[value] as usize;
+        self.slots[slot] = low;
+        self.slots[slot + 1] = high;
+    }
+
+    fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions) {
+        let args = &inst.args;
+        let lanes: Lanes<L> = match (inst.op, inst.imm) {
+            (Op::Output, Imm::Element { element, component }) => {
+                self.outputs[element as usize][usize::from(component)] = self.lanes(args[0]);
+                return;
+            }
+            (Op::ArrayStore | Op::ArrayStoreMasked, imm) => {
+                let mask = args.get(2).map_or([1; L], |&mask| self.lanes(mask));
+                let (index, value) = (self.lanes(args[0]), self.lanes(args[1]));
+                for l in (0..L).filter(|&l| mask[l] != 0) {
+                    if let Some(cell) = self.array_cell(imm, index[l]) {
+                        cell[l] = value[l];
+                    }
+                }
+                return;
+            }
+            (Op::ArrayLoad, imm) => {
+                let index = self.lanes(args[0]);
+                std::array::from_fn(|l| self.array_cell(imm, index[l]).map_or(0, |cell| cell[l]))
+            }
+            (Op::Input, Imm::Element { element, component }) => {
+                bindings.inputs[element as usize][usize::from(component)]
+            }
+            (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => bindings.vertex_id,
+            (Op::Sysval, Imm::SysVal(SysVal::InstanceId)) => [bindings.instance_id; L],
+            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {
+                let table = self.func.spaces[space].table.as_deref();
+                let rows = table.unwrap_or_else(|| bindings.uniforms[space.as_u32() as usize]);
+                let index = args.first().map_or([0; L], |&index| self.lanes(index));
+                index.map(|index| {
+                    let row = row.wrapping_add(index) as usize;
+                    rows.get(row).map_or(0, |row| row[usize::from(component)])
+                })
+            }
+            (Op::Const, Imm::Bits(bits)) => {
+                if inst.ty == Type::F64 {
+                    return self.set_pair(result(inst), [bits as u32; L], [(bits >> 32) as u32; L]);
+                }
+                [bits as u32; L]
+            }
+            (Op::Select, _) if inst.ty == Type::F64 => {
+                let condition = self.lanes(args[0]);
+                let [low, high] = [Self::lanes, Self::high].map(|word| {
+                    eval(Op::Select, Type::I32, &[condition, word(self, args[1]), word(self, args[2])], options.fused)
+                });
+                return self.set_pair(result(inst), low, high);
+            }
+            (Op::Itod | Op::Utod, _) => {
+                let doubles = self.lanes(args[0]).map(|bits| match inst.op {
+                    Op::Itod => f64::from(bits as i32).to_bits(),
+                    _ => f64::from(bits).to_bits(),
+                });
+                return self.set_pair(result(inst), doubles.map(|d| d as u32), doubles.map(|d| (d >> 32) as u32));
+            }
+            (Op::F64lo, _) => self.lanes(args[0]),
+            (Op::F64hi, _) => self.high(args[0]),
+            (op, _) => {
+                let mut operands = [[0; L]; 3];
+                for (operand, &arg) in operands.iter_mut().zip(args.iter()) {
+                    *operand = self.lanes(arg);
+                }
+                eval(op, inst.ty, &operands[..args.len()], options.fused)
+            }
+        };
+        let slot = self.slot_of[result(inst)] as usize;
+        self.slots[slot] = lanes;
+    }
+
+    fn array_cell(&mut self, imm: Imm, index: u32) -> Option<&mut Lanes<L>> {
+        let Imm::Array { array, component } = imm else { return None };
+        let components = usize::from(self.func.arrays[array].components);
+        let cell = (index as usize).checked_mul(components)?.checked_add(usize::from(component))?;
+        self.arrays[array.as_u32() as usize].get_mut(cell)
+    }
+
+    /// The edge all lanes take; `None` at a return.
+    fn branch(&self, block: Block) -> Result<Option<&'f BlockCall>, InterpError> {
+        let terminator = self.func.blocks[block].terminator();
+        let same = |value: Value| {
+            let lanes = self.lanes(value);
+            if lanes.iter().all(|&lane| lane == lanes[0]) {
+                Ok(lanes[0])
+            } else {
+                Err(InterpError::Divergent { block })
+            }
+        };
+        Ok(match terminator {
+            Terminator::Jump(call) => Some(call),
+            Terminator::BrIf { condition, then_call, else_call } => {
+                Some(if same(*condition)? != 0 { then_call } else { else_call })
+            }
+            Terminator::Switch { value, cases, default } => {
+                let value = same(*value)?;
+                Some(cases.iter().find(|(case, _)| *case == value).map_or(default, |(_, call)| call))
+            }
+            Terminator::Return => None,
+        })
+    }
+
+    /// All arguments are read before any parameter is written: a loop may swap two of them.
+    fn pass_arguments(&mut self, call: &BlockCall) {
+        let values: Vec<(Lanes<L>, Option<Lanes<L>>)> = call
+            .args
+            .iter()
+            .map(|&arg| (self.lanes(arg), (self.func.ty(arg) == Type::F64).then(|| self.high(arg))))
+            .collect();
+        for (&param, (low, high)) in self.func.blocks[call.block].params.iter().zip(values) {
+            let slot = self.slot_of[param] as usize;
+            self.slots[slot] = low;
+            if let Some(high) = high {
+                self.slots[slot + 1] = high;
+            }
+        }
+    }
+}
+
+fn result(inst: &InstData) -> Value {
+    inst.result.expect("the op has a result")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FunctionBuilder;
+
+    fn run<const L: usize>(
+        func: &Function,
+        inputs: &[[Lanes<L>; 4]],
+        fuel: u32,
+    ) -> Result<Vec<[Lanes<L>; 4]>, InterpError> {
+        let bindings = Bindings { inputs, vertex_id: std::array::from_fn(|l| l as u32), instance_id: 7, uniforms: &[] };
+        let mut interpreter = Interpreter::new(func);
+        interpreter.run(&bindings, &InterpOptions { fuel, fused: true }).map(<[_]>::to_vec)
+    }
+
+    /// i = 0; do { i += 1 } while (i < input 0.x); output 0.x = i
+    fn counting_loop() -> Function {
+        let mut b = FunctionBuilder::new("count", 1, 1);
+        let i = b.declare_var(Type::I32);
+        let bound = b.input(Type::I32, 0, 0);
+        let (head, done) = (b.create_block(), b.create_block());
+        b.jump(head);
+        b.switch_to_block(head);
+        let (before, one) = (b.use_var(i), b.i32(1));
+        let after = b.iadd([before, one]);
+        b.def_var(i, after);
+        let again = b.ult([after, bound]);
+        b.br_if(again, head, done);
+        b.seal_block(head);
+        b.seal_block(done);
+        b.switch_to_block(done);
+        b.output(0, 0, after);
+        b.ret();
+        b.finish()
+    }
+
+    #[test]
+    fn a_loop_counts_and_burns_a_unit_for_each_backward_edge() {
+        let func = counting_loop();
+        let input = [[[5], [0], [0], [0]]];
+        assert_eq!(run::<1>(&func, &input, 4).map(|out| out[0][0]), Ok([5]));
+        assert_eq!(run::<1>(&func, &input, 3), Err(InterpError::OutOfFuel));
+    }
+
+    #[test]
+    fn lanes_that_disagree_are_reported() {
+        let func = counting_loop();
+        let input = [[[5, 6], [0; 2], [0; 2], [0; 2]]];
+        assert!(matches!(run::<2>(&func, &input, 100), Err(InterpError::Divergent { .. })));
+    }
+
+    #[test]
+    fn arrays_read_zero_and_drop_writes_past_their_end() {
+        let mut b = FunctionBuilder::new("array", 1, 1);
+        let array = b.add_array(4, 2);
+        let (index, value) = (b.input(Type::I32, 0, 0), b.i32(9));
+        b.array_store(array, 1, index, value);
+        for component in 0..2 {
+            let loaded = b.array_load(Type::I32, array, component, index);
+            b.output(0, component, loaded);
+        }
+        b.ret();
+        let func = b.finish();
+        let out = run::<3>(&func, &[[[3, 4, u32::MAX], [0; 3], [0; 3], [0; 3]]], 0).unwrap();
+        assert_eq!(out[0][0], [0, 0, 0]);
+        assert_eq!(out[0][1], [9, 0, 0]);
+    }
+
+    #[test]
+    fn doubles_are_pairs_of_words() {
+        let mut b = FunctionBuilder::new("double", 1, 1);
+        let x = b.input(Type::I32, 0, 0);
+        let double = b.itod([x]);
+        let (low, high) = (b.f64lo([double]), b.f64hi([double]));
+        b.output(0, 0, low);
+        b.output(0, 1, high);
+        b.ret();
+        let out = run::<1>(&b.finish(), &[[[-3i32 as u32], [0], [0], [0]]], 0).unwrap();
+        let bits = (-3.0f64).to_bits();
+        assert_eq!([out[0][0][0], out[0][1][0]], [bits as u32, (bits >> 32) as u32]);
+    }
+}
