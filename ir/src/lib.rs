@@ -21,6 +21,7 @@
 
 pub mod builder;
 pub mod cfg;
+pub mod dom;
 pub mod entity;
 pub mod eval;
 mod float;
@@ -30,6 +31,7 @@ pub mod op;
 pub mod pass;
 pub mod print;
 pub mod types;
+pub mod uniform;
 
 pub use builder::FunctionBuilder;
 pub use entity::{Array, Block, Inst, Space, Value, Variable};

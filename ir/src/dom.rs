@@ -1,0 +1,144 @@
+//! Dominators, by the iterative algorithm of Cooper, Harvey and Kennedy (*A Simple, Fast Dominance Algorithm*, 2001).
+
+use crate::cfg;
+use crate::entity::Block;
+use crate::function::Function;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+
+/// The dominator tree of the blocks the entry reaches.
+pub struct DominatorTree {
+    rpo: Vec<Block>,
+    nodes: SecondaryMap<Block, Node>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Node {
+    /// Position in the reverse postorder plus one; 0 if the entry does not reach the block.
+    number: u32,
+    idom: PackedOption<Block>,
+    /// Visit times of a walk over the tree: `a` dominates `b` if b's interval lies in a's.
+    enter: u32,
+    leave: u32,
+}
+
+impl DominatorTree {
+    /// Computes it.
+    pub fn new(func: &Function) -> DominatorTree {
+        let rpo = cfg::reverse_postorder(func);
+        let predecessors = cfg::predecessors(func);
+        let mut nodes: SecondaryMap<Block, Node> = SecondaryMap::new();
+        for (index, &block) in rpo.iter().enumerate() {
+            nodes[block].number = index as u32 + 1;
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in &rpo[1..] {
+                let mut idom: Option<Block> = None;
+                for edge in &predecessors[block] {
+                    let from = edge.from;
+                    if from == rpo[0] || nodes[from].idom.is_some() {
+                        idom = Some(idom.map_or(from, |other| common(&nodes, from, other)));
+                    }
+                }
+                if nodes[block].idom != idom.into() {
+                    nodes[block].idom = idom.into();
+                    changed = true;
+                }
+            }
+        }
+        let mut tree = DominatorTree { rpo, nodes };
+        tree.number_intervals();
+        tree
+    }
+
+    fn number_intervals(&mut self) {
+        let mut children: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+        for &block in &self.rpo {
+            if let Some(idom) = self.idom(block) {
+                children[idom].push(block);
+            }
+        }
+        let mut time = 0;
+        let mut stack = vec![(self.rpo[0], 0)];
+        while let Some((block, next)) = stack.last_mut() {
+            if *next == 0 {
+                time += 1;
+                self.nodes[*block].enter = time;
+            }
+            match children[*block].get(*next) {
+                Some(&child) => {
+                    *next += 1;
+                    stack.push((child, 0));
+                }
+                None => {
+                    self.nodes[*block].leave = time;
+                    stack.pop();
+                }
+            }
+        }
+    }
+
+    /// The reachable blocks in reverse postorder.
+    pub fn reverse_postorder(&self) -> &[Block] {
+        &self.rpo
+    }
+
+    /// Position in the reverse postorder, if the entry reaches the block.
+    pub fn position(&self, block: Block) -> Option<u32> {
+        self.nodes[block].number.checked_sub(1)
+    }
+
+    /// The immediate dominator; `None` for the entry and for unreachable blocks.
+    pub fn idom(&self, block: Block) -> Option<Block> {
+        self.nodes[block].idom.expand()
+    }
+
+    /// Whether every path from the entry to `b` goes through `a`. Both must be reachable.
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
+        let (a, b) = (&self.nodes[a], &self.nodes[b]);
+        a.enter <= b.enter && b.leave <= a.leave
+    }
+}
+
+fn common(nodes: &SecondaryMap<Block, Node>, mut a: Block, mut b: Block) -> Block {
+    while a != b {
+        while nodes[a].number > nodes[b].number {
+            a = nodes[a].idom.expect("only the entry has none, and its number is the least");
+        }
+        while nodes[b].number > nodes[a].number {
+            b = nodes[b].idom.expect("only the entry has none, and its number is the least");
+        }
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FunctionBuilder;
+
+    #[test]
+    fn a_join_is_dominated_by_the_branch_and_not_by_the_arms() {
+        let mut b = FunctionBuilder::new("diamond", 0, 0);
+        let [then_arm, else_arm, join] = [(); 3].map(|()| b.create_block());
+        let entry = b.current_block();
+        let condition = b.i1(true);
+        b.br_if(condition, then_arm, else_arm);
+        for arm in [then_arm, else_arm] {
+            b.seal_block(arm);
+            b.switch_to_block(arm);
+            b.jump(join);
+        }
+        b.seal_block(join);
+        b.switch_to_block(join);
+        b.ret();
+        let func = b.finish();
+        let tree = DominatorTree::new(&func);
+        assert_eq!(tree.idom(join), Some(entry));
+        assert!(tree.dominates(entry, join) && tree.dominates(join, join));
+        assert!(!tree.dominates(then_arm, join) && !tree.dominates(then_arm, else_arm));
+        assert_eq!(tree.reverse_postorder(), [entry, then_arm, else_arm, join]);
+    }
+}

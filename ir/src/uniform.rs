@@ -1,0 +1,99 @@
+//! Which values are the same in every lane.
+
+use crate::cfg;
+use crate::entity::{Block, Value};
+use crate::function::{Function, Imm, InstData};
+use crate::op::{Effect, Op};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+/// The uniform values of a function in lockstep form.
+///
+/// There every branch is uniform, so which edge a parameter's value comes over is too, and a parameter is uniform if all its
+/// incoming values are. Starts from "all uniform" and takes back what is not, until nothing changes.
+pub fn uniform_values(func: &Function) -> EntitySet<Value> {
+    Analysis::new(func).run(&|_, _| false)
+}
+
+/// Whether an instruction's result is uniform if `args_uniform` says that all its operands are.
+fn is_uniform_op(inst: &InstData, args_uniform: bool) -> bool {
+    match inst.op {
+        Op::Input | Op::ArrayLoad => false,
+        Op::Sysval => matches!(inst.imm, Imm::SysVal(sysval) if sysval.is_uniform()),
+        op if op.effect() == Effect::Convergent => true,
+        _ => args_uniform,
+    }
+}
+
+/// The fixpoint, shared with [`crate::region`]'s analysis of code whose branches diverge.
+pub(crate) struct Analysis<'f> {
+    func: &'f Function,
+    predecessors: SecondaryMap<Block, Vec<cfg::Edge>>,
+    divergent: EntitySet<Value>,
+}
+
+impl<'f> Analysis<'f> {
+    pub(crate) fn new(func: &'f Function) -> Analysis<'f> {
+        Analysis { func, predecessors: cfg::predecessors(func), divergent: EntitySet::with_capacity(func.values.len()) }
+    }
+
+    /// Runs to the fixpoint. `is_divergent_use(value, block)` says that lanes see different iterations of `value` in `block`
+    /// although each computed the same.
+    pub(crate) fn run(mut self, is_divergent_use: &dyn Fn(Value, Block) -> bool) -> EntitySet<Value> {
+        while self.step(is_divergent_use, &|_| false) {}
+        self.uniform()
+    }
+
+    /// One round over the function; whether anything changed. Parameters of blocks for which `is_divergent_join` holds are
+    /// divergent even if every incoming value is uniform, unless they are all the same.
+    pub(crate) fn step(
+        &mut self,
+        is_divergent_use: &dyn Fn(Value, Block) -> bool,
+        is_divergent_join: &dyn Fn(Block) -> bool,
+    ) -> bool {
+        let mut changed = false;
+        let func = self.func;
+        for &block in &func.layout {
+            let data = &func.blocks[block];
+            for (index, &param) in data.params.iter().enumerate() {
+                if self.divergent.contains(param) {
+                    continue;
+                }
+                let diverges = is_divergent_join(block)
+                    || self.predecessors[block].iter().any(|edge| {
+                        let call = func.blocks[edge.from].terminator().calls().nth(edge.call);
+                        let value = call.expect("an edge names one of its terminator's calls").args[index];
+                        self.divergent.contains(value) || is_divergent_use(value, edge.from)
+                    });
+                if diverges {
+                    self.divergent.insert(param);
+                    changed = true;
+                }
+            }
+            for &inst in &data.insts {
+                let inst = &func.insts[inst];
+                let Some(result) = inst.result.filter(|&result| !self.divergent.contains(result)) else { continue };
+                let args_uniform =
+                    inst.args.iter().all(|&arg| !self.divergent.contains(arg) && !is_divergent_use(arg, block));
+                if !is_uniform_op(inst, args_uniform) {
+                    self.divergent.insert(result);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    /// Whether a value is known to differ between lanes.
+    pub(crate) fn is_divergent(&self, value: Value) -> bool {
+        self.divergent.contains(value)
+    }
+
+    /// What is left: the uniform values.
+    pub(crate) fn uniform(&self) -> EntitySet<Value> {
+        let mut uniform = EntitySet::with_capacity(self.func.values.len());
+        for value in self.func.values.keys().filter(|&value| !self.divergent.contains(value)) {
+            uniform.insert(value);
+        }
+        uniform
+    }
+}
