@@ -30,6 +30,7 @@ pub mod interp;
 pub mod op;
 pub mod pass;
 pub mod print;
+pub mod region;
 pub mod types;
 pub mod uniform;
 

@@ -1,11 +1,19 @@
 //! Transformations: one pass, one file, one public function.
 
 mod expand;
+mod lockstep;
 mod params;
+mod reduce;
+mod returns;
+mod straighten;
 mod unreachable;
 
 pub use expand::{Emit, ExpandOptions, expand, expansion};
+pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, lockstep};
 pub use params::simplify_params;
+pub use reduce::make_reducible;
+pub use returns::merge_returns;
+pub use straighten::straighten;
 pub use unreachable::remove_unreachable;
 
 use thiserror::Error;

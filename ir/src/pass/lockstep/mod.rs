@@ -1,0 +1,464 @@
+//! Makes L invocations run together: rewrites a function so that every branch is the same in all lanes.
+//!
+//! The pass walks the [region tree](crate::region) and writes a new function. Branches on uniform values stay branches. Where
+//! lanes may disagree, both sides run one after the other under *exec masks*, ordinary `i1` values:
+//!
+//! * an arm runs under `mask and condition`, and is skipped if that holds in no lane;
+//! * a value that joins is a `select` by the mask of the edge it comes over;
+//! * a divergent loop runs while any lane continues; what lanes that left computed is captured under the mask of each
+//!   iteration, because later iterations compute it again for the others;
+//! * array stores take the mask; outputs become registers, set under the mask and written once at the end.
+//!
+//! Code runs only while at least one lane is active, so a uniform value is always some active lane's.
+//!
+//! A mask of `None` means "every lane that entered the function": straight-line code and uniform branches pay nothing.
+
+mod frames;
+mod values;
+
+use crate::builder::FunctionBuilder;
+use crate::cfg::{self, Edge};
+use crate::entity::{Block, Value, Variable};
+use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
+use crate::op::Op;
+use crate::pass::{PassError, make_reducible, merge_returns, remove_unreachable, simplify_params};
+use crate::region::{Divergence, Item, RegionTree};
+use crate::types::Type;
+use frames::{Frame, Skip};
+use values::ValueMap;
+
+/// The most blocks the pass accepts; its loop analysis takes time in blocks times loops.
+pub const MAX_BLOCKS: usize = 1 << 13;
+
+/// The most scopes, loops and branches that may be open at once. Each costs a mask that lives as long.
+pub const MAX_DEPTH: usize = 1 << 10;
+
+/// Rewrites a function into lockstep form. Does nothing if it has that form already.
+///
+/// Fails with [`PassError::Limit`] where control flow is larger or deeper than [`MAX_BLOCKS`] and [`MAX_DEPTH`].
+pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
+    if func.lockstep {
+        return Ok(());
+    }
+    remove_unreachable(func);
+    make_reducible(func)?;
+    merge_returns(func);
+    simplify_params(func);
+    limit("block count", func.layout.len(), MAX_BLOCKS)?;
+    let tree = RegionTree::new(func);
+    let divergence = Divergence::new(func, &tree);
+    let mut writer = Writer::new(func, &tree, &divergence);
+    for index in 0..tree.items.len() {
+        writer.item(index)?;
+    }
+    let mut result = writer.finish();
+    result.layout = cfg::reverse_postorder(&result);
+    result.lockstep = true;
+    *func = result;
+    Ok(())
+}
+
+fn limit(what: &'static str, value: usize, limit: usize) -> Result<(), PassError> {
+    if value > limit { Err(PassError::Limit { what, value: value as u64, limit: limit as u64 }) } else { Ok(()) }
+}
+
+/// The lanes that run the code being written: `None` for all of them.
+type Mask = Option<Value>;
+
+struct Writer<'a> {
+    func: &'a Function,
+    tree: &'a RegionTree,
+    divergence: &'a Divergence,
+    b: FunctionBuilder,
+    values: ValueMap,
+    /// Scopes, loops and branches around the code being written.
+    frames: Vec<Frame>,
+    /// The mask of the code being written.
+    mask: Mask,
+    /// One register a component of each output element that is written at all.
+    outputs: Vec<[Option<(Variable, Type)>; 4]>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(func: &'a Function, tree: &'a RegionTree, divergence: &'a Divergence) -> Writer<'a> {
+        let mut b = FunctionBuilder::new(func.name.clone(), func.inputs, func.outputs);
+        for space in func.spaces.values() {
+            b.add_space(space.name.clone(), space.table.clone());
+        }
+        for array in func.arrays.values() {
+            b.add_array(array.elements, array.components);
+        }
+        let values = ValueMap::new(func, tree, divergence, &mut b);
+        let outputs = vec![[None; 4]; func.outputs as usize];
+        Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, outputs }
+    }
+
+    fn finish(mut self) -> Function {
+        self.end_guards();
+        // Control gets here only out of a loop that no lane leaves by returning: never, but the block needs an end.
+        if !self.b.is_terminated() {
+            self.write_outputs();
+        }
+        self.b.finish()
+    }
+
+    fn item(&mut self, index: usize) -> Result<(), PassError> {
+        match self.tree.items[index] {
+            Item::Code(block) => self.code(block),
+            Item::Scope(block) => self.open_scope(block),
+            Item::EndScope(_) => self.close_scope(),
+            Item::Loop(block) => self.open_loop(block),
+            Item::EndLoop(_) => self.close_loop(),
+            Item::Branch(block) => self.open_branch(block),
+            Item::Arm(_, call) => {
+                let is_direct = matches!(self.tree.items[index + 1], Item::Break(..) | Item::Continue(..));
+                self.open_arm(call, is_direct);
+            }
+            Item::EndBranch(_) => self.close_branch(),
+            Item::Inline(edge, target) => self.inline(edge, target),
+            Item::Break(edge, target) => self.break_to(edge, target),
+            Item::Continue(edge, target) => self.continue_to(edge, target),
+            // All lanes are here: every way out of the function leads to this one block.
+            Item::Return(_) => self.write_outputs(),
+        }
+        limit("control-flow nesting", self.frames.len(), MAX_DEPTH)
+    }
+
+    /// A value of the old function as it is at a point of the new one that stands for `block`.
+    fn value(&mut self, value: Value, block: Block) -> Value {
+        let is_captured = self.divergence.is_divergent_use(self.func, self.tree, value, block);
+        self.values.get(&mut self.b, value, is_captured)
+    }
+
+    fn edge_call(&self, edge: Edge) -> &'a BlockCall {
+        let calls = self.func.blocks[edge.from].terminator();
+        calls.calls().nth(edge.call).expect("an edge names one of its terminator's calls")
+    }
+
+    /// The values an edge gives, all read before any is written.
+    fn edge_args(&mut self, edge: Edge) -> Vec<Value> {
+        let args = &self.edge_call(edge).args;
+        args.iter().map(|&arg| self.value(arg, edge.from)).collect()
+    }
+
+    // ---- code
+
+    fn code(&mut self, block: Block) {
+        if self.tree.scope(block).is_some() || self.tree.loop_of(block).is_some() {
+            for &param in &self.func.blocks[block].params {
+                let value = self.values.read_param(&mut self.b, param);
+                self.values.define(&mut self.b, param, value, self.mask);
+            }
+        }
+        for &inst in &self.func.blocks[block].insts {
+            let inst = self.func.insts[inst];
+            self.inst(&inst, block);
+        }
+    }
+
+    fn inst(&mut self, inst: &InstData, block: Block) {
+        let args: Vec<Value> = inst.args.iter().map(|&arg| self.value(arg, block)).collect();
+        match (inst.op, inst.imm, args.as_slice()) {
+            (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),
+            (Op::ArrayStore, imm, &[index, value]) => {
+                let op = if self.mask.is_some() { Op::ArrayStoreMasked } else { Op::ArrayStore };
+                let args = [index, value].into_iter().chain(self.mask).collect::<Vec<_>>();
+                self.b.emit(op, inst.ty, &args, imm);
+            }
+            (Op::ArrayStoreMasked, imm, &[index, value, mask]) => {
+                let mask = self.and_mask(mask);
+                self.b.emit(inst.op, inst.ty, &[index, value, mask], imm);
+            }
+            // One invocation by itself is its only lane.
+            (Op::Any, _, &[condition]) => {
+                self.values.define(&mut self.b, inst.result.expect("`any` has a result"), condition, self.mask);
+            }
+            (op, imm, args) => {
+                if let Some(value) = self.b.emit(op, inst.ty, args, imm) {
+                    self.values.define(&mut self.b, inst.result.expect("the same op has a result"), value, self.mask);
+                }
+            }
+        }
+    }
+
+    /// The current mask narrowed by a condition.
+    fn and_mask(&mut self, condition: Value) -> Value {
+        match self.mask {
+            None => condition,
+            Some(mask) => self.b.and([mask, condition]),
+        }
+    }
+
+    fn set_output(&mut self, element: u32, component: u8, value: Value) {
+        let slot = &mut self.outputs[element as usize][usize::from(component)];
+        let given = self.b.ty(value);
+        let (variable, ty) = *slot.get_or_insert_with(|| (self.b.declare_var(given), given));
+        // An output written both as i32 and as f32 keeps the first type; the bits are what counts.
+        let value = match (given, ty) {
+            (Type::F32, Type::I32) => self.b.bitcast_i32([value]),
+            (Type::I32, Type::F32) => self.b.bitcast_f32([value]),
+            _ => value,
+        };
+        let value = self.merge(variable, value);
+        self.b.def_var(variable, value);
+    }
+
+    /// What a register holds after the active lanes write `value` to it.
+    fn merge(&mut self, variable: Variable, value: Value) -> Value {
+        match self.mask {
+            None => value,
+            Some(mask) => {
+                let old = self.b.use_var(variable);
+                self.b.select([mask, value, old])
+            }
+        }
+    }
+
+    // ---- edges
+
+    fn inline(&mut self, edge: Edge, target: Block) {
+        // A header that is reached inline reads its parameters from registers, as its loop's next rounds do.
+        if self.tree.loop_of(target).is_some() {
+            self.enter_registers(edge, target);
+            return;
+        }
+        let args = self.edge_args(edge);
+        for (&param, value) in self.func.blocks[target].params.iter().zip(args) {
+            self.values.define(&mut self.b, param, value, self.mask);
+        }
+    }
+
+    fn enter_registers(&mut self, edge: Edge, target: Block) {
+        let args = self.edge_args(edge);
+        for (&param, value) in self.func.blocks[target].params.iter().zip(args) {
+            self.values.write_param(&mut self.b, param, value);
+        }
+    }
+
+    fn break_to(&mut self, edge: Edge, target: Block) {
+        let frame = self.tree.scope(target).expect("a break goes to a scope");
+        let position = self.frames.iter().rposition(|open| open.is_scope(frame)).expect("the scope is open");
+        self.arrive(edge, target, position);
+    }
+
+    fn continue_to(&mut self, edge: Edge, target: Block) {
+        let frame = self.tree.loop_of(target).expect("a continue goes to a loop");
+        let position = self.frames.iter().rposition(|open| open.is_loop(frame)).expect("the loop is open");
+        self.arrive(edge, target, position);
+    }
+
+    /// The active lanes arrive at the end of a scope, or at the end of an iteration. Ends the list of steps.
+    fn arrive(&mut self, edge: Edge, target: Block, position: usize) {
+        let args = self.edge_args(edge);
+        let params = &self.func.blocks[target].params;
+        if let Some(block) = self.frames[position].direct_target() {
+            for (&param, value) in params.iter().zip(args) {
+                self.values.write_param(&mut self.b, param, value);
+            }
+            self.b.jump(block);
+            return;
+        }
+        // Lanes may have arrived before: on another edge, or over this one in an earlier round of a loop inside.
+        let in_loop = self.frames[position + 1..].iter().any(Frame::is_divergent_loop);
+        let is_first = !in_loop && self.frames[position].take_first_arrival();
+        for (&param, value) in params.iter().zip(args) {
+            let keeps_old = !is_first || self.values.is_frozen(param);
+            let value = match self.mask {
+                Some(mask) if keeps_old => {
+                    let old = self.values.read_param(&mut self.b, param);
+                    self.b.select([mask, value, old])
+                }
+                _ => value,
+            };
+            self.values.write_param(&mut self.b, param, value);
+        }
+        if let Some(arrived) = self.frames[position].arrived() {
+            let mask = match self.mask {
+                Some(mask) => mask,
+                None => self.b.i1(true),
+            };
+            let mask = if is_first {
+                mask
+            } else {
+                let before = self.b.use_var(arrived);
+                self.b.or([before, mask])
+            };
+            self.b.def_var(arrived, mask);
+        }
+    }
+
+    /// Sets the output elements from their registers and returns.
+    fn write_outputs(&mut self) {
+        for (element, components) in self.outputs.iter().enumerate() {
+            for (component, register) in components.iter().enumerate() {
+                if let &Some((variable, _)) = register {
+                    let value = self.b.use_var(variable);
+                    self.b.output(element as u32, component as u8, value);
+                }
+            }
+        }
+        self.b.ret();
+    }
+
+    /// Skips what follows, up to the end of the list of steps, if `mask` holds in no lane.
+    fn guard(&mut self, mask: Value) {
+        let (body, skip) = (self.b.create_block(), self.b.create_block());
+        let any = self.b.any([mask]);
+        self.b.br_if(any, body, skip);
+        self.b.seal_block(body);
+        self.b.switch_to_block(body);
+        self.frames.push(Frame::Guard(Skip { to: skip }));
+    }
+
+    /// Ends the guards that were opened inside the frame now ending. Afterwards the current block is where they skip to.
+    fn end_guards(&mut self) {
+        while let Some(Frame::Guard(_)) = self.frames.last() {
+            let Some(Frame::Guard(skip)) = self.frames.pop() else { unreachable!("just seen") };
+            self.join(skip.to);
+        }
+    }
+
+    /// Goes on in `block`, where the current block, unless it has ended, goes too.
+    fn join(&mut self, block: Block) {
+        if !self.b.is_terminated() {
+            self.b.jump(block);
+        }
+        self.b.seal_block(block);
+        self.b.switch_to_block(block);
+    }
+
+    fn terminator(&self, block: Block) -> &'a Terminator {
+        self.func.blocks[block].terminator()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::Variable;
+    use crate::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+    use crate::uniform::uniform_values;
+
+    const LANES: usize = 8;
+
+    /// A small generator of pseudo-random numbers, so that failures name a seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: u32) -> u32 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 33) % u64::from(bound)) as u32
+        }
+    }
+
+    /// Any graph of `blocks` blocks: each mixes registers, some store to an array, and ends in a random way. Registers 0 and 1 differ
+    /// between lanes, 2 and 3 start the same.
+    fn random_function(random: &mut Random, blocks: u32) -> Function {
+        let mut b = FunctionBuilder::new("random", 1, 1);
+        let array = b.add_array(4, 1);
+        let registers: Vec<Variable> = (0..4).map(|_| b.declare_var(Type::I32)).collect();
+        for (index, &register) in registers.iter().enumerate() {
+            let value = if index < 2 { b.input(Type::I32, 0, index as u8) } else { b.i32(index as u32) };
+            b.def_var(register, value);
+        }
+        let all: Vec<Block> = (0..blocks).map(|_| b.create_block()).collect();
+        b.jump(all[0]);
+        for (number, &block) in all.iter().enumerate() {
+            b.switch_to_block(block);
+            for _ in 0..random.below(3) {
+                let [to, a, c] = [(); 3].map(|()| registers[random.below(4) as usize]);
+                let (a, c, salt) = (b.use_var(a), b.use_var(c), b.i32(number as u32 * 0x9e37_79b9 + 1));
+                let mixed = match random.below(3) {
+                    0 => b.iadd([a, salt]),
+                    1 => b.xor([a, c]),
+                    _ => b.imul([a, salt]),
+                };
+                b.def_var(to, mixed);
+            }
+            if random.below(4) == 0 {
+                let (index, value) = (b.use_var(registers[2]), b.use_var(registers[0]));
+                let three = b.i32(3);
+                let index = b.and([index, three]);
+                b.array_store(array, 0, index, value);
+            }
+            if random.below(6) == 0 {
+                let value = b.use_var(registers[random.below(4) as usize]);
+                b.output(0, 1, value);
+            }
+            let mut target = || all[random.below(blocks) as usize];
+            let (t0, t1, t2) = (target(), target(), target());
+            let selector = b.use_var(registers[random.below(4) as usize]);
+            match random.below(8) {
+                0 => b.jump(t0),
+                1..5 => {
+                    let bit = b.i32(1 << random.below(5));
+                    let (masked, zero) = (b.and([selector, bit]), b.i32(0));
+                    let condition = b.ine([masked, zero]);
+                    b.br_if(condition, t0, t1);
+                }
+                5 => {
+                    let three = b.i32(3);
+                    let selector = b.and([selector, three]);
+                    b.switch(selector, &[(0, t0), (2, t1)], t2);
+                }
+                _ => {
+                    let three = b.i32(3);
+                    for (component, &register) in registers.iter().enumerate() {
+                        let value = b.use_var(register);
+                        let index = b.and([value, three]);
+                        let loaded = b.array_load(Type::I32, array, 0, index);
+                        let mixed = b.iadd([value, loaded]);
+                        b.output(0, component as u8, mixed);
+                    }
+                    b.ret();
+                }
+            }
+        }
+        for &block in &all {
+            b.seal_block(block);
+        }
+        b.finish()
+    }
+
+    type Inputs<const L: usize> = [[u32; L]; 4];
+
+    fn run<const L: usize>(func: &Function, inputs: &Inputs<L>, fuel: u32) -> Result<Inputs<L>, InterpError> {
+        let bindings = Bindings { inputs: &[*inputs], vertex_id: [0; L], instance_id: 0, uniforms: &[] };
+        Interpreter::new(func).run(&bindings, &InterpOptions { fuel, fused: true }).map(|outputs| outputs[0])
+    }
+
+    fn check(seed: u64, blocks: u32) -> bool {
+        let mut random = Random(seed);
+        let scalar = random_function(&mut random, blocks);
+        let inputs: Inputs<LANES> = std::array::from_fn(|_| std::array::from_fn(|_| random.below(1 << 30)));
+        let mut want = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            let Ok(out) = run::<1>(&scalar, &inputs.map(|component| [component[lane]]), 200) else { return false };
+            for component in 0..4 {
+                want[component][lane] = out[component][0];
+            }
+        }
+        let mut together = scalar.clone();
+        lockstep(&mut together).unwrap();
+        let uniform = uniform_values(&together);
+        for &block in &together.layout {
+            let selector = together.blocks[block].terminator().selector();
+            assert!(
+                selector.is_none_or(|value| uniform.contains(value)),
+                "seed {seed}: divergent branch\n{scalar}\n{together}"
+            );
+        }
+        let got = run::<LANES>(&together, &inputs, 100_000);
+        assert_eq!(got, Ok(want), "seed {seed}\n{scalar}\n{together}");
+        true
+    }
+
+    #[test]
+    fn lanes_together_compute_what_each_computes_alone() {
+        let mut ran = 0;
+        for seed in 0..4000 {
+            ran += u32::from(check(seed, 2 + (seed % 12) as u32));
+        }
+        assert!(ran > 1000, "only {ran} functions ended");
+    }
+}
