@@ -18,8 +18,8 @@ pub const VARIABLES: u32 = 1 << 20;
 /// Bytes of one record of an `RDEF` table. Such a part states its record sizes, the largest known of which is 60.
 pub const RDEF_STRIDE: u32 = 4096;
 
-/// `DVLE`s of one SHBIN.
-pub const DVLES: u32 = 1024;
+/// `DVLE`s of one SHBIN. They may share tables, so this also bounds the work of reading them all.
+pub const DVLES: u32 = 256;
 /// Words of PICA200 program memory.
 pub const PICA_CODE_WORDS: u32 = 4096;
 /// PICA200 operand descriptors.

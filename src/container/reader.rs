@@ -1,6 +1,8 @@
 //! The one way container bytes are read: bounds-checked, little-endian, unaligned, and with every error knowing the absolute
 //! byte offset of its cause.
 
+use std::ffi::CStr;
+
 use super::limits;
 use super::name::Name;
 use crate::error::ContainerError;
@@ -120,12 +122,12 @@ impl<'a> Reader<'a> {
         let (rest, offset) = self.rest_at(position);
         // One byte more than a name may have: the terminator of the longest.
         let window = &rest[..rest.len().min(limits::NAME_BYTES + 1)];
-        match window.iter().position(|&byte| byte == 0) {
-            Some(end) => Ok(Name::new(&window[..end])),
-            None if window.len() > limits::NAME_BYTES => {
+        match CStr::from_bytes_until_nul(window) {
+            Ok(name) => Ok(Name::new(name.to_bytes())),
+            Err(_) if window.len() > limits::NAME_BYTES => {
                 Err(over_limit(what, window.len() as u64, limits::NAME_BYTES as u64, offset))
             }
-            None => Err(truncated(what, offset, window.len() + 1, window.len())),
+            Err(_) => Err(truncated(what, offset, window.len() + 1, window.len())),
         }
     }
 }

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_offset_table_must_fit() {
         assert_eq!(Shbin::parse(b"DVLB\x02\0\0\0abcd").unwrap_err(), truncated("DVLE offsets", 8, 8, 4));
-        assert_eq!(Shbin::parse(b"DVLB\0\0\x01\0").unwrap_err(), over_limit("DVLE count", 65536, 1024, 4));
+        assert_eq!(Shbin::parse(b"DVLB\0\0\x01\0").unwrap_err(), over_limit("DVLE count", 65536, 256, 4));
         assert_eq!(Shbin::parse(b"DVLB").unwrap_err(), truncated("DVLE count", 4, 4, 0));
     }
 }
