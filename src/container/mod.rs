@@ -1,1 +1,77 @@
-//! Bytes → typed parts of the containers.
+//! Bytes → typed parts of the containers. Knows nothing of instructions: a program leaves here as bounds-checked tokens or
+//! words with the absolute offset at which they begin.
+//!
+//! [`Container::parse`] reads the header and the part index and no more, so it costs the same for a large file as for a small
+//! one. Each part is parsed when an accessor asks for it; a malformed part is an error of that accessor alone, and the rest of
+//! the container stays readable. All input is hostile: every read goes through `reader.rs`, every count is held against
+//! [`limits`], and every [`ContainerError`] carries the absolute byte offset of its cause.
+
+#[macro_use]
+mod code;
+pub mod digest;
+pub mod dxbc;
+pub mod limits;
+mod listing;
+mod name;
+mod reader;
+pub mod shbin;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::ContainerError;
+pub use dxbc::Dxbc;
+pub use listing::PartInfo;
+pub use name::Name;
+pub use shbin::Shbin;
+
+/// A container of any kind this crate reads, told apart by its first four bytes.
+///
+/// ```
+/// use shaderjit::container::Container;
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_4_0.fxc101.dxbc"));
+/// let Container::Dxbc(dxbc) = Container::parse(bytes)? else { unreachable!("the file begins with DXBC") };
+/// let inputs = dxbc.input_signature()?.expect("a vertex shader has one");
+/// assert_eq!(inputs.elements[0].semantic.to_string(), "POSITION");
+/// # Ok::<(), shaderjit::error::ContainerError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Container<'a> {
+    /// Direct3D's `DXBC` (DXContainer).
+    Dxbc(Dxbc<'a>),
+    /// Nintendo 3DS `SHBIN` (`DVLB`).
+    Shbin(Shbin<'a>),
+}
+
+impl<'a> Container<'a> {
+    /// Reads the header and the part index of `bytes`, which must hold the container from its first byte; bytes behind its end
+    /// are tolerated.
+    ///
+    /// # Errors
+    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is neither kind; otherwise what is wrong with the header or index.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ContainerError> {
+        match bytes.first_chunk() {
+            Some(&dxbc::MAGIC) => Dxbc::parse(bytes).map(Self::Dxbc),
+            Some(&shbin::MAGIC) => Shbin::parse(bytes).map(Self::Shbin),
+            _ => Err(reader::unknown_magic(bytes)),
+        }
+    }
+
+    /// One row a part, in index order: what a listing of the container shows.
+    pub fn listing(&self) -> Vec<PartInfo> {
+        match self {
+            Self::Dxbc(dxbc) => dxbc.listing(),
+            Self::Shbin(shbin) => shbin.listing(),
+        }
+    }
+
+    /// Parses every part that has a typed view and returns the error of each malformed one, in the order of the accessors.
+    pub fn errors(&self) -> Vec<ContainerError> {
+        match self {
+            Self::Dxbc(dxbc) => dxbc.errors(),
+            Self::Shbin(shbin) => shbin.errors(),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Every hard limit of the container stage. Each is far above what compilers write and low enough that a hostile file can
+//! neither make this stage allocate out of proportion to its own size nor keep it busy.
+
+/// Bytes of a `DXBC` container: the largest file size the format's own readers accept.
+pub const DXBC_BYTES: u32 = 0x8000_0000;
+/// Parts of a `DXBC` container. Compilers write about a dozen.
+pub const DXBC_PARTS: u32 = 1024;
+/// Elements of one signature. A stage has 32 registers of 4 components, times 4 streams.
+pub const SIGNATURE_ELEMENTS: u32 = 1024;
+/// Bytes of one name (semantic, constant buffer, variable, symbol), without its terminator.
+pub const NAME_BYTES: usize = 4096;
+/// Constant-buffer records of one `RDEF` part.
+pub const CONSTANT_BUFFERS: u32 = 4096;
+/// Resource-binding records of one `RDEF` part.
+pub const RESOURCE_BINDINGS: u32 = 1 << 16;
+/// Variable records of one `RDEF` part, over all constant buffers.
+pub const VARIABLES: u32 = 1 << 20;
+/// Bytes of one record of an `RDEF` table. Such a part states its record sizes, the largest known of which is 60.
+pub const RDEF_STRIDE: u32 = 4096;
+
+/// `DVLE`s of one SHBIN. They may share tables, so this also bounds the work of reading them all.
+pub const DVLES: u32 = 256;
+/// Words of PICA200 program memory.
+pub const PICA_CODE_WORDS: u32 = 4096;
+/// PICA200 operand descriptors.
+pub const PICA_DESCRIPTORS: u32 = 128;
+/// Constants of one `DVLE`. There are 96 + 4 + 16 registers to give a value to.
+pub const DVLE_CONSTANTS: u32 = 512;
+/// Labels of one `DVLE`: one a program word.
+pub const DVLE_LABELS: u32 = PICA_CODE_WORDS;
+/// Output-map records of one `DVLE`. There are 16 registers of 4 components.
+pub const DVLE_OUTPUTS: u32 = 256;
+/// Uniform records of one `DVLE`.
+pub const DVLE_UNIFORMS: u32 = 1024;

@@ -1,0 +1,14 @@
+//! What a listing of a container's parts shows.
+
+/// One part of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// The part's name: its four-CC, or for the executables of a SHBIN `DVLE` and their number.
+    pub name: String,
+    /// Absolute byte offset of the part, at its own header.
+    pub offset: usize,
+    /// Bytes of its data: without the eight-byte part header for `DXBC`; up to the next part for SHBIN, which stores no sizes.
+    pub size: usize,
+    /// What the part holds, in one line.
+    pub meaning: &'static str,
+}

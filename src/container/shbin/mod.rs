@@ -1,0 +1,156 @@
+//! SHBIN, the container of Nintendo 3DS shaders (documented by 3dbrew; written by the assemblers picasso and nihstro).
+//!
+//! A `DVLB` header lists the executables; a `DVLP` with the program memory they share follows it at once; each `DVLE` is one
+//! executable: entry point, constants, names. No sizes are stored, and offsets inside a `DVLP` or `DVLE` count from its start.
+
+mod dvle;
+mod dvlp;
+mod float24;
+
+pub use dvle::{
+    Constant, Dvle, Geometry, GeometryMode, Label, OutputMapping, OutputSemantic, RegisterFile, RegisterRange,
+    ShaderKind, Uniform,
+};
+pub use dvlp::Dvlp;
+pub use float24::float24_to_f32;
+
+use super::limits;
+use super::listing::PartInfo;
+use super::reader::{Reader, invalid, unknown_magic};
+use crate::error::ContainerError;
+
+/// The first four bytes.
+pub const MAGIC: [u8; 4] = *b"DVLB";
+
+/// Bytes of the `DVLB` header in front of the offsets.
+const HEADER: u32 = 8;
+
+/// A reader of the part at `offset`, which has no end of its own, once its magic is checked.
+fn part<'a>(file: &'a [u8], offset: u32, magic: [u8; 4], what: &'static str) -> Result<Reader<'a>, ContainerError> {
+    let file = Reader::new(file, 0);
+    let length = file.len() as u64;
+    let part = file.range(offset, length.saturating_sub(offset.into()), what)?;
+    let found = part.clone().array(what)?;
+    if found != magic {
+        return Err(invalid(what, u32::from_le_bytes(found).into(), part.offset()));
+    }
+    Ok(part)
+}
+
+/// A SHBIN: the offsets of its parts, which are unread.
+#[derive(Clone, Debug)]
+pub struct Shbin<'a> {
+    bytes: &'a [u8],
+    dvlp: u32,
+    dvles: Vec<u32>,
+}
+
+impl<'a> Shbin<'a> {
+    /// Reads the `DVLB` header.
+    ///
+    /// # Errors
+    /// The magic is not `DVLB`, or the table of offsets does not fit `bytes`.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ContainerError> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(unknown_magic(bytes));
+        }
+        let mut file = Reader::new(bytes, 0);
+        file.array::<4>("DVLB magic")?;
+        let count = file.count("DVLE count", limits::DVLES)?;
+        let dvles = file
+            .records(HEADER, count, 4, "DVLE offsets")?
+            .map(|mut entry| entry.u32("DVLE offset"))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { bytes, dvlp: HEADER + 4 * count, dvles })
+    }
+
+    /// The container's bytes. The format does not say where it ends, so these are all that were given.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Number of executables.
+    pub fn dvle_count(&self) -> usize {
+        self.dvles.len()
+    }
+
+    /// The program memory and operand descriptors that all executables share.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn dvlp(&self) -> Result<Dvlp<'a>, ContainerError> {
+        Dvlp::parse(self.bytes, self.dvlp)
+    }
+
+    /// Executable `index`; `None` if there is no such one.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn dvle(&self, index: usize) -> Result<Option<Dvle<'a>>, ContainerError> {
+        self.dvles.get(index).map(|&offset| Dvle::parse(self.bytes, offset)).transpose()
+    }
+
+    pub(super) fn listing(&self) -> Vec<PartInfo> {
+        let dvlp = ("DVLP".to_string(), self.dvlp, "program memory and operand descriptors");
+        let dvles = self.dvles.iter().enumerate();
+        let dvles =
+            dvles.map(|(i, &offset)| (format!("DVLE {i}"), offset, "executable: entry point, constants, names"));
+
+        let mut starts: Vec<u32> = self.dvles.iter().copied().chain([self.dvlp]).collect();
+        starts.sort_unstable();
+        let rows = [dvlp].into_iter().chain(dvles);
+        rows.map(|(name, start, meaning)| {
+            let next = starts.get(starts.partition_point(|&other| other <= start));
+            let end = next.map_or(self.bytes.len(), |&next| (next as usize).min(self.bytes.len()));
+            let offset = start as usize;
+            PartInfo { name, offset, size: end.saturating_sub(offset), meaning }
+        })
+        .collect()
+    }
+
+    pub(super) fn errors(&self) -> Vec<ContainerError> {
+        let dvles = (0..self.dvle_count()).filter_map(|index| self.dvle(index).err());
+        self.dvlp().err().into_iter().chain(dvles).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::reader::{over_limit, truncated};
+
+    #[test]
+    fn sizes_in_the_listing_reach_to_the_next_part() {
+        let mut file = b"DVLB\x03\0\0\0".to_vec();
+        for offset in [40u32, 30, 40] {
+            file.extend_from_slice(&offset.to_le_bytes());
+        }
+        file.resize(50, 0);
+        let shbin = Shbin::parse(&file).unwrap();
+        let rows: Vec<_> = shbin.listing().into_iter().map(|row| (row.name, row.offset, row.size)).collect();
+        let expected = [("DVLP", 20, 10), ("DVLE 0", 40, 10), ("DVLE 1", 30, 10), ("DVLE 2", 40, 10)];
+        assert_eq!(rows, expected.map(|(name, offset, size)| (name.to_string(), offset, size)));
+    }
+
+    #[test]
+    fn a_malformed_part_is_an_error_of_that_part() {
+        let mut file = b"DVLB\x02\0\0\0".to_vec();
+        file.extend_from_slice(&100u32.to_le_bytes());
+        file.extend_from_slice(&16u32.to_le_bytes());
+        file.extend_from_slice(b"DVLX");
+        let shbin = Shbin::parse(&file).unwrap();
+        let magic = u32::from_le_bytes(*b"DVLX").into();
+        assert_eq!(shbin.dvlp().unwrap_err(), invalid("DVLP magic", magic, 16));
+        assert_eq!(shbin.dvle(0).unwrap_err(), truncated("DVLE magic", 100, 4, 0));
+        assert_eq!(shbin.dvle(1).unwrap_err(), invalid("DVLE magic", magic, 16));
+        assert_eq!(shbin.dvle(2), Ok(None));
+        assert_eq!(shbin.errors().len(), 3);
+    }
+
+    #[test]
+    fn the_offset_table_must_fit() {
+        assert_eq!(Shbin::parse(b"DVLB\x02\0\0\0abcd").unwrap_err(), truncated("DVLE offsets", 8, 8, 4));
+        assert_eq!(Shbin::parse(b"DVLB\0\0\x01\0").unwrap_err(), over_limit("DVLE count", 65536, 256, 4));
+        assert_eq!(Shbin::parse(b"DVLB").unwrap_err(), truncated("DVLE count", 4, 4, 0));
+    }
+}
