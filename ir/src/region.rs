@@ -45,7 +45,7 @@ pub enum Item {
 }
 
 /// One scope or loop of the tree.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Frame {
     /// The scope's target or the loop's header.
     pub block: Block,
@@ -57,8 +57,8 @@ pub struct Frame {
     pub outer_loop: Option<u32>,
     /// Whether something inside goes further out than the end of the scope. Loops always escape, or never end.
     pub escapes: bool,
-    /// For a loop, how many edges go back to the header.
-    pub continues: u32,
+    /// For a loop, the sources of the edges that go back to the header.
+    pub continues: Vec<Block>,
 }
 
 /// The tree of a reducible function whose unreachable blocks are gone.
@@ -122,7 +122,14 @@ impl RegionTree {
                     of[block] = Some(number);
                     open.push(number);
                     let range = (position, position);
-                    self.frames.push(Frame { block, is_loop, range, outer_loop, escapes: false, continues: 0 });
+                    self.frames.push(Frame {
+                        block,
+                        is_loop,
+                        range,
+                        outer_loop,
+                        escapes: false,
+                        continues: Vec::new(),
+                    });
                 }
                 Item::EndScope(_) | Item::EndLoop(_) => {
                     let frame = open.pop().expect("closers match openers");
@@ -133,11 +140,11 @@ impl RegionTree {
                     self.position[block] = position;
                 }
                 Item::Break(_, block) => self.mark_escapes(&open, self.scope_of[block]),
-                Item::Continue(_, block) => {
+                Item::Continue(edge, block) => {
                     let target = self.loop_of_header[block];
                     self.mark_escapes(&open, target);
                     let target = target.expect("a continue goes to an open loop");
-                    self.frames[target as usize].continues += 1;
+                    self.frames[target as usize].continues.push(edge.from);
                 }
                 Item::Return(_) => self.mark_escapes(&open, None),
                 Item::Branch(_) | Item::Arm(..) | Item::EndBranch(_) | Item::Inline(..) => {}
@@ -333,9 +340,12 @@ impl Divergence {
             let is_divergent_use = |value, block| leaves_divergent_loop(func, tree, &frames, value, block);
             let is_divergent_join = |block| {
                 let scope = tree.scope(block).is_some_and(|frame| frames[frame as usize]);
-                let header = tree
-                    .loop_of(block)
-                    .is_some_and(|frame| frames[frame as usize] && tree.frames[frame as usize].continues > 1);
+                let header = tree.loop_of(block).is_some_and(|frame| {
+                    // Lanes come back together only over a single edge that no loop inside lets them take at different times.
+                    let continues = &tree.frames[frame as usize].continues;
+                    let apart = |&from: &Block| tree.loops_left(from, block).any(|inner| frames[inner as usize]);
+                    frames[frame as usize] && (continues.len() > 1 || continues.iter().any(apart))
+                });
                 scope || header
             };
             while analysis.step(&is_divergent_use, &is_divergent_join) {}

@@ -260,7 +260,7 @@ impl<'a> Writer<'a> {
         }
         // Lanes may have arrived before: on another edge, or over this one in an earlier round of a loop inside.
         let in_loop = self.frames[position + 1..].iter().any(Frame::is_divergent_loop);
-        let is_first = !in_loop && self.frames[position].take_first_arrival();
+        let is_first = self.frames[position].take_first_arrival() && !in_loop;
         for (&param, value) in params.iter().zip(args) {
             let keeps_old = !is_first || self.values.is_frozen(param);
             let value = match self.mask {
@@ -367,7 +367,7 @@ mod tests {
             b.switch_to_block(block);
             for _ in 0..random.below(3) {
                 let [to, a, c] = [(); 3].map(|()| registers[random.below(4) as usize]);
-                let (a, c, salt) = (b.use_var(a), b.use_var(c), b.i32(number as u32 * 0x9e37_79b9 + 1));
+                let (a, c, salt) = (b.use_var(a), b.use_var(c), b.i32((number as u32).wrapping_mul(0x9e37_79b9) + 1));
                 let mixed = match random.below(3) {
                     0 => b.iadd([a, salt]),
                     1 => b.xor([a, c]),
