@@ -1,6 +1,7 @@
 //! Transformations: one pass, one file, one public function.
 
 mod expand;
+mod if_convert;
 mod lockstep;
 mod params;
 mod reduce;
@@ -9,6 +10,7 @@ mod straighten;
 mod unreachable;
 
 pub use expand::{Emit, ExpandOptions, expand, expansion};
+pub use if_convert::if_convert;
 pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, lockstep};
 pub use params::simplify_params;
 pub use reduce::make_reducible;

@@ -439,6 +439,9 @@ mod tests {
             }
         }
         let mut together = scalar.clone();
+        if seed.is_multiple_of(2) {
+            crate::pass::if_convert(&mut together);
+        }
         lockstep(&mut together).unwrap();
         let uniform = uniform_values(&together);
         for &block in &together.layout {
