@@ -10,7 +10,7 @@ use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Imm, Terminator};
 use crate::op::Op;
 use crate::types::Type;
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The most blocks a function may have, the ones added here included: the work is quadratic for hostile graphs.
 const MAX_BLOCKS: usize = 1 << 13;
@@ -137,7 +137,7 @@ fn cyclic_components(func: &Function, region: &[Block], cut: &[Block]) -> Vec<Ve
             }
         }
     }
-    let mut sources: cranelift_entity::SecondaryMap<Block, Vec<Block>> = cranelift_entity::SecondaryMap::new();
+    let mut sources: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
     for &block in region {
         for target in next(block) {
             sources[target].push(block);
@@ -159,4 +159,64 @@ fn cyclic_components(func: &Function, region: &[Block], cut: &[Block]) -> Vec<Ve
         }
     }
     components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FunctionBuilder;
+    use crate::dom::DominatorTree;
+    use crate::interp::{Bindings, InterpOptions, Interpreter};
+
+    /// Two blocks that jump to each other, either of which may come first; each counts its own visits up to three.
+    fn two_entries() -> Function {
+        let mut b = FunctionBuilder::new("two entries", 1, 1);
+        let counters = [(); 2].map(|()| b.declare_var(Type::I32));
+        let [first, second, exit] = [(); 3].map(|()| b.create_block());
+        let (selector, zero) = (b.input(Type::I32, 0, 0), b.i32(0));
+        let starts_second = b.ine([selector, zero]);
+        b.br_if(starts_second, second, first);
+        for (counter, block, other) in [(counters[0], first, second), (counters[1], second, first)] {
+            b.switch_to_block(block);
+            let (count, one, three) = (b.use_var(counter), b.i32(1), b.i32(3));
+            let count = b.iadd([count, one]);
+            b.def_var(counter, count);
+            let more = b.ult([count, three]);
+            b.br_if(more, other, exit);
+        }
+        b.switch_to_block(exit);
+        for (component, counter) in counters.into_iter().enumerate() {
+            let count = b.use_var(counter);
+            b.output(0, component as u8, count);
+        }
+        b.ret();
+        for block in [first, second, exit] {
+            b.seal_block(block);
+        }
+        b.finish()
+    }
+
+    /// Whether every edge that goes back in reverse postorder goes to a dominator.
+    fn is_reducible(func: &Function) -> bool {
+        let dom = DominatorTree::new(func);
+        func.layout.iter().all(|&block| {
+            cfg::successors(func, block)
+                .all(|target| dom.position(target) > dom.position(block) || dom.dominates(target, block))
+        })
+    }
+
+    #[test]
+    fn a_cycle_with_two_entries_gets_a_dispatch_header_and_computes_the_same() {
+        let mut func = two_entries();
+        assert!(!is_reducible(&func));
+        make_reducible(&mut func).unwrap();
+        assert!(is_reducible(&func), "{func}");
+        for (selector, expected) in [(0, [3, 2]), (1, [2, 3])] {
+            let inputs = [[[selector], [0], [0], [0]]];
+            let bindings = Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &[] };
+            let mut interpreter = Interpreter::new(&func);
+            let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 100, fused: true }).unwrap();
+            assert_eq!([outputs[0][0][0], outputs[0][1][0]], expected);
+        }
+    }
 }

@@ -3,15 +3,15 @@
 use crate::cfg;
 use crate::entity::Value;
 use crate::function::{Function, Terminator};
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Appends every block that is reached only by one jump to the block that jumps.
 pub fn straighten(func: &mut Function) {
     let predecessors = cfg::predecessors(func);
     let mut alias: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let layout = func.layout.clone();
-    let mut gone = cranelift_entity::EntitySet::with_capacity(func.blocks.len());
+    let mut gone = EntitySet::with_capacity(func.blocks.len());
     for &block in &layout {
         if gone.contains(block) {
             continue;
@@ -40,4 +40,42 @@ pub fn straighten(func: &mut Function) {
         }
         value
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FunctionBuilder;
+
+    #[test]
+    fn a_chain_of_jumps_becomes_one_block_and_a_loop_stays() {
+        let mut b = FunctionBuilder::new("chain", 0, 0);
+        let [first, second, head, exit] = [(); 4].map(|()| b.create_block());
+        b.jump(first);
+        b.switch_to_block(first);
+        b.jump(second);
+        b.switch_to_block(second);
+        b.jump(head);
+        b.switch_to_block(head);
+        let again = b.i1(false);
+        b.br_if(again, head, exit);
+        b.switch_to_block(exit);
+        b.ret();
+        for block in [first, second, head, exit] {
+            b.seal_block(block);
+        }
+        let mut func = b.finish();
+        straighten(&mut func);
+        let expected = r#"function "chain" inputs 0 outputs 0 {
+block0:
+    jump block1
+block1:
+    v0 = const.i1 false
+    br_if v0, block1, block2
+block2:
+    return
+}
+"#;
+        assert_eq!(func.to_string(), expected);
+    }
 }
