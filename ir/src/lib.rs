@@ -28,11 +28,13 @@ mod float;
 pub mod function;
 pub mod interp;
 pub mod op;
+pub mod parse;
 pub mod pass;
 pub mod print;
 pub mod region;
 pub mod types;
 pub mod uniform;
+pub mod verify;
 
 pub use builder::FunctionBuilder;
 pub use entity::{Array, Block, Inst, Space, Value, Variable};
