@@ -19,6 +19,8 @@
 //! * **Fuel.** Every cycle has an edge that goes backwards in the layout (or to the same block); each time one is taken costs one unit.
 #![forbid(unsafe_code)]
 
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod builder;
 pub mod cfg;
 pub mod dom;
