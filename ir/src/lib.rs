@@ -19,6 +19,8 @@
 //! * **Fuel.** Every cycle has an edge that goes backwards in the layout (or to the same block); each time one is taken costs one unit.
 #![forbid(unsafe_code)]
 
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod builder;
 pub mod cfg;
 pub mod dom;
@@ -28,11 +30,13 @@ mod float;
 pub mod function;
 pub mod interp;
 pub mod op;
+pub mod parse;
 pub mod pass;
 pub mod print;
 pub mod region;
 pub mod types;
 pub mod uniform;
+pub mod verify;
 
 pub use builder::FunctionBuilder;
 pub use entity::{Array, Block, Inst, Space, Value, Variable};

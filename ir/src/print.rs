@@ -7,14 +7,14 @@ use cranelift_entity::SecondaryMap;
 use std::fmt::{self, Write};
 
 /// Dense numbers for blocks and values, in layout order.
-struct Numbering {
+pub(crate) struct Numbering {
     blocks: SecondaryMap<Block, u32>,
     values: SecondaryMap<Value, u32>,
 }
 
 impl Numbering {
-    fn new(func: &Function) -> Numbering {
-        let (mut blocks, mut values) = (SecondaryMap::new(), SecondaryMap::with_default(u32::MAX));
+    pub(crate) fn new(func: &Function) -> Numbering {
+        let (mut blocks, mut values) = (SecondaryMap::with_default(u32::MAX), SecondaryMap::with_default(u32::MAX));
         let mut next = 0;
         for (number, &block) in func.layout.iter().enumerate() {
             blocks[block] = number as u32;
@@ -28,12 +28,16 @@ impl Numbering {
         Numbering { blocks, values }
     }
 
-    fn value(&self, value: Value) -> Named {
+    pub(crate) fn value(&self, value: Value) -> Named {
         Named("v", self.values[value])
     }
 
+    pub(crate) fn block(&self, block: Block) -> Named {
+        Named("block", self.blocks[block])
+    }
+
     fn call(&self, out: &mut String, call: &BlockCall) {
-        let _ = write!(out, "block{}", self.blocks[call.block]);
+        let _ = write!(out, "{}", self.block(call.block));
         for (index, &arg) in call.args.iter().enumerate() {
             let _ = write!(out, "{}{}", if index == 0 { "(" } else { ", " }, self.value(arg));
         }
@@ -41,10 +45,64 @@ impl Numbering {
             out.push(')');
         }
     }
+
+    pub(crate) fn inst_text(&self, inst: &InstData) -> String {
+        let mut out = String::new();
+        if let Some(result) = inst.result {
+            let _ = write!(out, "{} = ", self.value(result));
+        }
+        let _ = write!(out, "{}", inst.op);
+        if inst.op.is_typed() {
+            let _ = write!(out, ".{}", inst.ty);
+        }
+        let mut operands = Vec::new();
+        match inst.imm {
+            Imm::None => {}
+            Imm::Bits(bits) => operands.push(literal(inst.ty, bits)),
+            Imm::Element { element, component } => operands.push(format!("{element}.{component}")),
+            Imm::SysVal(sysval) => operands.push(sysval.name().to_string()),
+            Imm::Row { space, row, component } => operands.push(format!("{space}[{row}].{component}")),
+            Imm::Array { array, component } => operands.push(format!("{array}.{component}")),
+        }
+        operands.extend(inst.args.iter().map(|&arg| self.value(arg).to_string()));
+        for (index, operand) in operands.iter().enumerate() {
+            let _ = write!(out, "{}{operand}", if index == 0 { " " } else { ", " });
+        }
+        out
+    }
+
+    pub(crate) fn terminator_text(&self, terminator: &Terminator) -> String {
+        let mut out = String::new();
+        match terminator {
+            Terminator::Jump(call) => {
+                out.push_str("jump ");
+                self.call(&mut out, call);
+            }
+            Terminator::BrIf { condition, then_call, else_call } => {
+                let _ = write!(out, "br_if {}, ", self.value(*condition));
+                self.call(&mut out, then_call);
+                out.push_str(", ");
+                self.call(&mut out, else_call);
+            }
+            Terminator::Switch { value, cases, default } => {
+                let _ = write!(out, "switch {} {{", self.value(*value));
+                for (case, call) in cases {
+                    let _ = write!(out, " {}: ", literal(Type::I32, u64::from(*case)));
+                    self.call(&mut out, call);
+                    out.push(',');
+                }
+                out.push_str(" default: ");
+                self.call(&mut out, default);
+                out.push_str(" }");
+            }
+            Terminator::Return => out.push_str("return"),
+        }
+        out
+    }
 }
 
-/// A prefix and a number; a value that no block of the layout defines prints as `v?`.
-struct Named(&'static str, u32);
+/// A prefix and a number; a value that no block of the layout defines prints as `v?`, a block outside the layout as `block?`.
+pub(crate) struct Named(&'static str, u32);
 
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,74 +136,20 @@ fn literal(ty: Type, bits: u64) -> String {
     }
 }
 
-fn inst_text(numbering: &Numbering, inst: &InstData) -> String {
-    let mut out = String::new();
-    if let Some(result) = inst.result {
-        let _ = write!(out, "{} = ", numbering.value(result));
-    }
-    let _ = write!(out, "{}", inst.op);
-    if inst.op.is_typed() {
-        let _ = write!(out, ".{}", inst.ty);
-    }
-    let mut operands = Vec::new();
-    match inst.imm {
-        Imm::None => {}
-        Imm::Bits(bits) => operands.push(literal(inst.ty, bits)),
-        Imm::Element { element, component } => operands.push(format!("{element}.{component}")),
-        Imm::SysVal(sysval) => operands.push(sysval.name().to_string()),
-        Imm::Row { space, row, component } => operands.push(format!("{space}[{row}].{component}")),
-        Imm::Array { array, component } => operands.push(format!("{array}.{component}")),
-    }
-    operands.extend(inst.args.iter().map(|&arg| numbering.value(arg).to_string()));
-    for (index, operand) in operands.iter().enumerate() {
-        let _ = write!(out, "{}{operand}", if index == 0 { " " } else { ", " });
-    }
-    out
-}
-
-fn terminator_text(numbering: &Numbering, terminator: &Terminator) -> String {
-    let mut out = String::new();
-    match terminator {
-        Terminator::Jump(call) => {
-            out.push_str("jump ");
-            numbering.call(&mut out, call);
-        }
-        Terminator::BrIf { condition, then_call, else_call } => {
-            let _ = write!(out, "br_if {}, ", numbering.value(*condition));
-            numbering.call(&mut out, then_call);
-            out.push_str(", ");
-            numbering.call(&mut out, else_call);
-        }
-        Terminator::Switch { value, cases, default } => {
-            let _ = write!(out, "switch {} {{", numbering.value(*value));
-            for (case, call) in cases {
-                let _ = write!(out, " {}: ", literal(Type::I32, u64::from(*case)));
-                numbering.call(&mut out, call);
-                out.push(',');
-            }
-            out.push_str(" default: ");
-            numbering.call(&mut out, default);
-            out.push_str(" }");
-        }
-        Terminator::Return => out.push_str("return"),
-    }
-    out
-}
-
 /// One instruction as it stands in the function's text. Costs a walk over the function: for error messages.
 pub fn inst_to_string(func: &Function, inst: Inst) -> String {
-    inst_text(&Numbering::new(func), &func.insts[inst])
+    Numbering::new(func).inst_text(&func.insts[inst])
 }
 
 /// A block's terminator as it stands in the function's text. Costs a walk over the function: for error messages.
 pub fn terminator_to_string(func: &Function, block: Block) -> String {
     let numbering = Numbering::new(func);
-    func.blocks[block].terminator.as_ref().map_or_else(|| "nothing".to_string(), |t| terminator_text(&numbering, t))
+    func.blocks[block].terminator.as_ref().map_or_else(|| "nothing".to_string(), |t| numbering.terminator_text(t))
 }
 
 /// The name a block has in the function's text. Costs a walk over the function: for error messages.
 pub fn block_name(func: &Function, block: Block) -> String {
-    format!("block{}", Numbering::new(func).blocks[block])
+    Numbering::new(func).block(block).to_string()
 }
 
 impl fmt::Display for Function {
@@ -170,16 +174,16 @@ impl fmt::Display for Function {
         }
         for &block in &self.layout {
             let data = &self.blocks[block];
-            write!(f, "block{}", numbering.blocks[block])?;
+            write!(f, "{}", numbering.block(block))?;
             for (index, &param) in data.params.iter().enumerate() {
                 write!(f, "{}{}: {}", if index == 0 { "(" } else { ", " }, numbering.value(param), self.ty(param))?;
             }
             writeln!(f, "{}:", if data.params.is_empty() { "" } else { ")" })?;
             for &inst in &data.insts {
-                writeln!(f, "    {}", inst_text(&numbering, &self.insts[inst]))?;
+                writeln!(f, "    {}", numbering.inst_text(&self.insts[inst]))?;
             }
             if let Some(terminator) = &data.terminator {
-                writeln!(f, "    {}", terminator_text(&numbering, terminator))?;
+                writeln!(f, "    {}", numbering.terminator_text(terminator))?;
             }
         }
         writeln!(f, "}}")

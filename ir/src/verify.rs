@@ -1,0 +1,508 @@
+//! Checks that a function keeps the rules of the IR. [`Rule`] is the list of all that is checked.
+//!
+//! The checks run in four stages, each relying on those before it: indices, structure, types and definitions, lockstep form.
+//! A stage with an error is the last one.
+
+use crate::dom::DominatorTree;
+use crate::entity::{Array, Block, Inst, Value};
+use crate::function::{BlockCall, Function, Imm, InstData, Terminator, ValueDef};
+use crate::op::{ImmKind, Op};
+use crate::print::Numbering;
+use crate::types::Type;
+use crate::uniform::uniform_values;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
+use std::collections::HashSet;
+use std::fmt;
+use thiserror::Error;
+
+macro_rules! define_rules {
+    ($( $(#[$doc:meta])* $name:ident $text:literal; )*) => {
+        /// One property of a valid function.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Rule { $( $(#[$doc])* $name, )* }
+
+        impl Rule {
+            /// Every rule, in the order of the list.
+            pub const ALL: &'static [Rule] = &[$( Rule::$name, )*];
+            /// The name that ends an error message.
+            pub const fn name(self) -> &'static str { match self { $( Rule::$name => $text, )* } }
+        }
+    };
+}
+
+define_rules! {
+    // ---- indices
+    /// Every block, instruction and value that the layout, a block, an instruction or an edge names exists.
+    Index "index";
+
+    // ---- structure
+    /// A block is in the layout once, and an instruction in one place of one block.
+    Once "once";
+    /// There is an entry block; it has no parameters and no predecessors.
+    Entry "entry";
+    /// Every block has a terminator.
+    Terminator "terminator";
+    /// Every edge leads to a block of the layout.
+    Target "target";
+    /// A register array has at least one element, of 1 to 4 components.
+    Array "array";
+
+    // ---- types and definitions
+    /// An edge gives as many values as its target has parameters, each of the parameter's type.
+    EdgeArguments "edge-arguments";
+    /// A `br_if` is on an `i1`, a `switch` on an `i32`.
+    Selector "selector";
+    /// The cases of a `switch` differ.
+    Cases "cases";
+    /// The type of an instruction is one that its op's table line allows.
+    InstType "inst-type";
+    /// An instruction has as many operands as its op's table line.
+    OperandCount "operand-count";
+    /// Each operand has the type of the table line: the instruction's, where the line names a set of types.
+    OperandType "operand-type";
+    /// An instruction has the immediate its op's table line names.
+    ImmediateKind "immediate-kind";
+    /// Immediates are in range: a literal fits its type, an input or output element is below the function's count, a space or
+    /// array exists, a component is below 4 or the array's count.
+    Immediate "immediate";
+    /// An instruction has a result exactly if its op has one, and of that type.
+    Result "result";
+    /// A value is defined once, by what its data says defines it.
+    Definition "definition";
+    /// The definition of a value comes before each use: earlier in the block, or in a block that dominates it. In a block that
+    /// the entry does not reach, only the order within the block counts.
+    Dominance "dominance";
+
+    // ---- lockstep form
+    /// Every branch of a function in lockstep form is on a [uniform](crate::uniform) value.
+    UniformBranch "uniform-branch";
+    /// `any`, which sees other lanes, is only in functions in lockstep form.
+    AnyInLockstep "any-in-lockstep";
+    /// At most one block of a function in lockstep form returns: lanes end together.
+    OneReturn "one-return";
+    /// A function in lockstep form sets outputs only in the block that returns.
+    OutputAtReturn "output-at-return";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{at}: {message} ({rule})")]
+pub struct VerifyError {
+    /// The rule.
+    pub rule: Rule,
+    /// Where: the block and the instruction or terminator, as printed.
+    pub at: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// The rules a function breaks: at least one, at most [`VerifyErrors::MAX`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub struct VerifyErrors(pub Vec<VerifyError>);
+
+impl VerifyErrors {
+    /// No more errors than this are collected.
+    pub const MAX: usize = 64;
+}
+
+impl fmt::Display for VerifyErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if index == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks every [`Rule`]. Takes any data at all: never panics, never recurses.
+///
+/// ```
+/// let mut b = shaderjit_ir::FunctionBuilder::new("f", 0, 1);
+/// let zero = b.f32(0.0);
+/// b.output(1, 0, zero);
+/// b.ret();
+/// let errors = shaderjit_ir::verify::verify(&b.finish()).unwrap_err();
+/// assert_eq!(errors.to_string(), "block0: output.f32 1.0, v0: element 1 of 1 (immediate)");
+/// ```
+pub fn verify(func: &Function) -> Result<(), VerifyErrors> {
+    let mut verifier = Verifier { func, errors: Vec::new(), numbering: None };
+    for stage in [Verifier::indices, Verifier::structure, Verifier::types_and_definitions, Verifier::lockstep] {
+        stage(&mut verifier);
+        if !verifier.errors.is_empty() {
+            return Err(VerifyErrors(verifier.errors));
+        }
+    }
+    Ok(())
+}
+
+/// What an error is about.
+#[derive(Clone, Copy)]
+enum Place {
+    Function,
+    Array(Array),
+    Block(Block),
+    Inst(Block, Inst),
+    Terminator(Block),
+}
+
+struct Verifier<'f> {
+    func: &'f Function,
+    errors: Vec<VerifyError>,
+    /// Made for the first error.
+    numbering: Option<Numbering>,
+}
+
+impl<'f> Verifier<'f> {
+    #[cold]
+    fn report(&mut self, rule: Rule, place: Place, message: String) {
+        if self.errors.len() == VerifyErrors::MAX {
+            return;
+        }
+        let func = self.func;
+        let numbering = self.numbering.get_or_insert_with(|| Numbering::new(func));
+        let at = match place {
+            Place::Function => "function".to_string(),
+            Place::Array(array) => array.to_string(),
+            Place::Block(block) => numbering.block(block).to_string(),
+            Place::Inst(block, inst) => {
+                format!("{}: {}", numbering.block(block), numbering.inst_text(&func.insts[inst]))
+            }
+            Place::Terminator(block) => match &func.blocks[block].terminator {
+                Some(terminator) => {
+                    format!("{}: {}", numbering.block(block), numbering.terminator_text(terminator))
+                }
+                None => numbering.block(block).to_string(),
+            },
+        };
+        self.errors.push(VerifyError { rule, at, message });
+    }
+
+    /// What `value` is called and what type it has.
+    fn typed(&mut self, value: Value) -> String {
+        let func = self.func;
+        let numbering = self.numbering.get_or_insert_with(|| Numbering::new(func));
+        format!("{} is {}", numbering.value(value), func.ty(value))
+    }
+
+    // ---- indices
+
+    fn indices(&mut self) {
+        let func = self.func;
+        for &block in &func.layout {
+            if !exists(&func.blocks, block) {
+                self.missing(&"the layout", &block);
+                continue;
+            }
+            let data = &func.blocks[block];
+            self.values_exist(&block, data.params.iter().copied());
+            for &inst in &data.insts {
+                if exists(&func.insts, inst) {
+                    let data = &func.insts[inst];
+                    self.values_exist(&inst, data.args.iter().copied().chain(data.result));
+                } else {
+                    self.missing(&block, &inst);
+                }
+            }
+            if let Some(terminator) = &data.terminator {
+                self.values_exist(&block, terminator.uses());
+                for call in terminator.calls().filter(|call| !exists(&func.blocks, call.block)) {
+                    self.missing(&block, &call.block);
+                }
+            }
+        }
+    }
+
+    fn values_exist(&mut self, by: &dyn fmt::Display, values: impl Iterator<Item = Value>) {
+        for value in values.filter(|&value| !exists(&self.func.values, value)) {
+            self.missing(by, &value);
+        }
+    }
+
+    /// Unlike [`report`](Self::report), shows bare indices: printing would follow them.
+    #[cold]
+    fn missing(&mut self, by: &dyn fmt::Display, what: &dyn fmt::Display) {
+        if self.errors.len() < VerifyErrors::MAX {
+            let message = format!("{what} does not exist");
+            self.errors.push(VerifyError { rule: Rule::Index, at: by.to_string(), message });
+        }
+    }
+
+    // ---- structure
+
+    fn structure(&mut self) {
+        let func = self.func;
+        for (array, data) in &func.arrays {
+            if data.elements == 0 || !(1..=4).contains(&data.components) {
+                let message = format!("{} elements of {} components", data.elements, data.components);
+                self.report(Rule::Array, Place::Array(array), message);
+            }
+        }
+        let Some(&entry) = func.layout.first() else {
+            return self.report(Rule::Entry, Place::Function, "there is no entry block".to_string());
+        };
+        if !func.blocks[entry].params.is_empty() {
+            self.report(Rule::Entry, Place::Block(entry), "the entry block has parameters".to_string());
+        }
+        let mut laid_out = EntitySet::with_capacity(func.blocks.len());
+        for &block in &func.layout {
+            if !laid_out.insert(block) {
+                self.report(Rule::Once, Place::Block(block), "the block is in the layout twice".to_string());
+            }
+        }
+        let mut placed = EntitySet::with_capacity(func.insts.len());
+        for &block in &func.layout {
+            let data = &func.blocks[block];
+            for &inst in &data.insts {
+                if !placed.insert(inst) {
+                    self.report(Rule::Once, Place::Inst(block, inst), "the instruction is placed twice".to_string());
+                }
+            }
+            let Some(terminator) = &data.terminator else {
+                self.report(Rule::Terminator, Place::Block(block), "the block has no terminator".to_string());
+                continue;
+            };
+            for call in terminator.calls() {
+                if call.block == entry {
+                    self.report(Rule::Entry, Place::Terminator(block), "an edge leads to the entry block".to_string());
+                }
+                if !laid_out.contains(call.block) {
+                    let message = "an edge leads to a block that is not in the layout".to_string();
+                    self.report(Rule::Target, Place::Terminator(block), message);
+                }
+            }
+        }
+    }
+
+    // ---- types and definitions
+
+    fn types_and_definitions(&mut self) {
+        let func = self.func;
+        for &block in &func.layout {
+            for &inst in &func.blocks[block].insts {
+                let (place, data) = (Place::Inst(block, inst), &func.insts[inst]);
+                self.inst_types(place, data);
+                self.immediate(place, data);
+            }
+            self.terminator_types(block);
+        }
+        let definitions = self.definitions();
+        self.dominance(&definitions);
+    }
+
+    fn inst_types(&mut self, place: Place, inst: &InstData) {
+        let func = self.func;
+        let (op, rules) = (inst.op, inst.op.operands());
+        let allowed = if op.is_typed() {
+            rules.iter().chain([&op.result()]).all(|rule| !rule.is_set() || rule.allows(inst.ty))
+        } else {
+            op.result().fixed() == Some(inst.ty)
+        };
+        if !allowed {
+            self.report(Rule::InstType, place, format!("{op} cannot be of type {}", inst.ty));
+        }
+        if inst.args.len() == rules.len() {
+            for (index, (&arg, rule)) in inst.args.iter().zip(rules).enumerate() {
+                let expected = rule.fixed().unwrap_or(inst.ty);
+                if func.ty(arg) != expected {
+                    let message = format!("operand {index}, {}, must be {expected}", self.typed(arg));
+                    self.report(Rule::OperandType, place, message);
+                }
+            }
+        } else {
+            let message = format!("{} operands where {op} takes {}", inst.args.len(), rules.len());
+            self.report(Rule::OperandCount, place, message);
+        }
+        let expected = if op.result().is_set() { Some(inst.ty) } else { op.result().fixed() };
+        if inst.result.map(|result| func.ty(result)) != expected {
+            let message = match (inst.result, expected) {
+                (Some(result), Some(ty)) => format!("the result, {}, must be {ty}", self.typed(result)),
+                (None, _) => "the result is missing".to_string(),
+                (Some(_), None) => format!("{op} has no result"),
+            };
+            self.report(Rule::Result, place, message);
+        }
+    }
+
+    fn immediate(&mut self, place: Place, inst: &InstData) {
+        let func = self.func;
+        let below = |what: &str, number: u32, count: usize| {
+            (number as usize >= count).then(|| format!("{what} {number} of {count}"))
+        };
+        let wrong = match (inst.op.imm(), inst.imm) {
+            (ImmKind::None, Imm::None) | (ImmKind::SysVal, Imm::SysVal(_)) => None,
+            (ImmKind::Bits, Imm::Bits(bits)) => {
+                let limit = match inst.ty {
+                    Type::I1 => 1,
+                    Type::I32 | Type::F32 => u64::from(u32::MAX),
+                    Type::F64 => u64::MAX,
+                };
+                (bits > limit).then(|| format!("the bits {bits:#x} do not fit {}", inst.ty))
+            }
+            (ImmKind::Element, Imm::Element { element, component }) => {
+                let count = if inst.op == Op::Output { func.outputs } else { func.inputs };
+                below("element", element, count as usize).or_else(|| below("component", component.into(), 4))
+            }
+            (ImmKind::Row, Imm::Row { space, component, .. }) => {
+                below("space", space.as_u32(), func.spaces.len()).or_else(|| below("component", component.into(), 4))
+            }
+            (ImmKind::Array, Imm::Array { array, component }) => match func.arrays.get(array) {
+                Some(data) => below("component", component.into(), data.components.into()),
+                None => below("array", array.as_u32(), func.arrays.len()),
+            },
+            (kind, imm) => {
+                let message = format!("the immediate is {imm:?}, {} takes {kind:?}", inst.op);
+                return self.report(Rule::ImmediateKind, place, message);
+            }
+        };
+        if let Some(message) = wrong {
+            self.report(Rule::Immediate, place, message);
+        }
+    }
+
+    fn terminator_types(&mut self, block: Block) {
+        let func = self.func;
+        let (place, terminator) = (Place::Terminator(block), func.blocks[block].terminator());
+        let expected = if matches!(terminator, Terminator::Switch { .. }) { Type::I32 } else { Type::I1 };
+        if let Some(selector) = terminator.selector().filter(|&selector| func.ty(selector) != expected) {
+            let message = format!("{}, must be {expected}", self.typed(selector));
+            self.report(Rule::Selector, place, message);
+        }
+        if let Terminator::Switch { cases, .. } = terminator {
+            let mut seen = HashSet::new();
+            for (case, _) in cases.iter().filter(|(case, _)| !seen.insert(*case)) {
+                self.report(Rule::Cases, place, format!("case {} is there twice", *case as i32));
+            }
+        }
+        for call in terminator.calls() {
+            self.edge_arguments(place, call);
+        }
+    }
+
+    fn edge_arguments(&mut self, place: Place, call: &BlockCall) {
+        let func = self.func;
+        let params = &func.blocks[call.block].params;
+        if call.args.len() != params.len() {
+            let message = format!("{} values for {} parameters", call.args.len(), params.len());
+            return self.report(Rule::EdgeArguments, place, message);
+        }
+        for (&arg, &param) in call.args.iter().zip(params) {
+            if func.ty(arg) != func.ty(param) {
+                let message = format!("{}, but the parameter {}", self.typed(arg), self.typed(param));
+                self.report(Rule::EdgeArguments, place, message);
+            }
+        }
+    }
+
+    /// Where each value is defined.
+    fn definitions(&mut self) -> SecondaryMap<Value, Definition> {
+        let func = self.func;
+        let mut definitions: SecondaryMap<Value, Definition> = SecondaryMap::new();
+        for &block in &func.layout {
+            let data = &func.blocks[block];
+            let params = data.params.iter().map(|&param| (param, ValueDef::Param(block), Place::Block(block), 0));
+            let results = data.insts.iter().enumerate().filter_map(|(index, &inst)| {
+                let result = func.insts[inst].result?;
+                Some((result, ValueDef::Inst(inst), Place::Inst(block, inst), index + 1))
+            });
+            for (value, def, place, position) in params.chain(results) {
+                if func.values[value].def != def || definitions[value].block.is_some() {
+                    let message = "the value is defined twice, or elsewhere by its own data".to_string();
+                    self.report(Rule::Definition, place, message);
+                }
+                definitions[value] = Definition { block: block.into(), position };
+            }
+        }
+        definitions
+    }
+
+    fn dominance(&mut self, definitions: &SecondaryMap<Value, Definition>) {
+        let func = self.func;
+        let tree = DominatorTree::new(func);
+        let is_reachable = |block| tree.position(block).is_some();
+        let is_defined = |value, block, position| {
+            let definition = definitions[value];
+            match definition.block.expand() {
+                None => false,
+                Some(from) if from == block => definition.position < position,
+                Some(_) if !is_reachable(block) => true,
+                Some(from) => is_reachable(from) && tree.dominates(from, block),
+            }
+        };
+        for &block in &func.layout {
+            let data = &func.blocks[block];
+            for (index, &inst) in data.insts.iter().enumerate() {
+                for &arg in func.insts[inst].args.iter().filter(|&&arg| !is_defined(arg, block, index + 1)) {
+                    self.undominated(arg, Place::Inst(block, inst));
+                }
+            }
+            for arg in data.terminator().uses().filter(|&arg| !is_defined(arg, block, usize::MAX)) {
+                self.undominated(arg, Place::Terminator(block));
+            }
+        }
+    }
+
+    #[cold]
+    fn undominated(&mut self, value: Value, place: Place) {
+        let func = self.func;
+        let numbering = self.numbering.get_or_insert_with(|| Numbering::new(func));
+        let message = format!("{} is used where its definition does not reach", numbering.value(value));
+        self.report(Rule::Dominance, place, message);
+    }
+
+    // ---- lockstep form
+
+    fn lockstep(&mut self) {
+        let func = self.func;
+        let uniform = func.lockstep.then(|| uniform_values(func));
+        let is_return = |block: Block| matches!(func.blocks[block].terminator(), Terminator::Return);
+        let mut returns = 0;
+        for &block in &func.layout {
+            let data = &func.blocks[block];
+            for &inst in &data.insts {
+                match func.insts[inst].op {
+                    Op::Any if !func.lockstep => {
+                        let message = "the function is not in lockstep form".to_string();
+                        self.report(Rule::AnyInLockstep, Place::Inst(block, inst), message);
+                    }
+                    Op::Output if func.lockstep && !is_return(block) => {
+                        let message = "the block does not return".to_string();
+                        self.report(Rule::OutputAtReturn, Place::Inst(block, inst), message);
+                    }
+                    _ => {}
+                }
+            }
+            let Some(uniform) = &uniform else { continue };
+            if let Some(selector) = data.terminator().selector().filter(|&selector| !uniform.contains(selector)) {
+                let numbering = self.numbering.get_or_insert_with(|| Numbering::new(func));
+                let message = format!("{} may differ between lanes", numbering.value(selector));
+                self.report(Rule::UniformBranch, Place::Terminator(block), message);
+            }
+            returns += u32::from(is_return(block));
+            if is_return(block) && returns > 1 {
+                self.report(Rule::OneReturn, Place::Terminator(block), "another block returns too".to_string());
+            }
+        }
+    }
+}
+
+/// Where a value is defined: parameters at position 0, instructions from 1.
+#[derive(Clone, Copy, Default)]
+struct Definition {
+    block: PackedOption<Block>,
+    position: usize,
+}
+
+fn exists<K: EntityRef, V>(map: &PrimaryMap<K, V>, key: K) -> bool {
+    key.index() < map.len()
+}
+
+#[cfg(test)]
+mod tests;
