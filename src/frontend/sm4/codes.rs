@@ -323,10 +323,10 @@ mod tests {
     fn flags_keep_their_own_bits_and_print_in_order() {
         let flags = GlobalFlags::from_token(u32::MAX);
         assert_eq!(flags.names().count(), 9);
-        assert_eq!(GlobalFlags::from_token(1 << 11 | 1 << 15).names().collect::<Vec<_>>(), [
-            "refactoringAllowed",
-            "skipOptimization"
-        ]);
+        assert_eq!(
+            GlobalFlags::from_token(1 << 11 | 1 << 15).names().collect::<Vec<_>>(),
+            ["refactoringAllowed", "skipOptimization"]
+        );
         assert!(!SyncFlags::from_token(0).contains(SyncFlags::THREADS));
     }
 }

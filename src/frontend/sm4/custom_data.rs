@@ -143,7 +143,10 @@ mod tests {
 
     #[test]
     fn immediate_constants_come_in_rows() {
-        assert_eq!(decode(3, &[1, 2, 3, 4, 5, 6, 7, 8]), Ok(CustomData::ImmediateConstants(vec![[1, 2, 3, 4], [5, 6, 7, 8]])));
+        assert_eq!(
+            decode(3, &[1, 2, 3, 4, 5, 6, 7, 8]),
+            Ok(CustomData::ImmediateConstants(vec![[1, 2, 3, 4], [5, 6, 7, 8]]))
+        );
         assert!(matches!(decode(3, &[1, 2, 3, 4, 5]), Err(DecodeError::Truncated { offset: 0x24, .. })));
     }
 
@@ -180,7 +183,10 @@ mod tests {
     #[test]
     fn a_length_that_does_not_cover_its_own_header_is_malformed() {
         for length in [0, 1] {
-            assert!(matches!(program(&[53, length]), Err(DecodeError::Invalid { what: "instruction length", offset: 8, .. })));
+            assert!(matches!(
+                program(&[53, length]),
+                Err(DecodeError::Invalid { what: "instruction length", offset: 8, .. })
+            ));
         }
         assert!(matches!(program(&[53, u32::MAX]), Err(DecodeError::Truncated { .. })));
         assert!(matches!(program(&[53]), Err(DecodeError::Truncated { .. })));

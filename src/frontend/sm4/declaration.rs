@@ -249,12 +249,8 @@ impl Declaration {
                 Declaration::Sampler { binding: fields.in_space(binding)?, mode }
             }
             Opcode::DclIndexRange => Declaration::IndexRange { first: fields.operand()?, count: fields.number()? },
-            Opcode::DclOutputTopology => {
-                Declaration::OutputTopology(Topology::decode(bits >> 11 & 0x7f, offset)?)
-            }
-            Opcode::DclInputPrimitive => {
-                Declaration::InputPrimitive(Primitive::decode(bits >> 11 & 0x3f, offset)?)
-            }
+            Opcode::DclOutputTopology => Declaration::OutputTopology(Topology::decode(bits >> 11 & 0x7f, offset)?),
+            Opcode::DclInputPrimitive => Declaration::InputPrimitive(Primitive::decode(bits >> 11 & 0x3f, offset)?),
             Opcode::DclMaxOut => Declaration::MaxOutputVertices(fields.number()?),
             Opcode::DclInput => {
                 Declaration::Input { operand: fields.operand()?, interpolation: None, system_value: None }
@@ -318,9 +314,7 @@ impl Declaration {
             Opcode::DclHsMaxTessFactor => Declaration::HsMaxTessFactor { bits: fields.number()? },
             Opcode::DclHsForkPhaseInstanceCount => Declaration::HsForkPhaseInstanceCount(fields.number()?),
             Opcode::DclHsJoinPhaseInstanceCount => Declaration::HsJoinPhaseInstanceCount(fields.number()?),
-            Opcode::DclThreadGroup => {
-                Declaration::ThreadGroup([fields.number()?, fields.number()?, fields.number()?])
-            }
+            Opcode::DclThreadGroup => Declaration::ThreadGroup([fields.number()?, fields.number()?, fields.number()?]),
             Opcode::DclUavTyped => {
                 let dimension = Dimension::decode(bits >> 11 & 0x1f, offset)?;
                 let binding = fields.binding(RegisterFile::UnorderedAccess)?;
@@ -336,10 +330,9 @@ impl Declaration {
                 let stride = fields.number()?;
                 Declaration::UavStructured { binding: fields.in_space(binding)?, flags, stride }
             }
-            Opcode::DclTgsmRaw => Declaration::TgsmRaw {
-                register: fields.register(RegisterFile::GroupShared)?,
-                bytes: fields.number()?,
-            },
+            Opcode::DclTgsmRaw => {
+                Declaration::TgsmRaw { register: fields.register(RegisterFile::GroupShared)?, bytes: fields.number()? }
+            }
             Opcode::DclTgsmStructured => Declaration::TgsmStructured {
                 register: fields.register(RegisterFile::GroupShared)?,
                 stride: fields.number()?,
@@ -456,6 +449,7 @@ impl Fields<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frontend::sm4::opcode::Group;
     use crate::frontend::sm4::{Body, Program};
 
     /// Decodes one declaration: its opcode token without the length, and the dwords that follow.
@@ -487,10 +481,19 @@ mod tests {
         let range = Binding { id: 1, lower: 4, upper: u32::MAX, space: 7 };
         assert_eq!(decode(0x51, bits, &[&T_RANGE[..], &[0x1345, 7]].concat()), Ok(declared(range)));
         // The number of indices goes with the model.
-        assert!(matches!(decode(0x50, bits, &[&T_RANGE[..], &[0x1345]].concat()), Err(DecodeError::Invalid { value: 3, .. })));
-        assert!(matches!(decode(0x51, bits, &[&T1[..], &[0x1345, 7]].concat()), Err(DecodeError::Invalid { value: 1, .. })));
+        assert!(matches!(
+            decode(0x50, bits, &[&T_RANGE[..], &[0x1345]].concat()),
+            Err(DecodeError::Invalid { value: 3, .. })
+        ));
+        assert!(matches!(
+            decode(0x51, bits, &[&T1[..], &[0x1345, 7]].concat()),
+            Err(DecodeError::Invalid { value: 1, .. })
+        ));
         assert!(matches!(decode(0x50, bits, &T1), Err(DecodeError::Truncated { .. })));
-        assert!(matches!(decode(0x50, bits, &[&T1[..], &[0x1300]].concat()), Err(DecodeError::Invalid { what: "resource return type", .. })));
+        assert!(matches!(
+            decode(0x50, bits, &[&T1[..], &[0x1300]].concat()),
+            Err(DecodeError::Invalid { what: "resource return type", .. })
+        ));
     }
 
     #[test]
@@ -511,10 +514,16 @@ mod tests {
     #[test]
     fn registers_are_of_the_declared_file() {
         let bits = Opcode::DclSampler.number();
-        assert!(matches!(decode(0x50, bits, &T1), Err(DecodeError::Invalid { what: "register file of a declaration", value: 7, .. })));
+        assert!(matches!(
+            decode(0x50, bits, &T1),
+            Err(DecodeError::Invalid { what: "register file of a declaration", value: 7, .. })
+        ));
         // `dcl_input v[r0.x]`
         let dynamic = [0x0010_1000 | 2 << 22, 0x0010_000a, 0];
-        assert!(matches!(decode(0x50, Opcode::DclInput.number(), &dynamic), Err(DecodeError::Invalid { value: 1, .. })));
+        assert!(matches!(
+            decode(0x50, Opcode::DclInput.number(), &dynamic),
+            Err(DecodeError::Invalid { value: 1, .. })
+        ));
     }
 
     #[test]
@@ -523,7 +532,7 @@ mod tests {
         let siv = |value| decode(0x50, Opcode::DclInputSgv.number(), &[&input[..], &[value]].concat());
         assert!(matches!(siv(6), Ok(Declaration::Input { system_value: Some(SystemValue::VertexId), .. })));
         assert!(matches!(siv(99), Err(DecodeError::Invalid { what: "system value", value: 99, offset: 0x14 })));
-        let mode = |mode| decode(0x50, Opcode::DclInputPs.number() | mode << 11, &input);
+        let mode = |mode: u32| decode(0x50, Opcode::DclInputPs.number() | mode << 11, &input);
         assert!(matches!(mode(2), Ok(Declaration::Input { interpolation: Some(Interpolation::Linear), .. })));
         assert!(matches!(mode(8), Err(DecodeError::Invalid { what: "interpolation mode", value: 8, offset: 8 })));
     }
@@ -543,23 +552,26 @@ mod tests {
 
     #[test]
     fn every_declaration_is_decoded() {
-        // Enough words of the right kind for any of them, for as long as one asks for more.
-        for &opcode in Opcode::ALL.iter().filter(|opcode| opcode.group() == super::super::opcode::Group::Declaration) {
-            let file = match opcode {
-                Opcode::DclConstantBuffer => RegisterFile::ConstantBuffer,
-                Opcode::DclSampler => RegisterFile::Sampler,
-                Opcode::DclStream => RegisterFile::Stream,
-                Opcode::DclUavTyped | Opcode::DclUavRaw | Opcode::DclUavStructured => RegisterFile::UnorderedAccess,
-                Opcode::DclTgsmRaw | Opcode::DclTgsmStructured => RegisterFile::GroupShared,
-                _ => RegisterFile::Resource,
+        let declarations = Opcode::ALL.iter().copied().filter(|opcode| opcode.group() == Group::Declaration);
+        for opcode in declarations {
+            let (file, indices) = match opcode {
+                Opcode::DclConstantBuffer => (RegisterFile::ConstantBuffer, 2),
+                Opcode::DclSampler => (RegisterFile::Sampler, 1),
+                Opcode::DclStream => (RegisterFile::Stream, 1),
+                Opcode::DclUavTyped | Opcode::DclUavRaw | Opcode::DclUavStructured => {
+                    (RegisterFile::UnorderedAccess, 1)
+                }
+                Opcode::DclTgsmRaw | Opcode::DclTgsmStructured => (RegisterFile::GroupShared, 1),
+                _ => (RegisterFile::Resource, 1),
             };
-            let operand = if opcode == Opcode::DclConstantBuffer { 0x0020_0000 } else { 0x0010_0000 } | file.number() << 12;
-            let operands = [operand, 1, 1, 0x5555, 0x5555];
-            let numbers = [0, 1, 1, 1, 1];
-            let any = [operands, numbers].iter().any(|words| {
+            // What may follow the opcode token: an operand and a number, an operand and return types, or numbers. One of
+            // them must do, at one length.
+            let operand = indices << 20 | file.number() << 12;
+            let follows = [[operand, 1, 1, 1, 1], [operand, 1, 0x5555, 1, 1], [0, 1, 1, 1, 1]];
+            let decodes = follows.iter().any(|words| {
                 (0..=words.len()).any(|length| decode(0x50, opcode.number() | 1 << 11, &words[..length]).is_ok())
             });
-            assert!(any, "{opcode}");
+            assert!(decodes, "{opcode}");
         }
     }
 }

@@ -178,9 +178,7 @@ impl Instruction {
             group => {
                 let extended = Extended::decode(token, &mut rest)?;
                 match group {
-                    Group::Declaration => {
-                        Body::Declaration(Declaration::decode(token, offset, &mut rest, version)?)
-                    }
+                    Group::Declaration => Body::Declaration(Declaration::decode(token, offset, &mut rest, version)?),
                     _ => {
                         let operands = operands(token.opcode, &mut rest)?;
                         let padding = match token.opcode.may_be_padded() && rest.remaining() == 1 {
@@ -245,7 +243,10 @@ mod tests {
         assert!(matches!(decode(&[0x0001_0050, u32::MAX]), Err(DecodeError::Truncated { what: "program", .. })));
         assert!(matches!(decode(&[0x0006_0050, 2]), Err(DecodeError::Invalid { what: "stage", value: 6, .. })));
         for model in [0x00, 0x30, 0x42, 0x52, 0x60, 0x150] {
-            assert!(matches!(decode(&[0x0001_0000 | model, 2]), Err(DecodeError::Invalid { what: "shader model", .. })) || model > 0xff);
+            assert!(
+                matches!(decode(&[0x0001_0000 | model, 2]), Err(DecodeError::Invalid { what: "shader model", .. }))
+                    || model > 0xff
+            );
         }
         assert!(decode(&[0x0001_0051, 2]).unwrap().instructions.is_empty());
     }
@@ -254,10 +255,7 @@ mod tests {
     fn an_instruction_is_as_long_as_it_says() {
         let mov = |length| [token(Opcode::Mov, length), 0x0010_00f2, 0, 0x0010_0e46, 1, RET];
         assert_eq!(program(&mov(5)).unwrap().instructions.len(), 2);
-        assert_eq!(
-            program(&mov(6)),
-            Err(DecodeError::TrailingTokens { what: "mov", count: 1, offset: 8 })
-        );
+        assert_eq!(program(&mov(6)), Err(DecodeError::TrailingTokens { what: "mov", count: 1, offset: 8 }));
         assert_eq!(program(&mov(4)), Err(DecodeError::Truncated { what: "index", offset: 0x18 }));
         assert_eq!(program(&mov(0)), Err(DecodeError::Invalid { what: "instruction length", value: 0, offset: 8 }));
         assert_eq!(program(&mov(7)), Err(DecodeError::Truncated { what: "instruction", offset: 8 }));

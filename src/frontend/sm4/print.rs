@@ -56,9 +56,12 @@ impl Display for Listing<'_> {
                 depth = depth.saturating_sub(1);
             }
             let starts_over = opcode == Opcode::Label
-                || matches!(&instruction.body, Body::Declaration(
-                    Declaration::HsControlPointPhase | Declaration::HsForkPhase | Declaration::HsJoinPhase
-                ));
+                || matches!(
+                    &instruction.body,
+                    Body::Declaration(
+                        Declaration::HsControlPointPhase | Declaration::HsForkPhase | Declaration::HsJoinPhase
+                    )
+                );
             if starts_over {
                 depth = 0;
             }
@@ -523,10 +526,22 @@ mod tests {
     #[test]
     fn numbers_print_by_class() {
         let untyped = |bits| Untyped(bits, Dialect::Fxc10).to_string();
-        assert_eq!(["0", "-1", "1.000000", "-0.000000"], [0, u32::MAX, 0x3f80_0000, 0x8000_0000].map(untyped).each_ref());
-        assert_eq!(["0x00010000", "0x7f800000", "0x7fc00000"], [0x10000, 0x7f80_0000, 0x7fc0_0000].map(untyped).each_ref());
-        assert_eq!(["7919", "0x0000abcd", "-9999"], [7919, 0xabcd, -9999i32 as u32].map(|bits| Integer(bits).to_string()).each_ref());
-        assert_eq!(["0.000000", "0.000000", "-2.500000"], [0, 1, 0xc020_0000].map(|bits| Float(bits).to_string()).each_ref());
+        assert_eq!(
+            ["0", "-1", "1.000000", "-0.000000"],
+            [0, u32::MAX, 0x3f80_0000, 0x8000_0000].map(untyped).each_ref()
+        );
+        assert_eq!(
+            ["0x00010000", "0x7f800000", "0x7fc00000"],
+            [0x10000, 0x7f80_0000, 0x7fc0_0000].map(untyped).each_ref()
+        );
+        assert_eq!(
+            ["7919", "0x0000abcd", "-9999"],
+            [7919, 0xabcd, -9999i32 as u32].map(|bits| Integer(bits).to_string()).each_ref()
+        );
+        assert_eq!(
+            ["0.000000", "0.000000", "-2.500000"],
+            [0, 1, 0xc020_0000].map(|bits| Float(bits).to_string()).each_ref()
+        );
         assert_eq!(Double(&[0, 0x3fe0_0000]).to_string(), "0.500000l");
     }
 
@@ -535,7 +550,10 @@ mod tests {
         let bits = Opcode::Mad.number() | 9 << 24 | 1 << 13 | 0b0101 << 19;
         let r0 = [0x0010_0e46, 0];
         let tokens = [&[bits, 0x0010_0052, 1][..], &r0, &r0, &r0].concat();
-        assert_eq!(program(&tokens).unwrap().to_string(), "vs_5_0\nmad_sat [precise(xz)] r1.xz, r0.xyzw, r0.xyzw, r0.xyzw\n");
+        assert_eq!(
+            program(&tokens).unwrap().to_string(),
+            "vs_5_0\nmad_sat [precise(xz)] r1.xz, r0.xyzw, r0.xyzw, r0.xyzw\n"
+        );
     }
 
     #[test]

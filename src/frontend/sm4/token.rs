@@ -107,7 +107,9 @@ impl OpcodeToken {
         let info_return = bits >> 11 & 3;
         match opcode.controls() {
             Controls::ResinfoReturn => _ = InfoReturn::decode(info_return, offset)?,
-            Controls::SampleInfoReturn if info_return > 1 => return Err(invalid("sampleinfo return type", info_return)),
+            Controls::SampleInfoReturn if info_return > 1 => {
+                return Err(invalid("sampleinfo return type", info_return));
+            }
             _ => {}
         }
         Ok(OpcodeToken { bits, opcode })
