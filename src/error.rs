@@ -59,8 +59,8 @@ pub enum ContainerError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The program ends inside an instruction.
-    #[error("{what} reaches past the end of the program (at offset {offset:#x})")]
+    /// The program, or the length of an instruction, ends inside something.
+    #[error("{what} reaches past the end of what holds it (at offset {offset:#x})")]
     Truncated {
         /// What was being read.
         what: &'static str,
@@ -87,6 +87,16 @@ pub enum DecodeError {
         /// The largest value accepted.
         limit: u64,
         /// Absolute byte offset.
+        offset: usize,
+    },
+    /// An instruction's length covers more than its operands.
+    #[error("{what} has {count} dwords after its last operand (at offset {offset:#x})")]
+    TrailingTokens {
+        /// The opcode's mnemonic.
+        what: &'static str,
+        /// How many dwords are left over.
+        count: usize,
+        /// Absolute byte offset of the instruction.
         offset: usize,
     },
 }
