@@ -1,0 +1,198 @@
+//! What each arithmetic opcode computes.
+
+use shaderjit_ir::Value;
+
+use super::Lowering;
+use super::source::Operand;
+use crate::frontend::pica::decode::Sources;
+use crate::frontend::pica::opcode::Opcode;
+use crate::frontend::pica::operand::{AddressRegister, Comparison, Component, Descriptor, Destination};
+
+/// Bound of the magnitude of LITP's second component, as recorded on hardware.
+const LITP_BOUND: f32 = 127.9961;
+
+impl Lowering<'_> {
+    /// Lowers any [`Effect::Arithmetic`](crate::frontend::pica::decode::Effect::Arithmetic).
+    pub(super) fn arithmetic(
+        &mut self,
+        opcode: Opcode,
+        destination: Option<Destination>,
+        sources: &Sources,
+        descriptor: Descriptor,
+    ) {
+        let operands: Vec<Operand> =
+            (0..sources.iter().count()).map(|n| self.operand(sources, n, descriptor)).collect();
+        match (opcode, operands.as_slice()) {
+            (Opcode::Mova, &[s]) => self.mova(s, descriptor),
+            (Opcode::Litp, &[s]) => {
+                self.litp_flags(s);
+                self.write(destination, descriptor, |this, c| this.litp(s, c));
+            }
+            (_, operands) => match self.scalar(opcode, operands, descriptor) {
+                Some(value) => self.write(destination, descriptor, |_, _| value),
+                None => self.write(destination, descriptor, |this, c| this.component(opcode, operands, c)),
+            },
+        }
+    }
+
+    /// Computes the written components, then writes them: the destination may be a source too.
+    fn write(
+        &mut self,
+        destination: Option<Destination>,
+        descriptor: Descriptor,
+        mut compute: impl FnMut(&mut Self, Component) -> Value,
+    ) {
+        let Some(destination) = destination else { return };
+        let values: Vec<_> = descriptor.written().map(|c| (c, compute(self, c))).collect();
+        for (component, value) in values {
+            let variable = self.registers.destination(&mut self.b, destination, component);
+            self.b.def_var(variable, value);
+        }
+    }
+
+    /// The opcodes with one result for all components; `None` for the others and where nothing is written.
+    fn scalar(&mut self, opcode: Opcode, operands: &[Operand], descriptor: Descriptor) -> Option<Value> {
+        descriptor.written().next()?;
+        Some(match (opcode, operands) {
+            (Opcode::Dp3, &[s1, s2]) => self.dot(s1, s2, &Component::ALL[..3]),
+            (Opcode::Dp4, &[s1, s2]) => self.dot(s1, s2, &Component::ALL),
+            (Opcode::Dph | Opcode::Dphi, &[s1, s2]) => {
+                let xyz = self.dot(s1, s2, &Component::ALL[..3]);
+                let w = self.read(s2, Component::W);
+                self.b.fadd([xyz, w])
+            }
+            (Opcode::Ex2, &[s]) => {
+                let x = self.read(s, Component::X);
+                self.b.fexp2([x])
+            }
+            (Opcode::Lg2, &[s]) => {
+                let x = self.read(s, Component::X);
+                self.b.flog2([x])
+            }
+            (Opcode::Rcp, &[s]) => {
+                let (one, x) = (self.b.f32(1.0), self.read(s, Component::X));
+                self.b.fdiv([one, x])
+            }
+            (Opcode::Rsq, &[s]) => {
+                let (one, x) = (self.b.f32(1.0), self.read(s, Component::X));
+                let root = self.b.fsqrt([x]);
+                self.b.fdiv([one, root])
+            }
+            _ => return None,
+        })
+    }
+
+    /// The opcodes that work component by component.
+    fn component(&mut self, opcode: Opcode, operands: &[Operand], c: Component) -> Value {
+        match (opcode, operands) {
+            (Opcode::Mov, &[s]) => self.read(s, c),
+            (Opcode::Flr, &[s]) => {
+                let s = self.read(s, c);
+                self.b.ffloor([s])
+            }
+            (Opcode::Dst | Opcode::Dsti, &[s1, s2]) => match c {
+                Component::X => self.b.f32(1.0),
+                Component::Y => self.product(s1, s2, c),
+                Component::Z => self.read(s1, c),
+                Component::W => self.read(s2, c),
+            },
+            (Opcode::Mul, &[s1, s2]) => self.product(s1, s2, c),
+            (Opcode::Mad | Opcode::Madi, &[s1, s2, s3]) => {
+                let (product, s3) = (self.product(s1, s2, c), self.read(s3, c));
+                self.b.fadd([product, s3])
+            }
+            (_, &[s1, s2]) => {
+                let (s1, s2) = (self.read(s1, c), self.read(s2, c));
+                match opcode {
+                    Opcode::Add => self.b.fadd([s1, s2]),
+                    Opcode::Max => self.b.pmax([s1, s2]),
+                    Opcode::Min => self.b.pmin([s1, s2]),
+                    Opcode::Sge | Opcode::Sgei => {
+                        let holds = self.b.fle([s2, s1]);
+                        self.one_if(holds)
+                    }
+                    Opcode::Slt | Opcode::Slti => {
+                        let holds = self.b.flt([s1, s2]);
+                        self.one_if(holds)
+                    }
+                    _ => unreachable!("{opcode:?} is not an opcode of two sources"),
+                }
+            }
+            _ => unreachable!("{opcode:?} has other sources in its picture"),
+        }
+    }
+
+    fn product(&mut self, s1: Operand, s2: Operand, c: Component) -> Value {
+        let (s1, s2) = (self.read(s1, c), self.read(s2, c));
+        self.b.fmulz([s1, s2])
+    }
+
+    /// The sum of products, from the first component on.
+    fn dot(&mut self, s1: Operand, s2: Operand, components: &[Component]) -> Value {
+        let products: Vec<Value> = components.iter().map(|&c| self.product(s1, s2, c)).collect();
+        products.into_iter().reduce(|sum, product| self.b.fadd([sum, product])).expect("a dot product has components")
+    }
+
+    fn one_if(&mut self, condition: Value) -> Value {
+        let (one, zero) = (self.b.f32(1.0), self.b.f32(0.0));
+        self.b.select([condition, one, zero])
+    }
+
+    /// `a0.x` and `a0.y`, each if its component is in the mask. Clamping at the ends of `i32` and 0 for NaN do not show:
+    /// offsets outside of a signed byte count as 0.
+    fn mova(&mut self, s: Operand, descriptor: Descriptor) {
+        let targets = [(Component::X, AddressRegister::X), (Component::Y, AddressRegister::Y)];
+        for (component, register) in targets {
+            if descriptor.writes(component) {
+                let value = self.read(s, component);
+                let value = self.b.ftoi([value]);
+                self.set_address_register(register, value);
+            }
+        }
+    }
+
+    /// LITP: `(max(x, 0), clamp(y), 0, max(w, 0))`. What NaN gives on hardware is not known; here it loses.
+    fn litp(&mut self, s: Operand, c: Component) -> Value {
+        match c {
+            Component::X | Component::W => {
+                let (s, zero) = (self.read(s, c), self.b.f32(0.0));
+                self.b.pmax([s, zero])
+            }
+            Component::Y => {
+                let (s, low, high) = (self.read(s, c), self.b.f32(-LITP_BOUND), self.b.f32(LITP_BOUND));
+                let s = self.b.pmax([s, low]);
+                self.b.pmin([s, high])
+            }
+            Component::Z => self.b.f32(0.0),
+        }
+    }
+
+    /// LITP's second effect: `cmp.x = s.x >= 0`, `cmp.y = s.w >= 0`, whatever the mask.
+    fn litp_flags(&mut self, s: Operand) {
+        for (number, component) in [Component::X, Component::W].into_iter().enumerate() {
+            let (zero, s) = (self.b.f32(0.0), self.read(s, component));
+            let holds = self.b.fle([zero, s]);
+            let flag = self.registers.flag(&mut self.b, number);
+            self.b.def_var(flag, holds);
+        }
+    }
+
+    /// CMP. The descriptor's mask has no effect.
+    pub(super) fn compare(&mut self, comparisons: [Comparison; 2], sources: &Sources, descriptor: Descriptor) {
+        let (s1, s2) = (self.operand(sources, 0, descriptor), self.operand(sources, 1, descriptor));
+        for (number, (comparison, c)) in comparisons.into_iter().zip([Component::X, Component::Y]).enumerate() {
+            let (s1, s2) = (self.read(s1, c), self.read(s2, c));
+            let holds = match comparison {
+                Comparison::Equal => self.b.feq([s1, s2]),
+                Comparison::NotEqual => self.b.fne([s1, s2]),
+                Comparison::Less => self.b.flt([s1, s2]),
+                Comparison::LessEqual => self.b.fle([s1, s2]),
+                Comparison::Greater => self.b.flt([s2, s1]),
+                Comparison::GreaterEqual => self.b.fle([s2, s1]),
+                Comparison::Always => self.b.i1(true),
+            };
+            let flag = self.registers.flag(&mut self.b, number);
+            self.b.def_var(flag, holds);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Instructions → IR: the blocks of the control-flow graph become IR blocks, registers become SSA variables.
+//!
+//! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
+//! shaders whatever was there before). Numbers are `f32` where the hardware has 24 bits; every product has the hardware's
+//! rule 0 · ∞ = 0, and sums run from x to w. Only registers that reachable code names exist, so a program costs what it
+//! uses.
+
+mod arithmetic;
+mod registers;
+mod source;
+
+use shaderjit_ir::{Block, FunctionBuilder, Space, Type, Value};
+
+use self::registers::Registers;
+use super::decode::{Effect, Program};
+use super::flow::{Choice, Exit, Flow, LOOP_RING, Step, follow};
+use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
+use crate::error::LowerError;
+use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind};
+
+/// Number of input registers and of output registers.
+const REGISTERS: u32 = 16;
+/// Number of float uniforms.
+const FLOAT_UNIFORMS: u32 = 96;
+/// Number of integer uniforms.
+const INT_UNIFORMS: u32 = 4;
+
+/// Lowers the vertex shader that begins at `entry`.
+///
+/// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`) and
+/// three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`], [`UniformKind::PicaBool`].
+/// Output components that no reachable instruction writes are not set.
+///
+/// # Errors
+///
+/// Only reachable words count: [`LowerError::Unsupported`] for an undefined opcode or one of geometry shaders,
+/// [`LowerError::Invalid`] for an entry point or operand descriptor that is not there, [`LowerError::Limit`] if the control
+/// flow is too wild (see [`follow`]).
+pub fn lower(program: &Program, entry: Address) -> Result<Lowered, LowerError> {
+    let flow = follow(program, entry)?;
+    let mut builder = FunctionBuilder::new("vertex", REGISTERS, REGISTERS);
+    let spaces = Spaces {
+        float: builder.add_space("c", None),
+        int: builder.add_space("i", None),
+        bool: builder.add_space("b", None),
+    };
+    let interface = interface(&spaces);
+    let lowering = Lowering { program, b: builder, spaces, registers: Registers::default() };
+    Ok(Lowered { function: lowering.run(&flow)?, interface })
+}
+
+/// The uniform spaces of the function.
+struct Spaces {
+    float: Space,
+    int: Space,
+    bool: Space,
+}
+
+fn interface(spaces: &Spaces) -> Interface {
+    let elements = |file: char| {
+        let element = |register| Element {
+            semantic: format!("{file}{register}"),
+            index: 0,
+            register,
+            mask: 0xf,
+            ty: ComponentType::F32,
+        };
+        (0..REGISTERS).map(element).collect()
+    };
+    let uniforms = vec![
+        UniformDecl { space: spaces.float, kind: UniformKind::PicaFloat, rows: FLOAT_UNIFORMS },
+        UniformDecl { space: spaces.int, kind: UniformKind::PicaInt, rows: INT_UNIFORMS },
+        UniformDecl { space: spaces.bool, kind: UniformKind::PicaBool, rows: 1 },
+    ];
+    Interface { inputs: elements('v'), outputs: elements('o'), uniforms, presets: Vec::new() }
+}
+
+/// The state of lowering one program.
+struct Lowering<'a> {
+    program: &'a Program,
+    b: FunctionBuilder,
+    spaces: Spaces,
+    registers: Registers,
+}
+
+impl Lowering<'_> {
+    fn run(mut self, flow: &Flow) -> Result<shaderjit_ir::Function, LowerError> {
+        let blocks: Vec<Block> = flow.blocks.iter().map(|_| self.b.create_block()).collect();
+        let exit = self.b.create_block();
+
+        // Edges that are still to come, so that each block is sealed as soon as its last predecessor ends.
+        let mut edges = Edges { blocks: &blocks, exit, open: vec![0; blocks.len()] };
+        edges.open[Flow::ENTRY.index()] = 1;
+        for to in flow.blocks.iter().flat_map(|block| block.exit.targets()) {
+            edges.open[to.index()] += 1;
+        }
+
+        let entry = edges.blocks[Flow::ENTRY.index()];
+        self.b.jump(entry);
+        edges.taken(&mut self.b, Flow::ENTRY);
+        for (block, &ir_block) in flow.blocks.iter().zip(&blocks) {
+            self.b.switch_to_block(ir_block);
+            for step in &block.steps {
+                self.step(*step)?;
+            }
+            self.exit(block.exit, &mut edges);
+        }
+
+        self.b.seal_block(exit);
+        self.b.switch_to_block(exit);
+        self.registers.store_outputs(&mut self.b);
+        self.b.ret();
+        Ok(self.b.finish())
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), LowerError> {
+        match step {
+            Step::Execute(address) => self.execute(address)?,
+            Step::DropOldestLoop => {
+                for depth in 1..LOOP_RING {
+                    for variables in [Registers::counter, Registers::saved] {
+                        let from = variables(&mut self.registers, &mut self.b, depth);
+                        let to = variables(&mut self.registers, &mut self.b, depth - 1);
+                        let value = self.b.use_var(from);
+                        self.b.def_var(to, value);
+                    }
+                }
+            }
+            Step::EnterLoop { depth, uniform } => {
+                let (counter, saved) = (
+                    self.registers.counter(&mut self.b, depth.index()),
+                    self.registers.saved(&mut self.b, depth.index()),
+                );
+                let count = self.int_uniform(uniform, Component::X);
+                self.b.def_var(counter, count);
+                let before = self.address_register(AddressRegister::Loop);
+                self.b.def_var(saved, before);
+                let first = self.int_uniform(uniform, Component::Y);
+                self.set_address_register(AddressRegister::Loop, first);
+            }
+            Step::Advance { uniform } => {
+                let (index, increment) =
+                    (self.address_register(AddressRegister::Loop), self.int_uniform(uniform, Component::Z));
+                let index = self.b.iadd([index, increment]);
+                self.set_address_register(AddressRegister::Loop, index);
+            }
+            Step::Restore { depth } => {
+                let saved = self.registers.saved(&mut self.b, depth.index());
+                let before = self.b.use_var(saved);
+                self.set_address_register(AddressRegister::Loop, before);
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes the word at `address`, which is not control flow.
+    fn execute(&mut self, address: Address) -> Result<(), LowerError> {
+        let instruction = self.program.get(address).expect("the graph names words of the program");
+        let offset = self.program.byte_offset(address);
+        match instruction.effect {
+            Effect::Arithmetic { destination, sources, descriptor } => {
+                let descriptor = self.descriptor(descriptor, offset)?;
+                let opcode = instruction.opcode.expect("only undefined words have none");
+                self.arithmetic(opcode, destination, &sources, descriptor);
+                Ok(())
+            }
+            Effect::Compare { comparisons, sources, descriptor } => {
+                let descriptor = self.descriptor(descriptor, offset)?;
+                self.compare(comparisons, &sources, descriptor);
+                Ok(())
+            }
+            _ => Err(LowerError::Unsupported { what: instruction.mnemonic(), offset }),
+        }
+    }
+
+    fn exit(&mut self, exit: Exit, edges: &mut Edges<'_>) {
+        match exit {
+            Exit::End => self.b.jump(edges.exit),
+            Exit::Jump(to) => self.b.jump(edges.blocks[to.index()]),
+            Exit::Branch { choice, yes, no } => {
+                let condition = match choice {
+                    Choice::Test(test) => self.test(test),
+                    Choice::Again(depth) => {
+                        let counter = self.registers.counter(&mut self.b, depth.index());
+                        let (left, zero, one) = (self.b.use_var(counter), self.b.i32(0), self.b.i32(1));
+                        let fewer = self.b.isub([left, one]);
+                        self.b.def_var(counter, fewer);
+                        self.b.ine([left, zero])
+                    }
+                };
+                self.b.br_if(condition, edges.blocks[yes.index()], edges.blocks[no.index()]);
+            }
+        }
+        for to in exit.targets() {
+            edges.taken(&mut self.b, to);
+        }
+    }
+
+    /// Whether a condition holds, an `i1`.
+    fn test(&mut self, test: Test) -> Value {
+        match test {
+            Test::Flags(test) => self.flag_test(test),
+            Test::Bool { uniform, value } => {
+                let mask = self.b.uniform_load(Type::I32, self.spaces.bool, 0, 0);
+                let (bit, zero) = (self.b.i32(1 << (uniform.0 & 0xf)), self.b.i32(0));
+                let bit = self.b.and([mask, bit]);
+                if value { self.b.ine([bit, zero]) } else { self.b.ieq([bit, zero]) }
+            }
+        }
+    }
+
+    fn flag_test(&mut self, test: FlagTest) -> Value {
+        let mut equals = |number: usize, reference: bool| {
+            let flag = self.registers.flag(&mut self.b, number);
+            let flag = self.b.use_var(flag);
+            if reference { flag } else { self.b.not([flag]) }
+        };
+        match test.combine {
+            Combine::X => equals(0, test.x),
+            Combine::Y => equals(1, test.y),
+            Combine::Or => {
+                let flags = [equals(0, test.x), equals(1, test.y)];
+                self.b.or(flags)
+            }
+            Combine::And => {
+                let flags = [equals(0, test.x), equals(1, test.y)];
+                self.b.and(flags)
+            }
+        }
+    }
+
+    fn int_uniform(&mut self, uniform: IntUniform, component: Component) -> Value {
+        self.b.uniform_load(Type::I32, self.spaces.int, u32::from(uniform.0), component.index() as u8)
+    }
+}
+
+/// The edges to each block that have not been made yet.
+struct Edges<'a> {
+    blocks: &'a [Block],
+    exit: Block,
+    open: Vec<u32>,
+}
+
+impl Edges<'_> {
+    /// One edge to `to` has been made.
+    fn taken(&mut self, b: &mut FunctionBuilder, to: super::flow::BlockId) {
+        let open = &mut self.open[to.index()];
+        *open -= 1;
+        if *open == 0 {
+            b.seal_block(self.blocks[to.index()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

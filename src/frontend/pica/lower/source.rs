@@ -1,0 +1,85 @@
+//! Reading sources: registers, uniforms, relative addressing, swizzle, negation.
+
+use shaderjit_ir::{Type, Value};
+
+use super::{FLOAT_UNIFORMS, Lowering};
+use crate::error::LowerError;
+use crate::frontend::pica::decode::Sources;
+use crate::frontend::pica::operand::{Component, Descriptor, DescriptorIndex, Source};
+
+/// One source of the instruction at hand.
+#[derive(Clone, Copy)]
+pub(super) struct Operand {
+    place: Place,
+    /// Position among the sources, which finds its fields in the descriptor.
+    number: usize,
+    descriptor: Descriptor,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Input(u8),
+    Temporary(u8),
+    Uniform(u8),
+    /// A row of the float uniforms, and whether there is one: `c96` to `c127` read as ones.
+    Relative {
+        row: Value,
+        exists: Value,
+    },
+}
+
+impl Lowering<'_> {
+    /// The descriptor `index` of the instruction at byte `offset`.
+    pub(super) fn descriptor(&self, index: DescriptorIndex, offset: usize) -> Result<Descriptor, LowerError> {
+        self.program.descriptor(index).ok_or_else(|| {
+            let what = format!("operand descriptor {} is past the end of the table", index.0);
+            LowerError::Invalid { what, offset }
+        })
+    }
+
+    /// Source `number` of an instruction that has it. Address registers are read now, components when asked for.
+    pub(super) fn operand(&mut self, sources: &Sources, number: usize, descriptor: Descriptor) -> Operand {
+        let place = match sources.get(number).expect("the opcode's picture has that source") {
+            Source::Input(register) => Place::Input(register),
+            Source::Temporary(register) => Place::Temporary(register),
+            Source::Uniform { base, relative: None } => Place::Uniform(base),
+            Source::Uniform { base, relative: Some(register) } => {
+                let offset = self.address_register(register);
+                self.relative(base, offset)
+            }
+        };
+        Operand { place, number, descriptor }
+    }
+
+    /// An offset outside of a signed byte counts as 0; the sum wraps at 7 bits. Recorded on hardware (citra pull requests
+    /// 6910, 6920, 6942).
+    fn relative(&mut self, base: u8, offset: Value) -> Place {
+        let (half, bytes, zero) = (self.b.i32(128), self.b.i32(256), self.b.i32(0));
+        let shifted = self.b.iadd([offset, half]);
+        let is_byte = self.b.ult([shifted, bytes]);
+        let offset = self.b.select([is_byte, offset, zero]);
+        let (base, wrap, rows) = (self.b.i32(base.into()), self.b.i32(0x7f), self.b.i32(FLOAT_UNIFORMS));
+        let sum = self.b.iadd([offset, base]);
+        let row = self.b.and([sum, wrap]);
+        Place::Relative { row, exists: self.b.ult([row, rows]) }
+    }
+
+    /// What the operand gives for `component`, swizzled and negated.
+    pub(super) fn read(&mut self, operand: Operand, component: Component) -> Value {
+        let component = operand.descriptor.select(operand.number, component);
+        let c = component.index() as u8;
+        let value = match operand.place {
+            Place::Input(register) => self.b.input(Type::F32, register.into(), c),
+            Place::Temporary(register) => {
+                let variable = self.registers.temporary(&mut self.b, register, component);
+                self.b.use_var(variable)
+            }
+            Place::Uniform(row) => self.b.uniform_load(Type::F32, self.spaces.float, row.into(), c),
+            Place::Relative { row, exists } => {
+                let (loaded, one) = (self.b.uniform_load_at(Type::F32, self.spaces.float, 0, c, row), self.b.f32(1.0));
+                self.b.select([exists, loaded, one])
+            }
+        };
+        if operand.descriptor.negates(operand.number) { self.b.fneg([value]) } else { value }
+    }
+}
