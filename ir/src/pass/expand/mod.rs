@@ -4,7 +4,9 @@
 //! the interpreter and every back end give the same bits, and one test bounds an expansion's error.
 
 mod bits;
+mod half;
 mod minmax;
+mod transcendental;
 
 use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm};
@@ -47,6 +49,12 @@ pub fn expansion<E: Emit>(e: &mut E, op: Op, args: &[E::Value]) -> E::Value {
         (Op::Fmax, &[a, b]) => minmax::fmax(e, a, b),
         (Op::Fsat, &[a]) => minmax::fsat(e, a),
         (Op::Bitrev, &[a]) => bits::bitrev(e, a),
+        (Op::Fexp2, &[a]) => transcendental::exp2(e, a),
+        (Op::Flog2, &[a]) => transcendental::log2(e, a),
+        (Op::Fsin, &[a]) => transcendental::sin(e, a),
+        (Op::Fcos, &[a]) => transcendental::cos(e, a),
+        (Op::F16tof32, &[a]) => half::f16tof32(e, a),
+        (Op::F32tof16, &[a]) => half::f32tof16(e, a),
         _ => panic!("{op} has no expansion"),
     }
 }
@@ -119,5 +127,50 @@ impl Emit for Writer<'_> {
 
     fn fused(&self) -> bool {
         self.options.fused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FunctionBuilder;
+    use crate::eval::eval;
+    use crate::interp::{Bindings, InterpOptions, Interpreter};
+    use crate::op::TypeRule;
+
+    /// Every composite op has an expansion, and code expanded by the pass computes what `eval` does.
+    #[test]
+    fn every_composite_op_is_expanded_into_plain_ops_that_compute_the_same() {
+        let words =
+            [0x3f80_0000, 0xc2f6_e979, 0x8000_0000, 0x0000_0001, 0x7f80_0000, 0x4479_f3c0, 0x0000_3c01, 0xff80_0000];
+        for &op in Op::ALL.iter().filter(|op| op.attribute() == Attribute::Composite) {
+            for fused in [false, true] {
+                let mut b = FunctionBuilder::new(op.mnemonic(), 1, 1);
+                let types: Vec<Type> = op.operands().iter().filter_map(|rule| rule.fixed()).collect();
+                let args: Vec<Value> = (0u8..).zip(&types).map(|(component, &ty)| b.input(ty, 0, component)).collect();
+                let value = b.op(op, &args);
+                b.output(0, 0, value);
+                b.ret();
+                let mut func = b.finish();
+                assert!(matches!(op.result(), TypeRule::F32 | TypeRule::I32), "{op}");
+                expand(&mut func, &ExpandOptions { fused });
+                for &inst in &func.blocks[func.entry()].insts {
+                    assert_ne!(func.insts[inst].op.attribute(), Attribute::Composite, "{func}");
+                }
+                for start in 0..words.len() {
+                    let operands: [[u32; 1]; 4] =
+                        std::array::from_fn(|index| [words[(start + 3 * index) % words.len()]]);
+                    let bindings = Bindings { inputs: &[operands], vertex_id: [0], instance_id: 0, uniforms: &[] };
+                    let mut interpreter = Interpreter::<1>::new(&func);
+                    let got = interpreter.run(&bindings, &InterpOptions { fuel: 0, fused }).unwrap()[0][0][0];
+                    let [want] = eval(op, Type::F32, &operands[..types.len()], fused);
+                    let is_nan = |bits: u32| func.ty(value) == Type::F32 && f32::from_bits(bits).is_nan();
+                    assert!(
+                        got == want || is_nan(got) && is_nan(want),
+                        "{op} of {operands:x?}: {got:#x} for {want:#x}"
+                    );
+                }
+            }
+        }
     }
 }
