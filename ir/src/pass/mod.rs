@@ -1,15 +1,21 @@
 //! Transformations: one pass, one file, one public function.
 
+mod dce;
 mod expand;
+mod gvn;
 mod if_convert;
 mod lockstep;
 mod params;
 mod reduce;
 mod returns;
 mod straighten;
+#[cfg(test)]
+mod testing;
 mod unreachable;
 
+pub use dce::dce;
 pub use expand::{Emit, ExpandOptions, expand, expansion};
+pub use gvn::gvn;
 pub use if_convert::if_convert;
 pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, lockstep};
 pub use params::simplify_params;
