@@ -1,0 +1,234 @@
+//! Runs `tests/filetests`: each file is a test, text in and text out.
+//!
+//! A file begins with `; test: MODE`. The input follows, up to the end or to a line `; ---`, after which comes the output that
+//! is expected. `BLESS=1 cargo test --test filetests` rewrites that part; look at what changed.
+//!
+//! * `print`: the text of the functions is what the printer makes of them; with a `; ---` part, the printer's text is that part.
+//! * `verify`: what the verifier says of each function.
+//! * `run`: each function is followed by lines that say what it computes, see [`run_line`]. All engines must agree.
+//! * `pass NAME, NAME…`: the functions after these passes.
+
+#[path = "filetests/run_line.rs"]
+mod run_line;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use run_line::RunLine;
+use shaderjit_ir::function::Function;
+use shaderjit_ir::op::Op;
+use shaderjit_ir::parse::parse_module;
+use shaderjit_ir::pass::{self, ExpandOptions, PassError};
+use shaderjit_ir::verify::{Rule, verify};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The passes a `pass` test can name.
+const PASSES: &[(&str, fn(&mut Function) -> Result<(), PassError>)] = &[
+    ("expand", |func| done(pass::expand(func, &ExpandOptions { fused: true }))),
+    ("if_convert", |func| done(pass::if_convert(func))),
+    ("lockstep", pass::lockstep),
+    ("make_reducible", pass::make_reducible),
+    ("merge_returns", |func| done(pass::merge_returns(func))),
+    ("remove_unreachable", |func| done(pass::remove_unreachable(func))),
+    ("simplify_params", |func| done(pass::simplify_params(func))),
+    ("straighten", |func| done(pass::straighten(func))),
+];
+
+fn done((): ()) -> Result<(), PassError> {
+    Ok(())
+}
+
+const SEPARATOR: &str = "; ---\n";
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
+    let mut paths = Vec::new();
+    collect(&root, &mut paths);
+    paths.sort();
+    let mut trials = Vec::new();
+    for path in &paths {
+        let name = path.strip_prefix(&root).expect("the files were found below it").display().to_string();
+        let path = path.clone();
+        trials.push(Trial::test(name, move || TestFile::read(&path).and_then(|file| file.check())));
+    }
+    let files = paths.clone();
+    trials.push(Trial::test("every op has a run test", move || every_op_runs(&files)));
+    trials.push(Trial::test("every rule has a verify test", move || every_rule_breaks(&paths)));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).expect("the folder of the tests can be read");
+    for entry in entries {
+        let path = entry.expect("the folder of the tests can be read").path();
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "ir") {
+            paths.push(path);
+        }
+    }
+}
+
+/// One file in its parts.
+struct TestFile {
+    path: PathBuf,
+    mode: String,
+    input: String,
+    expected: Option<String>,
+}
+
+impl TestFile {
+    fn read(path: &Path) -> Result<TestFile, Failed> {
+        let text = std::fs::read_to_string(path)?;
+        let first = text.lines().next().unwrap_or_default();
+        let mode = first.strip_prefix("; test: ").ok_or("the first line is not `; test: MODE`")?.trim().to_string();
+        let (input, expected) = match text.split_once(SEPARATOR) {
+            Some((input, expected)) => (input.to_string(), Some(expected.to_string())),
+            None => (text.clone(), None),
+        };
+        Ok(TestFile { path: path.to_path_buf(), mode, input, expected })
+    }
+
+    /// The functions; whatever the mode, their text must read back.
+    fn functions(&self) -> Result<Vec<Function>, Failed> {
+        let functions = parse_module(&self.input)?;
+        let text = text_of(&functions);
+        if parse_module(&text).is_ok_and(|again| again == functions) {
+            Ok(functions)
+        } else {
+            Err(format!("the text does not read back:\n{text}").into())
+        }
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        match self.mode.split_once(' ').unwrap_or((&self.mode, "")) {
+            ("print", "") => self.check_print(),
+            ("verify", "") => self.check_text(&self.functions()?.iter().map(verdict).collect::<String>()),
+            ("run", "") => self.check_runs(),
+            ("pass", names) => self.check_text(&self.after_passes(names)?),
+            _ => Err(format!("there is no mode `{}`", self.mode).into()),
+        }
+    }
+
+    /// Compares with the expected part, or writes it.
+    fn check_text(&self, actual: &str) -> Result<(), Failed> {
+        if self.expected.as_deref() == Some(actual) {
+            return Ok(());
+        }
+        if std::env::var_os("BLESS").is_some_and(|bless| bless == "1") {
+            let input = self.input.trim_end();
+            return Ok(std::fs::write(&self.path, format!("{input}\n\n{SEPARATOR}{actual}"))?);
+        }
+        Err(difference(self.expected.as_deref().unwrap_or_default(), actual).into())
+    }
+
+    fn check_print(&self) -> Result<(), Failed> {
+        let actual = text_of(&self.functions()?);
+        if self.expected.is_some() {
+            return self.check_text(&actual);
+        }
+        let is_code = |line: &&str| !line.starts_with(';') && !line.is_empty();
+        let expected: String = self.input.lines().filter(is_code).flat_map(|line| [line, "\n"]).collect();
+        let actual: String = actual.lines().filter(is_code).flat_map(|line| [line, "\n"]).collect();
+        if actual == expected { Ok(()) } else { Err(difference(&expected, &actual).into()) }
+    }
+
+    fn after_passes(&self, names: &str) -> Result<String, Failed> {
+        let mut functions = self.functions()?;
+        for func in &mut functions {
+            verify(func)?;
+            for name in names.split(',').map(str::trim) {
+                let pass = PASSES.iter().find(|(pass, _)| *pass == name);
+                let (_, pass) = pass.ok_or_else(|| format!("there is no pass `{name}`"))?;
+                pass(func)?;
+                verify(func).map_err(|errors| format!("after {name}:\n{errors}\n{func}"))?;
+            }
+        }
+        Ok(text_of(&functions))
+    }
+
+    /// Each function and its run lines. A line belongs to the function before it.
+    fn check_runs(&self) -> Result<(), Failed> {
+        let mut functions = self.functions()?.into_iter();
+        let mut current = None;
+        let (mut runs, mut failures) = (0, String::new());
+        for (number, line) in self.input.lines().enumerate() {
+            if line.starts_with("function ") {
+                let func = functions.next().ok_or("a line begins with `function` but no function does")?;
+                verify(&func)?;
+                current = Some(func);
+            }
+            let Some(text) = line.strip_prefix("; run:") else { continue };
+            let func = current.as_ref().ok_or("a run line before the first function")?;
+            let run = RunLine::parse(text, func).map_err(|error| format!("line {}: {error}", number + 1))?;
+            for (engine, run_engine) in run_line::ENGINES {
+                if let Err(found) = run.compare(&run_engine(func, &run)) {
+                    failures += &format!("line {} on the {engine}:\n {text}\n found {found}\n", number + 1);
+                }
+            }
+            runs += 1;
+        }
+        match (runs, failures.is_empty()) {
+            (0, _) => Err("there are no run lines".into()),
+            (_, false) => Err(failures.into()),
+            (_, true) => Ok(()),
+        }
+    }
+}
+
+fn text_of(functions: &[Function]) -> String {
+    functions.iter().map(Function::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// What the verifier says of a function, under its name.
+fn verdict(func: &Function) -> String {
+    match verify(func) {
+        Ok(()) => format!("{:?} is valid\n", func.name),
+        Err(errors) => {
+            let errors: String = errors.0.iter().map(|error| format!("    {error}\n")).collect();
+            format!("{:?} is not:\n{errors}", func.name)
+        }
+    }
+}
+
+/// Both texts from their first different line on.
+fn difference(expected: &str, actual: &str) -> String {
+    let same = expected.lines().zip(actual.lines()).take_while(|(expected, actual)| expected == actual).count();
+    let rest = |text: &str| text.lines().skip(same).flat_map(|line| ["  ", line, "\n"]).collect::<String>();
+    format!(
+        "line {} of the output differs (BLESS=1 accepts it)\nexpected\n{}found\n{}",
+        same + 1,
+        rest(expected),
+        rest(actual)
+    )
+}
+
+/// The files of one mode.
+fn files_of(paths: &[PathBuf], mode: &str) -> Result<Vec<TestFile>, Failed> {
+    let files = paths.iter().map(|path| TestFile::read(path)).collect::<Result<Vec<_>, _>>()?;
+    Ok(files.into_iter().filter(|file| file.mode == mode).collect())
+}
+
+fn every_op_runs(paths: &[PathBuf]) -> Result<(), Failed> {
+    let mut missing: Vec<Op> = Op::ALL.to_vec();
+    for file in files_of(paths, "run")? {
+        for func in file.functions()? {
+            missing.retain(|op| !func.insts.values().any(|inst| inst.op == *op));
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(format!("no run test has {missing:?}").into()) }
+}
+
+/// No text breaks these: the parser makes the index, the definition or the immediate that the rule asks for, or refuses. The
+/// verifier's unit tests break them.
+const NOT_IN_TEXT: &[Rule] =
+    &[Rule::Index, Rule::Once, Rule::Target, Rule::ImmediateKind, Rule::Result, Rule::Definition];
+
+fn every_rule_breaks(paths: &[PathBuf]) -> Result<(), Failed> {
+    let expected: String = files_of(paths, "verify")?.into_iter().filter_map(|file| file.expected).collect();
+    let missing: Vec<&Rule> = Rule::ALL
+        .iter()
+        .filter(|rule| !NOT_IN_TEXT.contains(rule) && !expected.contains(&format!("({rule})\n")))
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(format!("no verify test breaks {missing:?}").into()) }
+}

@@ -1,0 +1,280 @@
+//! The lines of `run` tests: what a function sees and what must come out.
+//!
+//! ```text
+//! ; run: inputs [{1.0, 2}, {0x7f800000}] uniforms [[{1, 2, 3, 4}, {5}]] == outputs [{inf}]
+//! ; run: inputs [{(1 2 3 4)}] == outputs [{(2 4 6 8), nan}]
+//! ; run: fuel 10 == out_of_fuel
+//! ```
+//!
+//! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are zero. A
+//! component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32 bits in hexadecimal.
+//! `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
+//! stand `vertex_id N` (of lane 0; the others count on), `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
+
+use shaderjit_ir::function::Function;
+use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::parse::literal_bits;
+use shaderjit_ir::pass;
+use shaderjit_ir::types::Type;
+use shaderjit_ir::verify::verify;
+use std::fmt::Write;
+
+/// Lanes of a list.
+const LANES: usize = 4;
+type Row = [[u32; LANES]; 4];
+
+/// Everything that runs functions. Each gives the output elements of the four lanes.
+pub const ENGINES: &[(&str, Engine)] =
+    &[("interpreter", interpret), ("interpreter in lockstep", interpret_in_lockstep)];
+
+/// Runs a valid function on all lanes of a line; text of the error otherwise.
+type Engine = fn(&Function, &RunLine) -> Result<Vec<Row>, String>;
+
+/// What a run must give.
+enum Expected {
+    /// Components, `None` standing for any NaN.
+    Outputs(Vec<[[Option<u32>; LANES]; 4]>),
+    Error(String),
+}
+
+/// One line.
+pub struct RunLine {
+    inputs: Vec<Row>,
+    uniforms: Vec<Vec<[u32; 4]>>,
+    vertex_id: u32,
+    instance_id: u32,
+    options: InterpOptions,
+    /// 1 if no component is a list.
+    lanes: usize,
+    expected: Expected,
+}
+
+impl RunLine {
+    /// Reads a line for `func`.
+    pub fn parse(text: &str, func: &Function) -> Result<RunLine, String> {
+        let mut reader = Reader { tokens: tokens(text), next: 0, lanes: 1 };
+        let mut line = RunLine {
+            inputs: Vec::new(),
+            uniforms: Vec::new(),
+            vertex_id: 0,
+            instance_id: 0,
+            options: InterpOptions { fuel: 1000, fused: true },
+            lanes: 1,
+            expected: Expected::Outputs(Vec::new()),
+        };
+        loop {
+            match reader.take()? {
+                "inputs" => line.inputs = reader.list(|reader| reader.row(bits_of))?,
+                "uniforms" => line.uniforms = reader.list(|reader| reader.list(Reader::uniform_row))?,
+                "vertex_id" => line.vertex_id = reader.number()?,
+                "instance_id" => line.instance_id = reader.number()?,
+                "fuel" => line.options.fuel = reader.number()?,
+                "unfused" => line.options.fused = false,
+                "==" => break,
+                token => return Err(format!("`{token}` is not known here")),
+            }
+        }
+        line.expected = match reader.take()? {
+            "outputs" => Expected::Outputs(reader.list(|reader| reader.row(pattern_of))?),
+            "out_of_fuel" => Expected::Error(InterpError::OutOfFuel.to_string()),
+            token => return Err(format!("`{token}` is not known here")),
+        };
+        if reader.next != reader.tokens.len() {
+            return Err(format!("`{}` after the end of the line", reader.tokens[reader.next]));
+        }
+        line.lanes = reader.lanes;
+        let spaces = func.spaces.values().rposition(|space| space.table.is_none()).map_or(0, |last| last + 1);
+        if line.inputs.len() != func.inputs as usize || line.uniforms.len() < spaces {
+            return Err(format!("the function has {} inputs and {spaces} uniform spaces", func.inputs));
+        }
+        line.uniforms.resize(func.spaces.len(), Vec::new());
+        Ok(line)
+    }
+
+    /// The output elements, if they are not those expected.
+    pub fn compare(&self, found: &Result<Vec<Row>, String>) -> Result<(), String> {
+        let is_same = match (&self.expected, found) {
+            (Expected::Error(expected), Err(error)) => expected == error,
+            (Expected::Outputs(expected), Ok(found)) => {
+                expected.len() == found.len() && expected.iter().zip(found).all(|(e, f)| self.is_same_row(e, f))
+            }
+            _ => false,
+        };
+        if is_same { Ok(()) } else { Err(found.as_ref().map_or_else(String::clone, |rows| self.show(rows))) }
+    }
+
+    fn is_same_row(&self, expected: &[[Option<u32>; LANES]; 4], found: &Row) -> bool {
+        let is_same = |(expected, found): (&Option<u32>, &u32)| match expected {
+            Some(bits) => bits == found,
+            None => f32::from_bits(*found).is_nan(),
+        };
+        expected.iter().zip(found).all(|(e, f)| e[..self.lanes].iter().zip(f).all(is_same))
+    }
+
+    fn show(&self, rows: &[Row]) -> String {
+        let mut text = String::from("outputs [");
+        for (index, row) in rows.iter().enumerate() {
+            let components = row.map(|lanes| {
+                let words =
+                    lanes[..self.lanes].iter().map(|word| format!("{word:#010x}")).collect::<Vec<_>>().join(" ");
+                if self.lanes == 1 { words } else { format!("({words})") }
+            });
+            let _ = write!(text, "{}{{{}}}", if index == 0 { "" } else { ", " }, components.join(", "));
+        }
+        text + "]"
+    }
+}
+
+// ---- engines
+
+/// The reference: functions in lockstep form on all lanes at once, others lane by lane.
+fn interpret(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    if func.lockstep {
+        return interpret_lanes(func, line, std::array::from_fn(|lane| lane));
+    }
+    let mut outputs = vec![[[0; LANES]; 4]; func.outputs as usize];
+    for lane in 0..line.lanes {
+        let one = interpret_lanes(func, line, [lane])?;
+        for (output, one) in outputs.iter_mut().flatten().zip(one.iter().flatten()) {
+            output[lane] = one[0];
+        }
+    }
+    Ok(outputs)
+}
+
+/// All lanes at once, after the lockstep pass.
+fn interpret_in_lockstep(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    let mut func = func.clone();
+    if !func.lockstep {
+        pass::lockstep(&mut func).map_err(|error| error.to_string())?;
+        verify(&func).map_err(|errors| format!("after lockstep:\n{errors}\n{func}"))?;
+    }
+    interpret_lanes(&func, line, std::array::from_fn(|lane| lane))
+}
+
+/// Runs the lanes of these numbers.
+fn interpret_lanes<const L: usize>(
+    func: &Function,
+    line: &RunLine,
+    lanes: [usize; L],
+) -> Result<Vec<[[u32; L]; 4]>, String> {
+    let inputs: Vec<[[u32; L]; 4]> =
+        line.inputs.iter().map(|row| row.map(|component| lanes.map(|lane| component[lane]))).collect();
+    let uniforms: Vec<&[[u32; 4]]> = line.uniforms.iter().map(Vec::as_slice).collect();
+    let bindings = Bindings {
+        inputs: &inputs,
+        vertex_id: lanes.map(|lane| line.vertex_id.wrapping_add(lane as u32)),
+        instance_id: line.instance_id,
+        uniforms: &uniforms,
+    };
+    let mut interpreter = Interpreter::new(func);
+    interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())
+}
+
+// ---- reading
+
+/// Words, and each of `[]{}(),` alone.
+fn tokens(text: &str) -> Vec<&str> {
+    let is_mark = |c: char| "[]{}(),".contains(c);
+    let mut tokens = Vec::new();
+    for mut word in text.split_whitespace() {
+        while !word.is_empty() {
+            let end = if word.starts_with(is_mark) { 1 } else { word.find(is_mark).unwrap_or(word.len()) };
+            tokens.push(&word[..end]);
+            word = &word[end..];
+        }
+    }
+    tokens
+}
+
+fn pattern_of(token: &str) -> Result<Option<u32>, String> {
+    let ty = match token {
+        "nan" => return Ok(None),
+        "inf" => return Ok(Some(f32::INFINITY.to_bits())),
+        "-inf" => return Ok(Some(f32::NEG_INFINITY.to_bits())),
+        hex if hex.starts_with("0x") => Type::I32,
+        float if float.contains(['.', 'e']) => Type::F32,
+        _ => Type::I32,
+    };
+    let bits = literal_bits(ty, token).ok_or_else(|| format!("`{token}` is not a component"))?;
+    Ok(Some(bits as u32))
+}
+
+fn bits_of(token: &str) -> Result<u32, String> {
+    Ok(pattern_of(token)?.unwrap_or(f32::NAN.to_bits()))
+}
+
+struct Reader<'t> {
+    tokens: Vec<&'t str>,
+    next: usize,
+    lanes: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn take(&mut self) -> Result<&'t str, String> {
+        let token = self.tokens.get(self.next).ok_or("the line ends too early")?;
+        self.next += 1;
+        Ok(token)
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let is_next = self.tokens.get(self.next) == Some(&token);
+        self.next += usize::from(is_next);
+        is_next
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), String> {
+        match self.take()? {
+            found if found == token => Ok(()),
+            found => Err(format!("`{found}` where `{token}` is expected")),
+        }
+    }
+
+    fn number(&mut self) -> Result<u32, String> {
+        bits_of(self.take()?)
+    }
+
+    /// `[a, b, c]`.
+    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, String>) -> Result<Vec<T>, String> {
+        self.expect("[")?;
+        let mut items = Vec::new();
+        while !self.eat("]") {
+            if !items.is_empty() {
+                self.expect(",")?;
+            }
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// `{x, y, z, w}`, each component one word or one a lane.
+    fn row<T: Copy>(&mut self, word: impl Fn(&str) -> Result<T, String>) -> Result<[[T; LANES]; 4], String> {
+        let mut row = [[word("0")?; LANES]; 4];
+        self.expect("{")?;
+        for (index, lanes) in row.iter_mut().enumerate() {
+            if self.eat("}") {
+                return Ok(row);
+            }
+            if index > 0 {
+                self.expect(",")?;
+            }
+            if self.eat("(") {
+                for lane in lanes {
+                    *lane = word(self.take()?)?;
+                }
+                self.expect(")")?;
+                self.lanes = LANES;
+            } else {
+                *lanes = [word(self.take()?)?; LANES];
+            }
+        }
+        self.expect("}")?;
+        Ok(row)
+    }
+
+    fn uniform_row(&mut self) -> Result<[u32; 4], String> {
+        let lanes = self.lanes;
+        let row = self.row(bits_of)?;
+        if lanes == self.lanes { Ok(row.map(|lanes| lanes[0])) } else { Err("uniforms have no lanes".to_string()) }
+    }
+}
