@@ -8,6 +8,7 @@ use super::declaration::Declaration;
 use super::opcode::{Group, Opcode};
 use super::operand::Operand;
 use super::token::{Extended, OpcodeToken, TokenReader};
+use crate::container::dxbc;
 use crate::error::DecodeError;
 
 /// A program's stage and shader model.
@@ -23,10 +24,16 @@ pub struct Version {
 
 impl Version {
     fn decode(token: u32, offset: usize) -> Result<Self, DecodeError> {
-        let (major, minor) = ((token >> 4 & 0xf) as u8, (token & 0xf) as u8);
+        Self::new(token >> 16, (token >> 4 & 0xf) as u8, (token & 0xf) as u8, offset)
+    }
+
+    fn new(stage: u32, major: u8, minor: u8, offset: usize) -> Result<Self, DecodeError> {
         match (major, minor) {
-            (4, 0 | 1) | (5, 0 | 1) => Ok(Version { stage: Stage::decode(token >> 16, offset)?, major, minor }),
-            _ => Err(DecodeError::Invalid { what: "shader model", value: u64::from(token & 0xff), offset }),
+            (4, 0 | 1) | (5, 0 | 1) => Ok(Version { stage: Stage::decode(stage, offset)?, major, minor }),
+            _ => {
+                let value = u64::from(major) << 4 | u64::from(minor);
+                Err(DecodeError::Invalid { what: "shader model", value, offset })
+            }
         }
     }
 
@@ -57,6 +64,8 @@ impl fmt::Display for Version {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
+    /// Absolute byte offset of its version token.
+    pub offset: usize,
     /// Stage and shader model.
     pub version: Version,
     /// Everything after the version, in order.
@@ -133,13 +142,24 @@ impl Program {
         if body > header.remaining() {
             return Err(DecodeError::Truncated { what: "program", offset: base_offset });
         }
-        let mut reader = header.split(body, "program")?;
+        Self::decode_body(version, base_offset, header.split(body, "program")?)
+    }
 
+    /// Decodes a program that the container stage has found.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn from_container(program: &dxbc::Program<'_>) -> Result<Self, DecodeError> {
+        let version = Version::new(program.kind as u32, program.major, program.minor, program.offset)?;
+        Self::decode_body(version, program.offset, TokenReader::new(program.tokens, program.tokens_offset()))
+    }
+
+    fn decode_body(version: Version, offset: usize, mut reader: TokenReader) -> Result<Self, DecodeError> {
         let mut instructions = Vec::with_capacity(count_instructions(reader.clone()));
         while reader.remaining() != 0 {
             instructions.push(Instruction::decode(&mut reader, version)?);
         }
-        Ok(Program { version, instructions })
+        Ok(Program { offset, version, instructions })
     }
 }
 
