@@ -6,12 +6,13 @@ use super::operand::{
     Address, AddressRegister, BoolUniform, Comparison, Descriptor, DescriptorIndex, Destination, FlagTest, IntUniform,
     Source, Test,
 };
+use crate::container::limits;
 use crate::error::DecodeError;
 
 /// Words of program memory (geometry shaders; a vertex shader has 512 on hardware).
-pub const MAX_WORDS: usize = 4096;
+pub const MAX_WORDS: usize = limits::PICA_CODE_WORDS as usize;
 /// Entries of the operand descriptor table.
-pub const MAX_DESCRIPTORS: usize = 128;
+pub const MAX_DESCRIPTORS: usize = limits::PICA_DESCRIPTORS as usize;
 
 /// What an emulator's program memory, or the DVLP part of an SHBIN, holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

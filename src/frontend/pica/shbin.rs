@@ -1,0 +1,66 @@
+//! An executable of a SHBIN → IR, with the constants it brings along.
+
+use shaderjit_ir::Space;
+
+use super::decode::decode;
+use super::lower::lower;
+use super::operand::Address;
+use crate::container::Shbin;
+use crate::container::shbin::{Constant, ShaderKind};
+use crate::error::{Error, LowerError};
+use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
+
+/// Absolute byte offset of the number of executables in a SHBIN.
+const DVLE_COUNT_OFFSET: usize = 4;
+
+/// Lowers executable `index` of a SHBIN as [`lower`] does; its constants become [`Interface::presets`].
+///
+/// # Errors
+///
+/// What is wrong with the container's parts, what [`lower`] reports, [`LowerError::Invalid`] if there is no such
+/// executable, and [`LowerError::Unsupported`] if it is a geometry shader.
+pub fn lower_shbin(shbin: &Shbin<'_>, index: usize) -> Result<Lowered, Error> {
+    let Some(dvle) = shbin.dvle(index)? else {
+        let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
+        return Err(LowerError::Invalid { what, offset: DVLE_COUNT_OFFSET }.into());
+    };
+    if dvle.kind == ShaderKind::Geometry {
+        return Err(LowerError::Unsupported { what: "geometry shader".to_owned(), offset: dvle.offset }.into());
+    }
+    let dvlp = shbin.dvlp()?;
+    let program = decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?;
+    let entry = Address(u16::try_from(dvle.main).expect("an entry point lies in program memory"));
+    let mut lowered = lower(&program, entry)?;
+    lowered.interface.presets = dvle.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
+    Ok(lowered)
+}
+
+/// The value a constant fixes.
+fn preset(interface: &Interface, constant: &Constant) -> UniformPreset {
+    let space = |kind| space_of(interface, kind);
+    let all = [u32::MAX; 4];
+    match *constant {
+        Constant::Bool { register, value } => {
+            let bit = 1 << register;
+            let bits = if value { bit } else { 0 };
+            UniformPreset { space: space(UniformKind::PicaBool), row: 0, bits: [bits, 0, 0, 0], mask: [bit, 0, 0, 0] }
+        }
+        Constant::Int { register, value } => {
+            let bits = value.map(u32::from);
+            UniformPreset { space: space(UniformKind::PicaInt), row: register.into(), bits, mask: all }
+        }
+        Constant::Float { register, .. } => {
+            let value = constant.float_value().expect("it is a float constant");
+            let bits = value.map(f32::to_bits);
+            UniformPreset { space: space(UniformKind::PicaFloat), row: register.into(), bits, mask: all }
+        }
+    }
+}
+
+fn space_of(interface: &Interface, kind: UniformKind) -> Space {
+    let decl = interface.uniforms.iter().find(|decl| decl.kind == kind);
+    decl.expect("every PICA program has the three uniform spaces").space
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::container::Container;
+use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pica")
+}
+
+fn lower_file(bytes: &[u8], index: usize) -> Result<Lowered, Error> {
+    let Container::Shbin(shbin) = Container::parse(bytes).unwrap() else { panic!("not a SHBIN") };
+    lower_shbin(&shbin, index)
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+fn rows(words: &[u32]) -> Vec<[u32; 4]> {
+    words.chunks_exact(4).map(|row| row.try_into().unwrap()).collect()
+}
+
+/// The three uniform spaces of a `.uni.bin` file: `c0..c95`, `i0..i3` as bytes, the bool mask; with the presets applied.
+fn uniforms(bytes: &[u8], lowered: &Lowered) -> [Vec<[u32; 4]>; 3] {
+    assert_eq!(bytes.len(), 1556);
+    let float = rows(&words(&bytes[..1536]));
+    let int = bytes[1536..1552].chunks_exact(4).map(|row| std::array::from_fn(|c| u32::from(row[c]))).collect();
+    let mut spaces = [float, int, vec![[words(&bytes[1552..])[0], 0, 0, 0]]];
+    for preset in &lowered.interface.presets {
+        let row = &mut spaces[preset.space.as_u32() as usize][preset.row as usize];
+        for (c, value) in row.iter_mut().enumerate() {
+            *value = *value & !preset.mask[c] | preset.bits[c] & preset.mask[c];
+        }
+    }
+    spaces
+}
+
+/// Runs one vertex after the other.
+fn run(lowered: &Lowered, uniforms: &[Vec<[u32; 4]>; 3], vertices: &[u32]) -> Vec<u32> {
+    let uniforms: Vec<&[[u32; 4]]> = uniforms.iter().map(Vec::as_slice).collect();
+    let mut interpreter = Interpreter::<1>::new(&lowered.function);
+    let mut out = Vec::new();
+    for vertex in vertices.chunks_exact(64) {
+        let inputs: Vec<[[u32; 1]; 4]> = vertex.chunks_exact(4).map(|v| std::array::from_fn(|c| [v[c]])).collect();
+        let bindings = Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms };
+        let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 10_000, fused: false }).unwrap();
+        out.extend(outputs.iter().flatten().map(|[bits]| *bits));
+    }
+    out
+}
+
+/// Distance in steps of `f32`; NaN equals NaN, and a zero only the same zero.
+fn steps(a: u32, b: u32) -> u64 {
+    let [x, y] = [a, b].map(f32::from_bits);
+    if x.is_nan() && y.is_nan() {
+        return 0;
+    }
+    if x.is_nan() || y.is_nan() {
+        return u64::MAX;
+    }
+    let order = |bits: u32| if bits >> 31 == 0 { i64::from(bits) } else { -1 - i64::from(bits & 0x7fff_ffff) };
+    order(a).abs_diff(order(b))
+}
+
+/// Programs with EX2, LG2, RCP or RSQ may differ in the last places, and where those are not used at all they must not.
+fn tolerance(program: &super::super::Program) -> u64 {
+    use super::super::opcode::Opcode;
+    let approximate = [Opcode::Ex2, Opcode::Lg2, Opcode::Rcp, Opcode::Rsq].map(Some);
+    if program.instructions().iter().any(|instruction| approximate.contains(&instruction.opcode)) { 4 } else { 0 }
+}
+
+/// Every result file of a vertex shader in the corpus: the unscheduled code on the IR interpreter gives the reference's
+/// values.
+#[test]
+fn the_corpus_gives_its_reference_results() {
+    let mut compared = 0;
+    for entry in fs::read_dir(data()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let Some(rest) = name.strip_suffix(".ref.out") else { continue };
+        let [program, dvle, input] = rest.split('.').collect::<Vec<_>>()[..] else { panic!("{name}") };
+        let index: usize = dvle[1..].parse().unwrap();
+        let read = |file: String| fs::read(data().join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+
+        let bytes = read(format!("{program}.shbin"));
+        let lowered = lower_file(&bytes, index).unwrap();
+        let uniforms = uniforms(&read(format!("{program}.{dvle}.uni.bin")), &lowered);
+        let out = run(&lowered, &uniforms, &words(&read(format!("inputs/{input}.bin"))));
+
+        let dvlp = Shbin::parse(&bytes).unwrap().dvlp().unwrap();
+        let tolerance = tolerance(&decode(&dvlp.code, &dvlp.descriptors, 0).unwrap());
+        let reference = words(&fs::read(&path).unwrap());
+        assert_eq!(out.len(), reference.len(), "{name}");
+        for (at, (&ours, &theirs)) in out.iter().zip(&reference).enumerate() {
+            assert!(
+                steps(ours, theirs) <= tolerance,
+                "{name}: vertex {} o{}.{} is {:?}, not {:?}",
+                at / 64,
+                at % 64 / 4,
+                ["x", "y", "z", "w"][at % 4],
+                f32::from_bits(ours),
+                f32::from_bits(theirs),
+            );
+        }
+        compared += 1;
+    }
+    assert!(compared >= 60, "only {compared} results were found");
+}
+
+/// What the rings of the hardware make of these is known: an invocation that ends in time, with these values in `o0`.
+#[test]
+fn programs_that_crash_other_compilers() {
+    let constants = [1.0, 2.0, 3.0, 4.0];
+    let position = [0.5, 2.0, -7.0, 1.0];
+    let cases = [
+        // END inside of the procedure: `mov o, p` is not reached.
+        ("c1_end_in_call", constants),
+        // One pass of the inner loop's body, then out of both loops.
+        ("c2_jmp_out_of_nested_loop", [1.0, 1.0, 0.0, 0.0]),
+        ("c3_no_end", constants),
+        // The END inside of the loops is reached unless both compared components are equal.
+        ("c4_end_in_nested_loop", constants),
+        // Three calls of itself and the first one fill the ring; a fifth would make it forget the way back.
+        ("c5_call_recursion", [4.0; 4]),
+    ];
+    for (name, expected) in cases {
+        let lowered = lower_file(&fs::read(data().join(format!("crash/{name}.shbin"))).unwrap(), 0).unwrap();
+        let uniforms = uniforms(&[0; 1556], &lowered);
+        let mut vertex = [0u32; 64];
+        vertex[..4].copy_from_slice(&position.map(f32::to_bits));
+        let out = run(&lowered, &uniforms, &vertex);
+        assert_eq!(out[..4].iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn constants_become_presets() {
+    let lowered = lower_file(&fs::read(data().join("t30_constants.shbin")).unwrap(), 0).unwrap();
+    let interface = &lowered.interface;
+    let of = |kind| interface.presets.iter().filter(move |preset| preset.space == space_of(interface, kind));
+    let ints: Vec<_> = of(UniformKind::PicaInt).map(|preset| (preset.bits, preset.mask)).collect();
+    assert_eq!(ints, [([3, 2, 1, 0], [u32::MAX; 4])]);
+    let mut bools: Vec<_> =
+        of(UniformKind::PicaBool).map(|preset| (preset.row, preset.bits[0], preset.mask[0])).collect();
+    bools.sort_unstable();
+    assert_eq!(bools.len(), 2, "{bools:?}");
+    assert_eq!(bools.iter().map(|&(row, bits, mask)| (row, bits == mask)).collect::<Vec<_>>(), [(0, false), (0, true)]);
+    let c40 = of(UniformKind::PicaFloat).find(|preset| preset.row == 40).unwrap();
+    assert_eq!(c40.bits.map(f32::from_bits), [5.0, 6.0, 7.0, 8.0]);
+}
+
+#[test]
+fn what_cannot_run_says_why() {
+    let bytes = fs::read(data().join("t31_geo_point.shbin")).unwrap();
+    let error = lower_file(&bytes, 1).unwrap_err().to_string();
+    assert!(error.starts_with("unsupported: geometry shader (at offset 0x"), "{error}");
+    let error = lower_file(&bytes, 7).unwrap_err().to_string();
+    assert_eq!(error, "executable 7 does not exist, the file has 2 (at offset 0x4)");
+}
