@@ -3,5 +3,7 @@
 pub mod container;
 pub mod error;
 pub mod frontend;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 
 pub use error::Error;
