@@ -1,7 +1,9 @@
 //! Runs compiled GPU shaders on the CPU as native SIMD code.
 
+pub mod attribute;
 pub mod container;
 pub mod error;
 pub mod frontend;
+pub mod jit;
 
 pub use error::Error;
