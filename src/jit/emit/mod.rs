@@ -25,6 +25,7 @@ use super::simd::Simd;
 use super::{CodeInfo, CompileOptions, Layout, Target};
 use crate::error::JitError;
 use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -91,7 +92,7 @@ struct Emitter<'a, 'b> {
 impl<'a, 'b> Emitter<'a, 'b> {
     fn new(func: &'a Function, layout: &'a Layout, plan: Plan, mut simd: Simd<'b>, has_fma: bool) -> Self {
         // Set before anything reads them.
-        let none = clif::Value::from_u32(u32::MAX);
+        let none = clif::Value::reserved_value();
         let (out_of_fuel, next) = (simd.builder.create_block(), simd.builder.create_block());
         Emitter {
             func,

@@ -3,6 +3,7 @@
 use super::Emitter;
 use crate::jit::fetch;
 use crate::jit::simd::Simd;
+use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use shaderjit_ir::{Space, Type, Value};
@@ -19,7 +20,7 @@ pub struct Parts(pub [clif::Value; 2 * MAX_GROUPS]);
 
 impl Default for Parts {
     fn default() -> Parts {
-        Parts([clif::Value::from_u32(u32::MAX); 2 * MAX_GROUPS])
+        Parts([clif::Value::reserved_value(); 2 * MAX_GROUPS])
     }
 }
 
