@@ -195,6 +195,9 @@ pub enum CallError {
     /// A range or count that makes no sense.
     #[error("{0}")]
     Invalid(String),
+    /// The bindings need native code of their own, and it could not be made.
+    #[error(transparent)]
+    Compile(#[from] JitError),
 }
 
 /// Any error of this crate.
@@ -219,4 +222,12 @@ pub enum Error {
     /// From a call.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The shader has no program of that number.
+    #[error("there is no entry {entry}: the shader has {count}")]
+    UnknownEntry {
+        /// Number asked for.
+        entry: usize,
+        /// How many there are.
+        count: usize,
+    },
 }

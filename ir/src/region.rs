@@ -169,6 +169,19 @@ impl RegionTree {
         self.loop_of_header[header]
     }
 
+    /// The block that defines a value.
+    fn def_block(&self, func: &Function, value: Value) -> Block {
+        match func.values[value].def {
+            ValueDef::Param(block) => block,
+            ValueDef::Inst(inst) => self.block_of[inst].expect("used values are defined in the layout"),
+        }
+    }
+
+    /// Whether a use of a value in `block` is after a loop that the definition is in.
+    pub fn leaves_loop(&self, func: &Function, value: Value, block: Block) -> bool {
+        self.loops_left(self.def_block(func, value), block).next().is_some()
+    }
+
     /// The loops around a block that are not around `other`, from the inside out.
     pub fn loops_left(&self, block: Block, other: Block) -> impl Iterator<Item = u32> {
         let position = self.position[other];
@@ -376,11 +389,7 @@ impl Divergence {
 }
 
 fn leaves_divergent_loop(func: &Function, tree: &RegionTree, frames: &[bool], value: Value, block: Block) -> bool {
-    let def = match func.values[value].def {
-        ValueDef::Param(block) => block,
-        ValueDef::Inst(inst) => tree.block_of[inst].expect("used values are defined in the layout"),
-    };
-    tree.loops_left(def, block).any(|frame| frames[frame as usize])
+    tree.loops_left(tree.def_block(func, value), block).any(|frame| frames[frame as usize])
 }
 
 /// A divergent branch makes every frame around it divergent, up to the first scope in which all lanes meet again.

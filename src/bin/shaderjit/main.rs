@@ -1,2 +1,76 @@
-//! The `shaderjit` command-line tool.
-fn main() {}
+//! `shaderjit`: looks into compiled shaders and runs them. One file a subcommand; the rest is shared by several.
+//!
+//! Exit codes: 0 done; 1 the input is invalid or unsupported, or the engines differ; 2 usage. Data goes to stdout, messages go to
+//! stderr, and nothing goes to stdout before a subcommand has succeeded.
+
+mod asm;
+mod bench;
+mod bindings;
+mod clif;
+mod completions;
+mod diff;
+mod dis;
+mod format;
+mod generate;
+mod ir;
+mod options;
+mod parts;
+mod report;
+mod run;
+
+use clap::{Parser, Subcommand};
+use report::Outcome;
+use std::process::ExitCode;
+
+/// Looks into compiled GPU shaders (DXBC, SHBIN) and runs them on the CPU.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "FILE may be `-` for standard input. Exit codes: 0 done, 1 invalid input or difference, 2 usage."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the parts of a container
+    Parts(parts::Args),
+    /// Print a program's instructions
+    Dis(dis::Args),
+    /// Print the IR, after any pass
+    Ir(ir::Args),
+    /// Print what Cranelift is given
+    Clif(clif::Args),
+    /// Print the native code
+    Asm(asm::Args),
+    /// Run a vertex shader on raw vertices and print its outputs
+    Run(run::Args),
+    /// Run a vertex shader on both engines and print the first difference
+    Diff(diff::Args),
+    /// Measure how fast a vertex shader compiles and runs
+    Bench(bench::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+impl Command {
+    fn run(&self) -> Outcome {
+        match self {
+            Command::Parts(args) => parts::run(args),
+            Command::Dis(args) => dis::run(args),
+            Command::Ir(args) => ir::run(args),
+            Command::Clif(args) => clif::run(args),
+            Command::Asm(args) => asm::run(args),
+            Command::Run(args) => run::run(args),
+            Command::Diff(args) => diff::run(args),
+            Command::Bench(args) => bench::run(args),
+            Command::Completions(args) => completions::run(args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    report::finish(Cli::parse().command.run())
+}

@@ -126,8 +126,7 @@ impl<'a> Writer<'a> {
 
     /// A value of the old function as it is at a point of the new one that stands for `block`.
     fn value(&mut self, value: Value, block: Block) -> Value {
-        let is_captured = self.divergence.is_divergent_use(self.func, self.tree, value, block);
-        self.values.get(&mut self.b, value, is_captured)
+        self.values.get(&mut self.b, (self.func, self.tree, self.divergence), value, block)
     }
 
     fn edge_call(&self, edge: Edge) -> &'a BlockCall {

@@ -109,6 +109,7 @@ fn check(seed: u64, blocks: u32) -> bool {
         crate::pass::if_convert(&mut together);
     }
     lockstep(&mut together).unwrap();
+    assert_eq!(crate::verify::verify(&together), Ok(()), "seed {seed}\n{scalar}\n{together}");
     let uniform = uniform_values(&together);
     for &block in &together.layout {
         let selector = together.blocks[block].terminator().selector();

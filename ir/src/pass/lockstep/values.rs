@@ -3,22 +3,33 @@
 use super::Mask;
 use crate::builder::FunctionBuilder;
 use crate::entity::{Block, Value, Variable};
-use crate::function::Function;
+use crate::function::{Function, ValueDef};
 use crate::region::{Divergence, RegionTree};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Maps values. Most are defined once and used where that definition dominates in the new function too; the others live in
-/// registers that the builder promotes:
+/// How a use sees a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// Its definition dominates the use in the new function too.
+    Direct,
+    /// The use is after a loop that computes the value, and may be reached, with no lane active, on a way round it.
+    Left,
+    /// The same, and lanes left the loop after different iterations: each sees the value of its own.
+    LeftApart,
+}
+
+/// Maps values. Most are seen directly; the others live in registers that the builder promotes:
 ///
 /// * parameters of scope ends and loop headers, written by the edges;
-/// * *captures*: copies of values that are used after a divergent loop that computes them, written under the mask of each
+/// * copies of values that are seen after a loop. Where lanes leave at different times, the copy is written under the mask of each
 ///   iteration, so that a lane's last write survives;
-/// * *frozen* header parameters need no capture: they keep the value of lanes that do not continue.
+/// * *frozen* header parameters need no copy: they keep the value of lanes that do not continue.
 pub(super) struct ValueMap {
     direct: SecondaryMap<Value, PackedOption<Value>>,
     params: SecondaryMap<Value, PackedOption<Variable>>,
-    captures: SecondaryMap<Value, PackedOption<Variable>>,
+    left: SecondaryMap<Value, PackedOption<Variable>>,
+    left_apart: SecondaryMap<Value, PackedOption<Variable>>,
     frozen: EntitySet<Value>,
 }
 
@@ -32,60 +43,73 @@ impl ValueMap {
         let mut map = ValueMap {
             direct: SecondaryMap::new(),
             params: SecondaryMap::new(),
-            captures: SecondaryMap::new(),
+            left: SecondaryMap::new(),
+            left_apart: SecondaryMap::new(),
             frozen: EntitySet::with_capacity(func.values.len()),
         };
+        let mut apart = Vec::new();
         for &block in &func.layout {
+            let data = &func.blocks[block];
             if tree.scope(block).is_some() || tree.loop_of(block).is_some() {
-                for &param in &func.blocks[block].params {
+                for &param in &data.params {
                     map.params[param] = b.declare_var(func.ty(param)).into();
                 }
             }
-        }
-        let mut leaving: Vec<(Value, Block)> = Vec::new();
-        for &block in &func.layout {
-            let data = &func.blocks[block];
             let operands = data.insts.iter().flat_map(|&inst| func.insts[inst].args.to_vec());
-            leaving.extend(operands.chain(data.terminator().uses()).map(|value| (value, block)));
-        }
-        leaving.retain(|&(value, block)| divergence.is_divergent_use(func, tree, value, block));
-        let mut unfreezable = EntitySet::with_capacity(func.values.len());
-        for &(value, block) in &leaving {
-            if !can_freeze(func, tree, divergence, value, block) {
-                unfreezable.insert(value);
+            for value in operands.chain(data.terminator().uses()) {
+                match sight(func, tree, divergence, value, block) {
+                    Sight::Direct => {}
+                    Sight::Left if map.left[value].is_some() => {}
+                    Sight::Left => map.left[value] = b.declare_var(func.ty(value)).into(),
+                    Sight::LeftApart => apart.push((value, block)),
+                }
             }
         }
-        for (value, _) in leaving {
-            if !unfreezable.contains(value) {
+        for &(value, block) in &apart {
+            if map.left_apart[value].is_none() && !can_freeze(func, tree, divergence, value, block) {
+                map.left_apart[value] = b.declare_var(func.ty(value)).into();
+            }
+        }
+        for (value, _) in apart {
+            if map.left_apart[value].is_none() {
                 map.frozen.insert(value);
-            } else if map.captures[value].is_none() {
-                map.captures[value] = b.declare_var(func.ty(value)).into();
             }
         }
         map
     }
 
-    /// The new value. `is_captured` says that lanes see the value of an iteration of their own.
-    pub(super) fn get(&self, b: &mut FunctionBuilder, value: Value, is_captured: bool) -> Value {
-        if is_captured {
-            let variable = if self.frozen.contains(value) { self.params[value] } else { self.captures[value] };
-            return b.use_var(variable.expect("values that leave divergent loops have a register"));
-        }
-        self.direct[value].expect("definitions come before uses")
+    /// The new value, as code that stands for `block` sees it.
+    pub(super) fn get(
+        &self,
+        b: &mut FunctionBuilder,
+        (func, tree, divergence): (&Function, &RegionTree, &Divergence),
+        value: Value,
+        block: Block,
+    ) -> Value {
+        let register = match sight(func, tree, divergence, value, block) {
+            Sight::Direct => return self.direct[value].expect("definitions come before uses"),
+            Sight::Left => self.left[value],
+            Sight::LeftApart if self.frozen.contains(value) => self.params[value],
+            Sight::LeftApart => self.left_apart[value],
+        };
+        b.use_var(register.expect("values seen after loops have a register"))
     }
 
     /// Says what a value is now, for the lanes of `mask`.
     pub(super) fn define(&mut self, b: &mut FunctionBuilder, value: Value, new: Value, mask: Mask) {
         self.direct[value] = new.into();
-        if let Some(capture) = self.captures[value].expand() {
+        if let Some(register) = self.left[value].expand() {
+            b.def_var(register, new);
+        }
+        if let Some(register) = self.left_apart[value].expand() {
             let captured = match mask {
                 None => new,
                 Some(mask) => {
-                    let old = b.use_var(capture);
+                    let old = b.use_var(register);
                     b.select([mask, new, old])
                 }
             };
-            b.def_var(capture, captured);
+            b.def_var(register, captured);
         }
     }
 
@@ -105,11 +129,21 @@ impl ValueMap {
     }
 }
 
+fn sight(func: &Function, tree: &RegionTree, divergence: &Divergence, value: Value, block: Block) -> Sight {
+    if divergence.is_divergent_use(func, tree, value, block) {
+        Sight::LeftApart
+    } else if tree.leaves_loop(func, value, block) {
+        Sight::Left
+    } else {
+        Sight::Direct
+    }
+}
+
 /// Whether freezing a value instead of capturing it serves a use in `block`: it must be a divergent parameter of the one
 /// loop left on the way. A loop further out would enter its loop anew for other lanes and overwrite it; and a uniform
 /// parameter must stay uniform inside.
 fn can_freeze(func: &Function, tree: &RegionTree, divergence: &Divergence, value: Value, block: Block) -> bool {
-    let crate::function::ValueDef::Param(header) = func.values[value].def else { return false };
+    let ValueDef::Param(header) = func.values[value].def else { return false };
     let mut left = tree.loops_left(header, block);
     tree.loop_of(header).is_some()
         && left.next() == tree.loop_of(header)

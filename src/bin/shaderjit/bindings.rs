@@ -1,0 +1,180 @@
+//! What a shader is run on: the options that say it, and the bytes they name.
+
+use crate::generate::Random;
+use crate::options::{ConstantBuffer, Source};
+use crate::report::{Failure, message};
+use shaderjit::error::CallError;
+use shaderjit::frontend::{ComponentType, UniformKind};
+use shaderjit::{Attribute, Call, CompiledShader, PicaUniforms, ShaderFormat};
+
+#[derive(clap::Args)]
+pub struct BindArgs {
+    /// Vertices, little-endian: 16 bytes for each element of the input signature, system values left out (DXBC);
+    /// v0 to v15 (PICA)
+    #[arg(long, value_name = "RAW")]
+    input: Option<Source>,
+    /// A constant buffer's bytes
+    #[arg(long, value_name = "SLOT=RAW")]
+    cb: Vec<ConstantBuffer>,
+    /// PICA uniforms, 1556 bytes: c0 to c95 as floats, i0 to i3 as bytes, the bools as a 32-bit mask
+    #[arg(long, value_name = "RAW")]
+    uniforms: Option<Source>,
+    /// Number of vertices [default: as many as the input holds]
+    #[arg(long, value_name = "N")]
+    count: Option<u32>,
+    /// What is not bound reads 0 instead of being an error
+    #[arg(long)]
+    zero_unbound: bool,
+}
+
+/// What to do about inputs that the options do not name.
+pub enum Missing {
+    /// They stay unbound.
+    Leave,
+    /// So many vertices of made-up values, edges among them.
+    Hostile(u32, u64),
+    /// So many vertices of ordinary made-up values.
+    Ordinary(u32, u64),
+}
+
+/// The bytes to bind.
+pub struct Bindings {
+    input: Option<Vec<u8>>,
+    constants: Vec<(u32, u32, Vec<u8>)>,
+    pica: Option<PicaUniforms>,
+    zero_unbound: bool,
+    /// Number of vertices.
+    pub count: u32,
+}
+
+/// Bytes of one vertex in raw files, and where an element lies in it.
+pub struct Record {
+    is_pica: bool,
+    pub stride: usize,
+}
+
+impl Record {
+    /// 16 registers in order (PICA), or so many elements in signature order.
+    pub fn new(format: ShaderFormat, elements: usize) -> Record {
+        let is_pica = format.is_pica();
+        Record { is_pica, stride: 16 * if is_pica { 16 } else { elements } }
+    }
+
+    pub fn offset(&self, element: usize, register: u32) -> usize {
+        16 * if self.is_pica { register as usize % 16 } else { element }
+    }
+}
+
+impl BindArgs {
+    /// Reads what the options name.
+    pub fn read(&self, format: ShaderFormat, code: &CompiledShader, missing: Missing) -> Result<Bindings, Failure> {
+        let record = Record::new(format, code.interface().inputs.len());
+        let input = self.input.as_ref().map(Source::read).transpose()?;
+        let held = input.as_deref().map(|bytes| vertices(bytes, record.stride)).transpose()?;
+        let constants = self.cb.iter().map(|cb| Ok((cb.slot, cb.space, cb.source.read()?)));
+        let constants = constants.collect::<Result<Vec<_>, Failure>>()?;
+        let pica = self.uniforms.as_ref().map(|source| Ok::<_, Failure>(PicaUniforms::from_bytes(&source.read()?)?));
+        let mut bindings =
+            Bindings { input, constants, pica: pica.transpose()?, zero_unbound: self.zero_unbound, count: 0 };
+
+        let made_up = match missing {
+            Missing::Leave => None,
+            Missing::Hostile(count, seed) => Some((count, seed, true)),
+            Missing::Ordinary(count, seed) => Some((count, seed, false)),
+        };
+        let default = held.or(made_up.map(|(count, ..)| count));
+        bindings.count = self.count.or(default).ok_or_else(|| self.no_count(code))?;
+        if let Some((_, seed, hostile)) = made_up.filter(|_| !self.zero_unbound) {
+            bindings.make_up(&mut Random::new(seed), hostile, &record, code);
+        }
+        Ok(bindings)
+    }
+
+    fn no_count(&self, code: &CompiledShader) -> Failure {
+        let inputs = &code.interface().inputs;
+        match (0..inputs.len()).find(|&element| code.reads_input(element)) {
+            Some(element) if !self.zero_unbound => {
+                let what = format!("input {}{}", inputs[element].semantic, inputs[element].index);
+                CallError::MissingBinding { what }.into()
+            }
+            _ => Failure::usage("--count is needed: no input says how many vertices there are"),
+        }
+    }
+}
+
+/// How many vertices a raw file holds.
+fn vertices(bytes: &[u8], stride: usize) -> Result<u32, Failure> {
+    let len = bytes.len();
+    if stride == 0 {
+        return Err(Failure::input("the shader has no inputs to read from --input"));
+    }
+    if len % stride != 0 {
+        return Err(Failure::input(format_args!(
+            "{len} bytes of input are no whole number of vertices of {stride} bytes"
+        )));
+    }
+    u32::try_from(len / stride).map_err(Failure::input)
+}
+
+impl Bindings {
+    /// A call with everything bound.
+    pub fn call<'a>(&'a self, format: ShaderFormat, code: &'a CompiledShader) -> Result<Call<'a>, Failure> {
+        let mut call = code.call();
+        call.zero_unbound(self.zero_unbound);
+        for (slot, space, bytes) in &self.constants {
+            // One set of options may serve several compilations of a shader, of which some need less.
+            if let Err(CallError::UnknownBinding { what }) = call.constants_in_space(*slot, *space, bytes) {
+                message(format_args!("warning: the shader has no {what}"));
+            }
+        }
+        if let Some(uniforms) = &self.pica {
+            call.pica_uniforms(uniforms);
+        }
+        let record = Record::new(format, code.interface().inputs.len());
+        for (number, element) in code.interface().inputs.iter().enumerate() {
+            if let Some(input) = &self.input {
+                let bytes = input.get(record.offset(number, element.register)..).unwrap_or_default();
+                call.input_element(number, Attribute::new(code.layout().inputs[number], bytes, record.stride))?;
+            }
+        }
+        Ok(call)
+    }
+
+    /// Makes up what is not bound.
+    fn make_up(&mut self, random: &mut Random, hostile: bool, record: &Record, code: &CompiledShader) {
+        let mut component = |ty| if hostile { random.component(ty) } else { random.ordinary_component(ty) };
+        if self.input.is_none() {
+            let mut bytes = vec![0; self.count as usize * record.stride];
+            for (number, element) in code.interface().inputs.iter().enumerate() {
+                let offset = record.offset(number, element.register);
+                for vertex in bytes.chunks_mut(record.stride.max(1)) {
+                    for word in vertex[offset..offset + 16].as_chunks_mut().0 {
+                        *word = component(element.ty).to_le_bytes();
+                    }
+                }
+            }
+            self.input = Some(bytes);
+        }
+        for decl in &code.interface().uniforms {
+            match decl.kind {
+                UniformKind::ConstantBuffer { slot, space } => {
+                    if !self.constants.iter().any(|(s, p, _)| (*s, *p) == (slot, space)) {
+                        // Buffers that do not say their size are indexed; what lies past the end reads zero.
+                        let rows = if decl.rows == 0 { 64 } else { decl.rows.min(4096) };
+                        let words = (0..4 * rows).flat_map(|_| component(ComponentType::F32).to_le_bytes());
+                        self.constants.push((slot, space, words.collect()));
+                    }
+                }
+                UniformKind::PicaFloat if self.pica.is_none() => {
+                    let mut uniforms = PicaUniforms::default();
+                    let floats = uniforms.floats.iter_mut().flatten();
+                    floats.for_each(|value| *value = f32::from_bits(component(ComponentType::F32)));
+                    uniforms.ints.iter_mut().flatten().for_each(|value| *value = component(ComponentType::U32) as u8);
+                    uniforms.bools = component(ComponentType::U32) as u16;
+                    self.pica = Some(uniforms);
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! `clif`: Cranelift's IR of the native code.
+
+use crate::options::{CompileArgs, ShaderArgs};
+use crate::report::{Outcome, Report};
+use shaderjit::Backend;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    shader: ShaderArgs,
+    #[command(flatten)]
+    compile: CompileArgs,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
+    Ok(Report::text(code.clif()?))
+}

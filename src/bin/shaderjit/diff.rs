@@ -1,0 +1,119 @@
+//! `diff`: the same call on both engines.
+
+use crate::bindings::{BindArgs, Missing};
+use crate::format;
+use crate::options::{CompileArgs, ShaderArgs};
+use crate::report::{Failure, Outcome, Report};
+use shaderjit::error::CallError;
+use shaderjit::{Call, CompileOptions, CompiledShader, Difference, Outputs, ShaderFormat};
+use std::ops::Range;
+
+/// Vertices made up where no input is given.
+const MADE_UP_VERTICES: u32 = 4096;
+
+/// Loops over made-up values may never end: less fuel than usual tells as much.
+const FUEL: u32 = 1 << 12;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    shader: ShaderArgs,
+    #[command(flatten)]
+    compile: CompileArgs,
+    #[command(flatten)]
+    bind: BindArgs,
+    /// Run the vertices so many times, as instances 0, 1, …
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    instances: u32,
+    /// What made-up values begin with; everything not bound is made up
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// What was compared.
+#[derive(Default)]
+struct Tally {
+    vertices: u64,
+    out_of_fuel: u64,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let shader = args.shader.load()?;
+    let engine = args.compile.engine(Some(FUEL))?;
+    let options = CompileOptions::default().entry(args.shader.entry).lanes(args.compile.lanes());
+    let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(error))?;
+    let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
+    let mut call = bindings.call(shader.format(), &code)?;
+
+    let mut tally = Tally::default();
+    for instance in 0..args.instances {
+        call.instance(instance);
+        if let Some((first, difference)) = compare(&call, &code, 0..bindings.count, &mut tally)? {
+            let text = describe(shader.format(), &code, instance, first, &difference);
+            return Ok(Report::text(text).difference());
+        }
+    }
+    let Tally { vertices, out_of_fuel } = tally;
+    let mut text =
+        format!("no difference in {vertices} vertices of {} output elements", code.interface().outputs.len());
+    if out_of_fuel > 0 {
+        text += &format!("; {out_of_fuel} vertices ran out of fuel on both engines");
+    }
+    Ok(Report::text(text + "\n"))
+}
+
+/// The first difference in a range of vertices, and the vertex it is counted from. Where both engines run out of fuel, the groups
+/// before and after the one that does are compared as well.
+fn compare(
+    call: &Call<'_>,
+    code: &CompiledShader,
+    vertices: Range<u32>,
+    tally: &mut Tally,
+) -> Result<Option<(u32, Difference)>, Failure> {
+    let lanes = code.lanes().count();
+    let count = vertices.end - vertices.start;
+    let results = (call.run(vertices.clone()), call.interpret(vertices.clone()));
+    match results {
+        (Ok(jit), Ok(interpreter)) => {
+            tally.vertices += u64::from(count);
+            Ok(jit.first_difference(&interpreter).map(|difference| (vertices.start, difference)))
+        }
+        (Err(CallError::OutOfFuel { .. }), Err(CallError::OutOfFuel { .. })) if count <= lanes => {
+            tally.out_of_fuel += u64::from(count);
+            Ok(None)
+        }
+        (Err(CallError::OutOfFuel { .. }), Err(CallError::OutOfFuel { .. })) => {
+            // Halves of whole groups, so that every vertex stays in its group.
+            let middle = vertices.start + (count / 2).next_multiple_of(lanes);
+            let first = compare(call, code, vertices.start..middle, tally)?;
+            if first.is_some() { Ok(first) } else { compare(call, code, middle..vertices.end, tally) }
+        }
+        (jit, interpreter) => {
+            let what = |result: Result<Outputs, CallError>| result.err().map(|error| error.to_string());
+            match (what(jit), what(interpreter)) {
+                (Some(jit), Some(interpreter)) if jit == interpreter => Err(Failure::input(jit)),
+                (jit, interpreter) => {
+                    let ends = |error: Option<String>| error.unwrap_or_else(|| "done".to_string());
+                    let (jit, interpreter) = (ends(jit), ends(interpreter));
+                    Err(Failure::input(format_args!(
+                        "vertices {vertices:?} end differently: jit: {jit}; interp: {interpreter}"
+                    )))
+                }
+            }
+        }
+    }
+}
+
+fn describe(shader: ShaderFormat, code: &CompiledShader, instance: u32, first: u32, difference: &Difference) -> String {
+    let Difference { vertex, element, component, bits: [jit, interpreter], .. } = *difference;
+    let element = &code.interface().outputs[element];
+    let name = format::name(shader, element);
+    let component = ["x", "y", "z", "w"][component];
+    let value = |bits| format!("{} [{bits:08x}]", format::value(element.ty, bits));
+    let vertex = first as usize + vertex;
+    format!(
+        "instance {instance} vertex {vertex} {name}.{component}: jit {} interp {}\n",
+        value(jit),
+        value(interpreter)
+    )
+}

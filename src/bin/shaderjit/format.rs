@@ -1,0 +1,201 @@
+//! Output elements as text, JSON and raw bytes.
+
+use crate::bindings::Record;
+use clap::ValueEnum;
+use serde::Serialize;
+use shaderjit::frontend::{ComponentType, Element};
+use shaderjit::{CompiledShader, Outputs, ShaderFormat};
+use std::fmt::Write;
+
+/// The form of a shader's outputs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A line for each vertex and element: numbers, values, bits
+    Table,
+    /// A line for each vertex, a column for each component
+    Csv,
+    /// One document
+    Json,
+    /// 16 bytes for each element (DXBC), or o0 to o15 (PICA), vertex by vertex
+    Raw,
+}
+
+/// The outputs of one or several instances.
+pub struct Results<'a> {
+    pub format: ShaderFormat,
+    pub code: &'a CompiledShader,
+    /// One entry an instance.
+    pub instances: Vec<Outputs>,
+}
+
+/// `TEXCOORD0`; the register's name alone where elements have no semantics.
+pub fn name(format: ShaderFormat, element: &Element) -> String {
+    if format.is_pica() { element.semantic.clone() } else { format!("{}{}", element.semantic, element.index) }
+}
+
+/// A component's value, printed so that it reads back to the same value.
+pub fn value(ty: ComponentType, bits: u32) -> String {
+    match ty {
+        ComponentType::F32 => f32::from_bits(bits).to_string(),
+        ComponentType::U32 => bits.to_string(),
+        ComponentType::I32 => (bits as i32).to_string(),
+    }
+}
+
+fn type_name(ty: ComponentType) -> &'static str {
+    match ty {
+        ComponentType::F32 => "float",
+        ComponentType::U32 => "uint",
+        ComponentType::I32 => "int",
+    }
+}
+
+impl Results<'_> {
+    pub fn print(&self, format: Format) -> Vec<u8> {
+        match format {
+            Format::Table => self.table().into_bytes(),
+            Format::Csv => self.csv().into_bytes(),
+            Format::Json => self.json(),
+            Format::Raw => self.raw(),
+        }
+    }
+
+    /// Number, element and name of the elements the program sets; it says nothing about the others.
+    fn written(&self) -> Vec<(usize, &Element, String)> {
+        let elements = self.code.interface().outputs.iter().enumerate();
+        let written = elements.filter(|&(number, _)| self.code.writes_output(number));
+        written.map(|(number, element)| (number, element, name(self.format, element))).collect()
+    }
+
+    fn has_instances(&self) -> bool {
+        self.instances.len() > 1
+    }
+
+    fn table(&self) -> String {
+        let written = self.written();
+        let width = written.iter().map(|(.., name)| name.len()).max().unwrap_or(0);
+        let mut out = String::new();
+        for (instance, outputs) in self.instances.iter().enumerate() {
+            for vertex in 0..outputs.count() {
+                for (number, element, name) in &written {
+                    let bits = self.bits(outputs, *number, vertex);
+                    let components = &bits[..element.components() as usize];
+                    let values: Vec<String> = components.iter().map(|&bits| value(element.ty, bits)).collect();
+                    let words: Vec<String> = components.iter().map(|bits| format!("{bits:08x}")).collect();
+                    if self.has_instances() {
+                        let _ = write!(out, "{instance:<4} ");
+                    }
+                    let _ = writeln!(out, "{vertex:<5} {name:<width$} {:<44} [{}]", values.join(" "), words.join(" "));
+                }
+            }
+        }
+        out
+    }
+
+    fn csv(&self) -> String {
+        let written = self.written();
+        let mut out = String::from(if self.has_instances() { "instance,vertex" } else { "vertex" });
+        for (_, element, name) in &written {
+            for component in "xyzw".chars().take(element.components() as usize) {
+                let _ = write!(out, ",{name}.{component}");
+            }
+        }
+        out.push('\n');
+        for (instance, outputs) in self.instances.iter().enumerate() {
+            for vertex in 0..outputs.count() {
+                if self.has_instances() {
+                    let _ = write!(out, "{instance},");
+                }
+                let _ = write!(out, "{vertex}");
+                for (number, element, _) in &written {
+                    for &bits in &self.bits(outputs, *number, vertex)[..element.components() as usize] {
+                        let _ = write!(out, ",{}", value(element.ty, bits));
+                    }
+                }
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    fn json(&self) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct Document {
+            vertices: usize,
+            instances: usize,
+            outputs: Vec<Output>,
+        }
+        #[derive(Serialize)]
+        struct Output {
+            semantic: String,
+            index: u32,
+            register: u32,
+            components: u32,
+            r#type: &'static str,
+            /// One entry a vertex, instance by instance.
+            values: Vec<Vec<Value>>,
+        }
+        /// JSON has no infinities and NaNs: those are strings.
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Value {
+            Float(f32),
+            Int(i64),
+            Text(String),
+        }
+        let json = |ty, bits| match ty {
+            ComponentType::F32 if f32::from_bits(bits).is_finite() => Value::Float(f32::from_bits(bits)),
+            ComponentType::F32 => Value::Text(value(ty, bits)),
+            ComponentType::U32 => Value::Int(bits.into()),
+            ComponentType::I32 => Value::Int((bits as i32).into()),
+        };
+        let output = |(number, element, _): (usize, &Element, String)| {
+            let vertices = self.instances.iter().flat_map(|outputs| (0..outputs.count()).map(move |v| (outputs, v)));
+            let values = vertices.map(|(outputs, vertex)| {
+                let bits = self.bits(outputs, number, vertex);
+                bits[..element.components() as usize].iter().map(|&bits| json(element.ty, bits)).collect()
+            });
+            Output {
+                semantic: element.semantic.clone(),
+                index: element.index,
+                register: element.register,
+                components: element.components(),
+                r#type: type_name(element.ty),
+                values: values.collect(),
+            }
+        };
+        let document = Document {
+            vertices: self.instances.first().map_or(0, Outputs::count),
+            instances: self.instances.len(),
+            outputs: self.written().into_iter().map(output).collect(),
+        };
+        let mut out = serde_json::to_vec(&document).expect("plain data has a JSON form");
+        out.push(b'\n');
+        out
+    }
+
+    fn raw(&self) -> Vec<u8> {
+        let elements = &self.code.interface().outputs;
+        let record = Record::new(self.format, elements.len());
+        let count: usize = self.instances.iter().map(Outputs::count).sum();
+        let mut out = vec![0; count * record.stride];
+        let vertices = self.instances.iter().flat_map(|outputs| (0..outputs.count()).map(move |v| (outputs, v)));
+        for ((outputs, vertex), bytes) in vertices.zip(out.chunks_mut(record.stride.max(1))) {
+            for (number, element) in elements.iter().enumerate() {
+                let offset = record.offset(number, element.register);
+                let words = bytes[offset..offset + 16].as_chunks_mut().0;
+                for (word, bits) in words.iter_mut().zip(self.bits(outputs, number, vertex)) {
+                    *word = bits.to_le_bytes();
+                }
+            }
+        }
+        out
+    }
+
+    fn bits(&self, outputs: &Outputs, element: usize, vertex: usize) -> [u32; 4] {
+        outputs
+            .element(element)
+            .and_then(|view| view.bits(vertex))
+            .expect("the run stored every element of every vertex")
+    }
+}

@@ -1,0 +1,156 @@
+//! Options that several subcommands have, and reading what they name.
+
+use crate::report::Failure;
+use clap::ValueEnum;
+use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Shader};
+use std::io::Read;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The shader.
+#[derive(clap::Args)]
+pub struct ShaderArgs {
+    /// Container file (DXBC or SHBIN), or `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: Source,
+    /// Which program of the container; executables of a SHBIN count from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub entry: usize,
+}
+
+impl ShaderArgs {
+    pub fn load(&self) -> Result<Shader, Failure> {
+        let bytes = self.file.read()?;
+        Shader::parse(&bytes).map_err(|error| Failure::input(format_args!("{}: {error}", self.file.0)))
+    }
+
+    /// An error with the file's name in front.
+    pub fn failure(&self, error: impl std::fmt::Display) -> Failure {
+        Failure::input(format_args!("{}: {error}", self.file.0))
+    }
+}
+
+/// How to compile.
+#[derive(clap::Args)]
+pub struct CompileArgs {
+    /// Groups of four vertices that run in lockstep
+    #[arg(long, value_name = "1|2", default_value = "1", value_parser = ["1", "2"])]
+    groups: String,
+    /// Whether `mad` and `dp` round once where the program leaves it open [default: as this machine can]
+    #[arg(long, value_enum, value_name = "HOW")]
+    mad: Option<Mad>,
+    /// Loop iterations that a group of vertices may take [default: 1048576]
+    #[arg(long, value_name = "N")]
+    fuel: Option<u32>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mad {
+    /// One rounding
+    Fused,
+    /// Two roundings
+    Separate,
+}
+
+impl CompileArgs {
+    /// An engine with these options.
+    pub fn engine(&self, default_fuel: Option<u32>) -> Result<Engine, Failure> {
+        let mut config = Config::default();
+        if let Some(fuel) = self.fuel.or(default_fuel) {
+            config = config.fuel(fuel);
+        }
+        if let Some(mad) = self.mad {
+            config = config.fused(matches!(mad, Mad::Fused));
+        }
+        Ok(Engine::new(config)?)
+    }
+
+    pub fn lanes(&self) -> Lanes {
+        if self.groups == "2" { Lanes::Eight } else { Lanes::Four }
+    }
+
+    /// Loads and compiles the shader.
+    pub fn compile(&self, shader: &ShaderArgs, backend: Backend) -> Result<(Shader, Arc<CompiledShader>), Failure> {
+        let loaded = shader.load()?;
+        let engine = self.engine(None)?;
+        let options = CompileOptions::default().entry(shader.entry).backend(backend).lanes(self.lanes());
+        let code = engine.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
+        Ok((loaded, code))
+    }
+}
+
+/// Where bytes come from: a path, `-` for standard input, or `hex:AABB` for bytes in place.
+#[derive(Clone, Debug)]
+pub struct Source(String);
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Source, String> {
+        if let Some(digits) = text.strip_prefix("hex:") {
+            hex(digits)?;
+        }
+        Ok(Source(text.to_string()))
+    }
+}
+
+impl Source {
+    pub fn read(&self) -> Result<Vec<u8>, Failure> {
+        let bytes = match self.0.as_str() {
+            "-" => {
+                let mut bytes = Vec::new();
+                std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+            }
+            name => match name.strip_prefix("hex:") {
+                Some(digits) => return hex(digits).map_err(Failure::usage),
+                None => std::fs::read(name),
+            },
+        };
+        bytes.map_err(|error| Failure::input(format_args!("{}: {error}", self.0)))
+    }
+}
+
+fn hex(digits: &str) -> Result<Vec<u8>, String> {
+    let digit = |c: char| c.to_digit(16).ok_or_else(|| format!("{c:?} is no hexadecimal digit"));
+    let nibbles = digits.chars().map(digit).collect::<Result<Vec<u32>, _>>()?;
+    match nibbles.as_chunks::<2>() {
+        (pairs, []) => Ok(pairs.iter().map(|[high, low]| (high << 4 | low) as u8).collect()),
+        _ => Err("an odd number of hexadecimal digits".to_string()),
+    }
+}
+
+/// A constant buffer: `SLOT=SOURCE`, or `SLOT:SPACE=SOURCE` in a register space of shader model 5.1.
+#[derive(Clone, Debug)]
+pub struct ConstantBuffer {
+    pub slot: u32,
+    pub space: u32,
+    pub source: Source,
+}
+
+impl FromStr for ConstantBuffer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ConstantBuffer, String> {
+        let (slot, source) = text.split_once('=').ok_or("expected SLOT=PATH")?;
+        let (slot, space) = slot.split_once(':').unwrap_or((slot, "0"));
+        let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no slot number"));
+        Ok(ConstantBuffer { slot: number(slot)?, space: number(space)?, source: source.parse()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constant_buffers_name_a_slot_and_a_source() {
+        let buffer: ConstantBuffer = "3=hex:00ff7F".parse().unwrap();
+        assert_eq!((buffer.slot, buffer.space), (3, 0));
+        assert!(buffer.source.read().is_ok_and(|bytes| bytes == [0, 0xff, 0x7f]));
+        let buffer: ConstantBuffer = "3:2=a=b".parse().unwrap();
+        assert_eq!((buffer.slot, buffer.space, buffer.source.0.as_str()), (3, 2, "a=b"));
+        for bad in ["3", "x=a", "-1=a", "0=hex:abc", "0=hex:zz", ""] {
+            assert!(bad.parse::<ConstantBuffer>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `run`: a vertex shader on raw vertices.
+
+use crate::bindings::{BindArgs, Missing};
+use crate::format::{Format, Results};
+use crate::options::{CompileArgs, ShaderArgs};
+use crate::report::{Failure, Outcome, Report};
+use clap::ValueEnum;
+use shaderjit::Backend;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    shader: ShaderArgs,
+    #[command(flatten)]
+    compile: CompileArgs,
+    #[command(flatten)]
+    bind: BindArgs,
+    /// What runs it
+    #[arg(long, value_enum, default_value = "jit")]
+    engine: EngineName,
+    /// Run the vertices so many times, as instances 0, 1, …
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    instances: u32,
+    /// Write the outputs to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Form of the outputs [default: raw with -o, else table]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum EngineName {
+    /// Native code
+    Jit,
+    /// The IR's interpreter
+    Interp,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let backend = match args.engine {
+        EngineName::Jit => Backend::Jit,
+        EngineName::Interp => Backend::Interpreter,
+    };
+    let (shader, code) = args.compile.compile(&args.shader, backend)?;
+    let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
+    let mut call = bindings.call(shader.format(), &code)?;
+    let mut instances = Vec::new();
+    for instance in 0..args.instances {
+        instances.push(call.instance(instance).run(0..bindings.count)?);
+    }
+    let results = Results { format: shader.format(), code: &code, instances };
+    let default = if args.output.is_some() { Format::Raw } else { Format::Table };
+    let bytes = results.print(args.format.unwrap_or(default));
+    match &args.output {
+        None => Ok(Report::bytes(bytes)),
+        Some(path) => {
+            let written = std::fs::write(path, bytes);
+            written.map_err(|error| Failure::input(format_args!("{}: {error}", path.display())))?;
+            Ok(Report::text(""))
+        }
+    }
+}

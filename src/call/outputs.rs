@@ -1,0 +1,273 @@
+//! What a call gives back: where each output element lies, and the bytes.
+
+use crate::compiled::Prepared;
+use crate::error::CallError;
+use crate::frontend::{ComponentType, Element};
+use std::sync::Arc;
+
+/// Where one output element lies: of vertex `i` at `offset + i * stride`, one component behind the other, 4 bytes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Byte offset for the first vertex of the range.
+    pub offset: usize,
+    /// Bytes from one vertex to the next, at least those of the element.
+    pub stride: usize,
+}
+
+/// Where a call stores its output elements. Elements without a place are not stored.
+///
+/// ```
+/// use shaderjit::{CompileOptions, Config, Engine, OutputLayout, Place, Shader};
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+/// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+/// // Positions alone, 32 bytes apart.
+/// let position = code.output("SV_Position", 0).expect("a vertex shader has a position");
+/// let layout = OutputLayout::none(&code).with(position, Place { offset: 0, stride: 32 });
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputLayout {
+    /// One entry an output element.
+    places: Vec<Option<Place>>,
+}
+
+impl OutputLayout {
+    /// No element is stored.
+    pub fn none(code: &crate::CompiledShader) -> OutputLayout {
+        OutputLayout { places: vec![None; code.interface().outputs.len()] }
+    }
+
+    /// Every element, in signature order, without gaps within a vertex or between vertices.
+    pub fn packed(code: &crate::CompiledShader) -> OutputLayout {
+        OutputLayout::packed_elements(&code.interface().outputs)
+    }
+
+    pub(super) fn packed_elements(elements: &[Element]) -> OutputLayout {
+        let stride = packed_stride(elements);
+        let mut offset = 0;
+        let place = |element: &Element| {
+            let place = Place { offset, stride };
+            offset += element_bytes(element);
+            Some(place)
+        };
+        OutputLayout { places: elements.iter().map(place).collect() }
+    }
+
+    /// The same with element number `element` at `place`. A number the shader does not have is an error of the call.
+    pub fn with(mut self, element: usize, place: Place) -> OutputLayout {
+        if element >= self.places.len() {
+            self.places.resize(element + 1, None);
+        }
+        self.places[element] = Some(place);
+        self
+    }
+
+    /// One entry an output element.
+    pub fn places(&self) -> &[Option<Place>] {
+        &self.places
+    }
+
+    /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count` vertices.
+    pub(super) fn check(&self, elements: &[Element], count: usize, available: usize) -> Result<(), CallError> {
+        for (number, place) in self.places.iter().enumerate() {
+            let Some(place) = place else { continue };
+            let Some(element) = elements.get(number) else {
+                return Err(CallError::UnknownBinding { what: format!("output element {number}") });
+            };
+            let bytes = element_bytes(element);
+            if place.stride < bytes {
+                let Place { stride, .. } = place;
+                let what =
+                    format!("output {}: vertices of {bytes} bytes lie {stride} bytes apart", element_name(element));
+                return Err(CallError::Invalid(what));
+            }
+            let last = count.checked_sub(1).and_then(|last| last.checked_mul(place.stride));
+            let needed = match (count, last) {
+                (0, _) => 0,
+                (_, Some(last)) => place.offset.saturating_add(last).saturating_add(bytes),
+                (_, None) => usize::MAX,
+            };
+            if needed > available {
+                return Err(CallError::ShortBuffer {
+                    what: format!("the buffer of output {}", element_name(element)),
+                    needed,
+                    available,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of an element's components.
+pub(crate) fn element_bytes(element: &Element) -> usize {
+    4 * element.components() as usize
+}
+
+/// Bytes of all elements.
+pub(super) fn packed_stride(elements: &[Element]) -> usize {
+    elements.iter().map(element_bytes).sum()
+}
+
+/// How errors and listings name an element: `TEXCOORD1`; the register alone (`o3`) where the format has no names.
+pub(crate) fn element_name(element: &Element) -> String {
+    match element.index {
+        0 if element.semantic.ends_with(|c: char| c.is_ascii_digit()) => element.semantic.clone(),
+        index => format!("{}{index}", element.semantic),
+    }
+}
+
+/// The outputs of a call: every output element of every vertex of its range, packed as [`OutputLayout::packed`] says.
+///
+/// Vertices are numbered from the start of the range. Components the shader never writes are 0.
+#[derive(Clone)]
+pub struct Outputs {
+    pub(super) prepared: Arc<Prepared>,
+    pub(super) layout: OutputLayout,
+    pub(super) stride: usize,
+    pub(super) count: usize,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Outputs {
+    /// Number of vertices.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of one vertex.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All bytes, little-endian.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The same, to keep.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// What the elements are, in order.
+    pub fn elements(&self) -> &[Element] {
+        &self.prepared.interface.outputs
+    }
+
+    /// The element with that semantic; upper and lower case are the same.
+    pub fn get(&self, semantic: &str, index: u32) -> Option<OutputView<'_>> {
+        self.element(find(self.elements(), semantic, index)?)
+    }
+
+    /// The first element that lies in output register `o<register>`.
+    pub fn register(&self, register: u32) -> Option<OutputView<'_>> {
+        self.element(self.elements().iter().position(|element| element.register == register)?)
+    }
+
+    /// Element number `element`.
+    pub fn element(&self, element: usize) -> Option<OutputView<'_>> {
+        let place = (*self.layout.places.get(element)?)?;
+        Some(OutputView { element: self.elements().get(element)?, place, count: self.count, bytes: &self.bytes })
+    }
+
+    /// The first component in which two runs of one shader differ, if any. NaNs count as equal whatever their payload, for
+    /// the IR leaves it open.
+    pub fn first_difference(&self, other: &Outputs) -> Option<Difference> {
+        for vertex in 0..self.count.max(other.count) {
+            for element in 0..self.elements().len().max(other.elements().len()) {
+                let bits =
+                    |outputs: &Outputs| outputs.element(element).and_then(|view| view.bits(vertex)).unwrap_or([0; 4]);
+                let (left, right) = (bits(self), bits(other));
+                if let Some(component) = (0..4).find(|&c| !same_bits(left[c], right[c])) {
+                    return Some(Difference { vertex, element, component, bits: [left[component], right[component]] });
+                }
+            }
+        }
+        (self.count != other.count).then_some(Difference {
+            vertex: self.count.min(other.count),
+            element: 0,
+            component: 0,
+            bits: [0; 2],
+        })
+    }
+}
+
+impl std::fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outputs").field("count", &self.count).field("stride", &self.stride).finish_non_exhaustive()
+    }
+}
+
+/// Number of the element with that semantic. Direct3D does not tell upper from lower case in semantics.
+pub(crate) fn find(elements: &[Element], semantic: &str, index: u32) -> Option<usize> {
+    elements.iter().position(|element| element.index == index && element.semantic.eq_ignore_ascii_case(semantic))
+}
+
+fn same_bits(a: u32, b: u32) -> bool {
+    a == b || (f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan())
+}
+
+/// Where two runs differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Vertex, counted from the start of the range.
+    pub vertex: usize,
+    /// Output element.
+    pub element: usize,
+    /// Component of the element.
+    pub component: usize,
+    /// Its bits in the one and the other.
+    pub bits: [u32; 2],
+}
+
+/// One output element of all vertices.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputView<'a> {
+    element: &'a Element,
+    place: Place,
+    count: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> OutputView<'a> {
+    /// What it is.
+    pub fn element(&self) -> &'a Element {
+        self.element
+    }
+
+    /// The bits of a vertex's four components, those the element does not have as 0; `None` past the last vertex.
+    pub fn bits(&self, vertex: usize) -> Option<[u32; 4]> {
+        if vertex >= self.count {
+            return None;
+        }
+        let start = self.place.offset + vertex * self.place.stride;
+        let mut components = [0; 4];
+        let stored = self.bytes[start..start + element_bytes(self.element)].as_chunks().0;
+        for (component, &bytes) in components.iter_mut().zip(stored) {
+            *component = u32::from_le_bytes(bytes);
+        }
+        Some(components)
+    }
+
+    /// The same as floats.
+    pub fn f32(&self, vertex: usize) -> Option<[f32; 4]> {
+        Some(self.bits(vertex)?.map(f32::from_bits))
+    }
+
+    /// The bits of every vertex.
+    pub fn iter(&self) -> impl Iterator<Item = [u32; 4]> + use<'a> {
+        let view = *self;
+        (0..self.count).map(move |vertex| view.bits(vertex).expect("the vertex is below the count"))
+    }
+
+    /// A component as text, in the element's type.
+    pub fn text(ty: ComponentType, bits: u32) -> String {
+        match ty {
+            ComponentType::F32 => f32::from_bits(bits).to_string(),
+            ComponentType::U32 => bits.to_string(),
+            ComponentType::I32 => (bits as i32).to_string(),
+        }
+    }
+}

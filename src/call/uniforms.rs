@@ -1,0 +1,142 @@
+//! Uniform spaces as a call binds them.
+
+use crate::compiled::CompiledShader;
+use crate::error::CallError;
+use crate::frontend::{Interface, UniformKind};
+use crate::jit::UniformRows;
+
+/// The uniform spaces of a call, in the form each engine wants. One entry a space of the interface.
+#[derive(Clone)]
+pub(super) struct BoundSpaces {
+    is_bound: Vec<bool>,
+    rows: Vec<Vec<[u32; 4]>>,
+    native: Vec<UniformRows>,
+}
+
+impl BoundSpaces {
+    /// Nothing is bound: what the container fixes, and zero.
+    pub fn new(shader: &CompiledShader) -> BoundSpaces {
+        let count = shader.interface().uniforms.len();
+        let mut spaces = BoundSpaces {
+            is_bound: vec![false; count],
+            rows: vec![Vec::new(); count],
+            native: vec![UniformRows::default(); count],
+        };
+        (0..count).for_each(|index| spaces.set(shader, index, &[]));
+        spaces
+    }
+
+    /// Binds the space at `index`.
+    pub fn bind(&mut self, shader: &CompiledShader, index: usize, rows: &[[u32; 4]]) {
+        self.is_bound[index] = true;
+        self.set(shader, index, rows);
+    }
+
+    fn set(&mut self, shader: &CompiledShader, index: usize, rows: &[[u32; 4]]) {
+        let Interface { uniforms, presets, .. } = shader.interface();
+        let space = uniforms[index].space;
+        let mut rows = rows.to_vec();
+        for preset in presets.iter().filter(|preset| preset.space == space) {
+            let row = preset.row as usize;
+            if rows.len() <= row {
+                rows.resize(row + 1, [0; 4]);
+            }
+            for ((value, bits), mask) in rows[row].iter_mut().zip(preset.bits).zip(preset.mask) {
+                *value = (*value & !mask) | (bits & mask);
+            }
+        }
+        let readable = shader.native_code().map_or(0, |code| code.uniform_rows(space));
+        self.native[index] = UniformRows::from_rows(&rows, readable);
+        self.rows[index] = rows;
+    }
+
+    pub fn is_bound(&self, index: usize) -> bool {
+        self.is_bound[index]
+    }
+
+    /// For the interpreter.
+    pub fn rows(&self) -> Vec<&[[u32; 4]]> {
+        self.rows.iter().map(Vec::as_slice).collect()
+    }
+
+    /// For native code.
+    pub fn native(&self) -> &[UniformRows] {
+        &self.native
+    }
+}
+
+/// The rows of a buffer, little-endian. What is missing of the last one is zero.
+pub(super) fn rows(bytes: &[u8]) -> Vec<[u32; 4]> {
+    let row = |bytes: &[u8]| {
+        let mut padded = [0; 16];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let words = padded.as_chunks().0;
+        std::array::from_fn(|word| u32::from_le_bytes(words[word]))
+    };
+    bytes.chunks(16).map(row).collect()
+}
+
+/// How errors name a space.
+pub(crate) fn name(kind: UniformKind) -> String {
+    match kind {
+        UniformKind::ConstantBuffer { slot, space: 0 } => format!("constant buffer cb{slot}"),
+        UniformKind::ConstantBuffer { slot, space } => format!("constant buffer cb{slot} of space {space}"),
+        UniformKind::PicaFloat => "file of float uniforms c0..c95".to_string(),
+        UniformKind::PicaInt => "file of integer uniforms i0..i3".to_string(),
+        UniformKind::PicaBool => "file of bool uniforms b0..b15".to_string(),
+        UniformKind::Table => "table of constants".to_string(),
+    }
+}
+
+/// All uniform registers of a PICA200 shader unit.
+///
+/// ```
+/// use shaderjit::PicaUniforms;
+///
+/// let mut bytes = [0; PicaUniforms::BYTES];
+/// bytes[1536] = 7;
+/// assert_eq!(PicaUniforms::from_bytes(&bytes)?.ints[0], [7, 0, 0, 0]);
+/// # Ok::<(), shaderjit::error::CallError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PicaUniforms {
+    /// `c0..c95`.
+    pub floats: [[f32; 4]; 96],
+    /// `i0..i3`.
+    pub ints: [[u8; 4]; 4],
+    /// `b0..b15`, bit n is `bn`.
+    pub bools: u16,
+}
+
+impl PicaUniforms {
+    /// Bytes of the form [`from_bytes`](Self::from_bytes) reads.
+    pub const BYTES: usize = 96 * 16 + 4 * 4 + 4;
+
+    /// Reads 1556 bytes, little-endian: `c0..c95` of four floats, `i0..i3` of four bytes, the bools as a 32-bit mask.
+    ///
+    /// # Errors
+    /// They are not 1556 bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<PicaUniforms, CallError> {
+        let bytes: &[u8; PicaUniforms::BYTES] = bytes.try_into().map_err(|_| {
+            CallError::Invalid(format!("PICA uniforms are {} bytes, not {}", PicaUniforms::BYTES, bytes.len()))
+        })?;
+        let (floats, rest) = bytes.split_at(96 * 16);
+        let (ints, bools) = rest.split_at(4 * 4);
+        let mut uniforms = PicaUniforms::default();
+        for (row, bits) in uniforms.floats.iter_mut().zip(rows(floats)) {
+            *row = bits.map(f32::from_bits);
+        }
+        for (row, &bytes) in uniforms.ints.iter_mut().zip(ints.as_chunks().0) {
+            *row = bytes;
+        }
+        uniforms.bools = u16::from_le_bytes([bools[0], bools[1]]);
+        Ok(uniforms)
+    }
+}
+
+impl Default for PicaUniforms {
+    /// All zero.
+    fn default() -> PicaUniforms {
+        PicaUniforms { floats: [[0.0; 4]; 96], ints: [[0; 4]; 4], bools: 0 }
+    }
+}

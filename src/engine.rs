@@ -1,0 +1,359 @@
+//! Where shaders are compiled: the options, the stages in order, and the cache in front of them.
+
+use crate::attribute::AttributeFormat;
+use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
+use crate::call::find;
+use crate::compiled::{CompiledShader, Prepared, reads};
+use crate::container::digest::Digest;
+use crate::error::{CallError, Error, JitError};
+use crate::frontend::Interface;
+use crate::jit::{self, Layout, Target};
+use crate::pipeline::{self, PassOptions};
+use crate::shader::Shader;
+use shaderjit_ir::{FunctionBuilder, Type};
+use std::sync::{Arc, Once};
+use std::time::Instant;
+
+/// What an [`Engine`] is made with.
+///
+/// ```
+/// use shaderjit::{Config, Engine};
+///
+/// let engine = Engine::new(Config::default().cache_bytes(16 << 20).fuel(100_000))?;
+/// assert_eq!(engine.cache_stats().budget, 16 << 20);
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    cache_bytes: u64,
+    fuel: u32,
+    fused: Option<bool>,
+}
+
+impl Default for Config {
+    /// 64 MiB of code and IR; 2^20 loop iterations; `mad` as this machine likes it.
+    fn default() -> Config {
+        Config { cache_bytes: 64 << 20, fuel: 1 << 20, fused: None }
+    }
+}
+
+impl Config {
+    /// Bytes of code and IR the cache may hold. What a user still holds does not count.
+    pub fn cache_bytes(mut self, bytes: u64) -> Config {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// How many loop iterations each group of vertices may take before the call ends with
+    /// [`OutOfFuel`](CallError::OutOfFuel).
+    pub fn fuel(mut self, fuel: u32) -> Config {
+        self.fuel = fuel;
+        self
+    }
+
+    /// Whether D3D's `mad` and `dp` round once or twice where the program leaves it open. Unless said, once if the machine has
+    /// such an instruction. Saying twice gives the same results on every machine.
+    ///
+    /// Asking for one rounding on a machine that cannot do it is an error of [`Engine::new`].
+    pub fn fused(mut self, fused: bool) -> Config {
+        self.fused = Some(fused);
+        self
+    }
+}
+
+/// What runs a shader. Both give the same bits, NaN payloads apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// Native code.
+    #[default]
+    Jit,
+    /// The IR's interpreter: slow, on every machine, and without compile time.
+    Interpreter,
+}
+
+/// How many vertices run in lockstep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Lanes {
+    /// Four: one SIMD register a value.
+    #[default]
+    Four,
+    /// Eight: two registers a value. Pays where loops depend on data and few values live at once.
+    Eight,
+}
+
+impl Lanes {
+    /// The number.
+    pub fn count(self) -> u32 {
+        4 * u32::from(self.groups())
+    }
+
+    /// Registers of four lanes a value.
+    pub fn groups(self) -> u8 {
+        match self {
+            Lanes::Four => 1,
+            Lanes::Eight => 2,
+        }
+    }
+}
+
+/// What to compile, and for which layout.
+///
+/// ```
+/// use shaderjit::attribute::AttributeFormat;
+/// use shaderjit::{CompileOptions, Lanes};
+///
+/// let options = CompileOptions::default().lanes(Lanes::Eight).format("COLOR", 0, AttributeFormat::Unorm8x4);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    entry: usize,
+    backend: Backend,
+    lanes: Lanes,
+    formats: Vec<(String, u32, AttributeFormat)>,
+    outputs: Option<Vec<(String, u32)>>,
+}
+
+impl CompileOptions {
+    /// Which program of the shader, see [`Shader::entry`]. Unless said, the first.
+    pub fn entry(mut self, entry: usize) -> CompileOptions {
+        self.entry = entry;
+        self
+    }
+
+    /// What runs it. Unless said, native code.
+    pub fn backend(mut self, backend: Backend) -> CompileOptions {
+        self.backend = backend;
+        self
+    }
+
+    /// How many vertices run in lockstep. Unless said, four.
+    pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
+        self.lanes = lanes;
+        self
+    }
+
+    /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has components.
+    /// A call that binds another format is compiled for again.
+    pub fn format(mut self, semantic: &str, index: u32, format: AttributeFormat) -> CompileOptions {
+        self.formats.push((semantic.to_string(), index, format));
+        self
+    }
+
+    /// The outputs calls will store. Unless said, all. A call that stores others is compiled for again.
+    pub fn outputs(mut self, outputs: &[(&str, u32)]) -> CompileOptions {
+        self.outputs = Some(outputs.iter().map(|&(semantic, index)| (semantic.to_string(), index)).collect());
+        self
+    }
+}
+
+/// Compiles shaders and keeps them: `Send` and `Sync`, one for a whole program.
+///
+/// ```
+/// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+/// let shader = Shader::parse(bytes)?;
+/// let engine = Engine::new(Config::default())?;
+/// let code = engine.compile(&shader, &CompileOptions::default())?;
+/// assert!(std::sync::Arc::ptr_eq(&code, &engine.compile(&shader, &CompileOptions::default())?));
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
+pub struct Engine {
+    home: Arc<Home>,
+}
+
+/// What compiled shaders keep a way back to.
+pub(crate) struct Home {
+    cache: Cache<Cached>,
+    /// The machine, or why there is no native code for it.
+    target: Result<Target, JitError>,
+    fuel: u32,
+    fused: bool,
+}
+
+/// What the cache holds. The kind of a key says which.
+#[derive(Clone)]
+enum Cached {
+    Prepared(Arc<Prepared>),
+    Compiled(Arc<CompiledShader>),
+}
+
+impl Weight for Cached {
+    fn weight(&self) -> u64 {
+        match self {
+            Cached::Prepared(prepared) => prepared.ir_bytes(),
+            Cached::Compiled(compiled) => compiled.code().map_or(0, <[u8]>::len) as u64 + COMPILED_BYTES,
+        }
+    }
+}
+
+/// What a compiled shader occupies beside its code: at least a page of its own, partly used.
+const COMPILED_BYTES: u64 = 4096;
+
+impl Engine {
+    /// Looks at the machine and makes an empty cache.
+    ///
+    /// # Errors
+    /// [`JitError::Target`] if the configuration asks for what the machine does not have. A machine without any native code
+    /// is no error yet: it still has the [interpreter](Backend::Interpreter).
+    pub fn new(config: Config) -> Result<Engine, Error> {
+        let target = Target::host();
+        let has_fma = target.as_ref().is_ok_and(|target| target.has_fma());
+        if config.fused == Some(true) && !has_fma && target.is_ok() {
+            return Err(JitError::Target("this machine has no fused multiply-add".to_string()).into());
+        }
+        if let Ok(target) = &target {
+            warm_up(target);
+        }
+        let fused = config.fused.unwrap_or(has_fma);
+        let cache = Cache::new(config.cache_bytes);
+        Ok(Engine { home: Arc::new(Home { cache, target, fuel: config.fuel, fused }) })
+    }
+
+    /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the work.
+    ///
+    /// # Errors
+    /// The container or the program is malformed, uses something that is not supported, or is too large; the options name
+    /// inputs or outputs the program does not have.
+    pub fn compile(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
+        let prepared = self.home.prepare(shader, options.entry)?;
+        let layout = options.layout(&prepared.interface)?;
+        match options.backend {
+            Backend::Jit => Home::native(&self.home, &prepared, layout, options.lanes),
+            Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, options.lanes))),
+        }
+    }
+
+    /// The compiled shaders in the cache whose container carries this digest. For people, who know shaders by it: the digest is
+    /// whatever the container says, and several shaders may say the same.
+    pub fn find_by_digest(&self, digest: Digest) -> Vec<Arc<CompiledShader>> {
+        let compiled = self.home.cache.values().into_iter().filter_map(|cached| match cached {
+            Cached::Compiled(compiled) => Some(compiled),
+            Cached::Prepared(_) => None,
+        });
+        compiled.filter(|compiled| compiled.digest() == Some(digest)).collect()
+    }
+
+    /// Counters of the cache.
+    pub fn cache_stats(&self) -> CacheStats {
+        self.home.cache.stats()
+    }
+
+    /// Empties the cache. What is in use stays until its users let go.
+    pub fn clear_cache(&self) {
+        self.home.cache.clear();
+    }
+
+    /// Whether `mad` rounds once; see [`Config::fused`].
+    pub fn is_fused(&self) -> bool {
+        self.home.fused
+    }
+}
+
+impl Home {
+    /// The stages in front of a back end: decode and lower, then every pass.
+    fn prepare(&self, shader: &Shader, entry: usize) -> Result<Arc<Prepared>, Error> {
+        let key = KeyBuilder::new("prepared")
+            .bytes(&shader.content().0)
+            .number(entry as u64)
+            .number(self.fused.into())
+            .number(self.fuel.into())
+            .finish();
+        let make = || {
+            let start = Instant::now();
+            let lowered = shader.lower(entry)?;
+            let lower_time = start.elapsed();
+            let mut function = lowered.function;
+            pipeline::run(&mut function, &PassOptions { fused: self.fused })?;
+            let passes_time = start.elapsed() - lower_time;
+            let (reads_input, needs_uniforms) = reads(&function, &lowered.interface);
+            Ok(Cached::Prepared(Arc::new(Prepared {
+                key,
+                interface: lowered.interface,
+                function,
+                reads_input,
+                needs_uniforms,
+                digest: shader.digest().map(|(digest, _)| digest),
+                fuel: self.fuel,
+                fused: self.fused,
+                times: [lower_time, passes_time],
+            })))
+        };
+        match self.cache.get_or_compile(key, make)? {
+            Cached::Prepared(prepared) => Ok(prepared),
+            Cached::Compiled(_) => unreachable!("the key is one of a prepared program"),
+        }
+    }
+
+    /// The last stage: native code for one layout.
+    pub(crate) fn native(
+        home: &Arc<Home>,
+        prepared: &Arc<Prepared>,
+        layout: Layout,
+        lanes: Lanes,
+    ) -> Result<Arc<CompiledShader>, Error> {
+        let target = home.target.as_ref().map_err(JitError::clone)?;
+        let mut key = KeyBuilder::new("native");
+        key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.groups().into());
+        layout.inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
+        key.bytes(&layout.outputs);
+        let make = || {
+            let home = Arc::downgrade(home);
+            let compiled = CompiledShader::compile(Arc::clone(prepared), layout, lanes, target, home)?;
+            Ok(Cached::Compiled(Arc::new(compiled)))
+        };
+        match home.cache.get_or_compile(key.finish(), make)? {
+            Cached::Compiled(compiled) => Ok(compiled),
+            Cached::Prepared(_) => unreachable!("the key is one of native code"),
+        }
+    }
+}
+
+impl CompileOptions {
+    fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
+        let mut inputs: Vec<AttributeFormat> = interface.inputs.iter().map(Prepared::default_format).collect();
+        for (semantic, index, format) in &self.formats {
+            let element = find(&interface.inputs, semantic, *index);
+            let element = element.ok_or_else(|| unknown("input", semantic, *index))?;
+            inputs[element] = *format;
+        }
+        let mut outputs: Vec<u8> = interface.outputs.iter().map(|element| element.components() as u8).collect();
+        if let Some(stored) = &self.outputs {
+            let mut keep = vec![false; outputs.len()];
+            for (semantic, index) in stored {
+                let element = find(&interface.outputs, semantic, *index);
+                keep[element.ok_or_else(|| unknown("output", semantic, *index))?] = true;
+            }
+            for (components, keep) in outputs.iter_mut().zip(keep) {
+                *components *= u8::from(keep);
+            }
+        }
+        Ok(Layout { inputs, outputs })
+    }
+}
+
+fn unknown(what: &str, semantic: &str, index: u32) -> CallError {
+    CallError::UnknownBinding { what: format!("{what} {semantic}{index}") }
+}
+
+/// The first compilation in a process takes several times as long as the next ones; better here than at the first shader.
+fn warm_up(target: &Target) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let mut builder = FunctionBuilder::new("warm up", 1, 1);
+        let x = builder.input(Type::F32, 0, 0);
+        let sum = builder.fadd([x, x]);
+        builder.output(0, 0, sum);
+        builder.ret();
+        let mut function = builder.finish();
+        let options = PassOptions { fused: target.has_fma() };
+        let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
+        if let Err(error) = pipeline::run(&mut function, &options)
+            .map_err(JitError::from)
+            .and_then(|()| jit::compile(&function, &layout, target, &jit::CompileOptions { groups: 1 }))
+        {
+            log::warn!("no native code: {error}");
+        }
+    });
+}

@@ -1,0 +1,71 @@
+//! The passes between a front end and a back end: one flat list.
+
+use shaderjit_ir::Function;
+use shaderjit_ir::pass::{self, ExpandOptions, PassError};
+
+/// What the passes are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PassOptions {
+    /// Whether `fmad` rounds once; see [`ExpandOptions::fused`].
+    pub fused: bool,
+}
+
+/// One step of the pipeline.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// Its name. A pass that runs again has a number behind it.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    run: fn(&mut Function, &PassOptions) -> Result<(), PassError>,
+}
+
+macro_rules! passes {
+    ($( $name:literal $summary:literal $run:expr; )*) => {
+        /// Every pass, in order. Up to `if_convert` the function says what one invocation does; after `lockstep` every branch
+        /// is the same in all lanes; after `expand` there are only ops that a back end knows.
+        pub const PASSES: &[Pass] = &[$( Pass { name: $name, summary: $summary, run: $run }, )*];
+    };
+}
+
+passes! {
+    "fold" "operations on literals become literals" |f, o| { pass::fold(f, o.fused); Ok(()) };
+    "gvn" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
+    "dce" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
+    "if_convert" "small branches become selects" |f, _| { pass::if_convert(f); Ok(()) };
+    "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
+    "expand" "composite ops become plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
+    "fold2" "operations on literals become literals" |f, o| { pass::fold(f, o.fused); Ok(()) };
+    "gvn2" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
+    "dce2" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
+}
+
+/// Runs every pass.
+///
+/// # Errors
+/// A pass refuses the function, for its size.
+pub fn run(function: &mut Function, options: &PassOptions) -> Result<(), PassError> {
+    run_passes(function, PASSES, options)
+}
+
+/// Runs some of the passes, in order. Debug builds verify the function before the first and after each.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_passes(function: &mut Function, passes: &[Pass], options: &PassOptions) -> Result<(), PassError> {
+    check(function, "the front end");
+    for pass in passes {
+        (pass.run)(function, options)?;
+        check(function, pass.name);
+    }
+    Ok(())
+}
+
+/// A function that breaks a rule is a defect of whoever made it.
+fn check(function: &Function, after: &str) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = shaderjit_ir::verify::verify(function)
+    {
+        panic!("after {after}: {errors}");
+    }
+}

@@ -1,0 +1,267 @@
+//! A shader as it came: the bytes, what they are, and the way to the IR.
+
+use crate::cache::{Key, KeyBuilder};
+use crate::container::Container;
+use crate::container::digest::{Digest, DigestClass};
+use crate::container::dxbc::{self, Dxbc, ProgramKind};
+use crate::container::shbin::ShaderKind;
+use crate::error::{ContainerError, DecodeError, Error};
+use crate::frontend::pica::operand::Address;
+use crate::frontend::{Lowered, pica, sm4};
+use std::fmt;
+use std::sync::Arc;
+
+/// A shader container, or a raw program without one. Owns its bytes and is cheap to clone; nothing is decoded before it is asked for.
+///
+/// ```
+/// use shaderjit::Shader;
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+/// let shader = Shader::parse(bytes)?;
+/// assert_eq!(shader.entry(0)?.name, "vs_5_0");
+/// let interface = shader.lower(0)?.interface;
+/// assert_eq!(interface.inputs[0].semantic, "POSITION");
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Shader {
+    source: Arc<Source>,
+    /// Hash of the source.
+    content: Key,
+}
+
+enum Source {
+    /// Bytes whose header [`Container::parse`] has accepted.
+    Container(Box<[u8]>),
+    Pica(PicaProgram),
+}
+
+/// What a 3DS emulator holds: program memory, operand descriptors, the word to begin at.
+struct PicaProgram {
+    words: Box<[u32]>,
+    descriptors: Box<[u32]>,
+    entry: u32,
+}
+
+/// What a shader's bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ShaderFormat {
+    /// A `DXBC` container.
+    Dxbc,
+    /// A Nintendo 3DS `SHBIN` container.
+    Shbin,
+    /// PICA200 program words without a container.
+    PicaWords,
+}
+
+impl ShaderFormat {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ShaderFormat::Dxbc => "DXBC",
+            ShaderFormat::Shbin => "SHBIN",
+            ShaderFormat::PicaWords => "PICA200 words",
+        }
+    }
+
+    /// Whether the program is PICA200 code.
+    pub fn is_pica(self) -> bool {
+        matches!(self, ShaderFormat::Shbin | ShaderFormat::PicaWords)
+    }
+}
+
+/// The stage of the pipeline a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Vertex shader.
+    Vertex,
+    /// Pixel shader.
+    Pixel,
+    /// Geometry shader.
+    Geometry,
+    /// Hull shader.
+    Hull,
+    /// Domain shader.
+    Domain,
+    /// Compute shader.
+    Compute,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Stage::Vertex => "vertex",
+            Stage::Pixel => "pixel",
+            Stage::Geometry => "geometry",
+            Stage::Hull => "hull",
+            Stage::Domain => "domain",
+            Stage::Compute => "compute",
+        })
+    }
+}
+
+/// One program of a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Its profile (`vs_5_0`), or its place in the container (`DVLE 0`).
+    pub name: String,
+    /// Its stage.
+    pub stage: Stage,
+}
+
+impl Shader {
+    /// Takes a container of any kind, told apart by its first bytes. Reads its header and index of parts, no more.
+    ///
+    /// # Errors
+    /// It is no container this crate knows, or its header or index is malformed.
+    pub fn parse(bytes: &[u8]) -> Result<Shader, Error> {
+        Container::parse(bytes)?;
+        let content = KeyBuilder::new("container").bytes(bytes).finish();
+        Ok(Shader { source: Arc::new(Source::Container(bytes.into())), content })
+    }
+
+    /// Takes a PICA200 program without a container: program memory from word 0, operand descriptors, and the word at which
+    /// the program begins. Nothing is checked before the program is lowered.
+    pub fn from_pica_words(words: &[u32], descriptors: &[u32], entry: u32) -> Shader {
+        let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let mut content = KeyBuilder::new("pica words");
+        content.bytes(&bytes(words)).bytes(&bytes(descriptors)).number(entry.into());
+        let program = PicaProgram { words: words.into(), descriptors: descriptors.into(), entry };
+        Shader { source: Arc::new(Source::Pica(program)), content: content.finish() }
+    }
+
+    /// What it is.
+    pub fn format(&self) -> ShaderFormat {
+        match self.container() {
+            Some(Container::Dxbc(_)) => ShaderFormat::Dxbc,
+            Some(Container::Shbin(_)) => ShaderFormat::Shbin,
+            None => ShaderFormat::PicaWords,
+        }
+    }
+
+    /// The container, unless it is a raw program.
+    pub fn container(&self) -> Option<Container<'_>> {
+        match &*self.source {
+            Source::Container(bytes) => Some(Container::parse(bytes).expect("`parse` accepted the same bytes")),
+            Source::Pica(_) => None,
+        }
+    }
+
+    /// The digest in the container's header and what it is, for those that have one. It names a shader to people; it does not
+    /// identify one.
+    pub fn digest(&self) -> Option<(Digest, DigestClass)> {
+        match self.container()? {
+            Container::Dxbc(dxbc) => Some((dxbc.digest(), dxbc.digest_class())),
+            _ => None,
+        }
+    }
+
+    /// Number of programs: one, but in a `SHBIN` the number of its executables.
+    pub fn entry_count(&self) -> usize {
+        match self.container() {
+            Some(Container::Shbin(shbin)) => shbin.dvle_count(),
+            _ => 1,
+        }
+    }
+
+    /// Program `index`.
+    ///
+    /// # Errors
+    /// There is no such one, or its header is malformed.
+    pub fn entry(&self, index: usize) -> Result<EntryPoint, Error> {
+        self.check_entry(index)?;
+        match self.container() {
+            Some(Container::Dxbc(dxbc)) => {
+                let program = program(&dxbc)?;
+                let stage = match program.kind {
+                    ProgramKind::Vertex => Stage::Vertex,
+                    ProgramKind::Pixel => Stage::Pixel,
+                    ProgramKind::Geometry => Stage::Geometry,
+                    ProgramKind::Hull => Stage::Hull,
+                    ProgramKind::Domain => Stage::Domain,
+                    ProgramKind::Compute => Stage::Compute,
+                };
+                Ok(EntryPoint { name: program.profile(), stage })
+            }
+            Some(Container::Shbin(shbin)) => {
+                let stage = match shbin.dvle(index)?.expect("the index was checked").kind {
+                    ShaderKind::Vertex => Stage::Vertex,
+                    ShaderKind::Geometry => Stage::Geometry,
+                };
+                Ok(EntryPoint { name: format!("DVLE {index}"), stage })
+            }
+            None => Ok(EntryPoint { name: "program".to_string(), stage: Stage::Vertex }),
+        }
+    }
+
+    /// Decodes and lowers program `index` to the IR of one invocation. No pass has run on it yet.
+    ///
+    /// # Errors
+    /// Something in the container or the program is malformed or not supported.
+    pub fn lower(&self, index: usize) -> Result<Lowered, Error> {
+        self.check_entry(index)?;
+        match (self.container(), &*self.source) {
+            (Some(Container::Dxbc(dxbc)), _) => {
+                let program = sm4_program(&dxbc)?;
+                let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
+                let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
+                Ok(sm4::lower(&program, &inputs, &outputs)?)
+            }
+            (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index),
+            (None, Source::Pica(raw)) => {
+                let program = pica::decode(&raw.words, &raw.descriptors, 0)?;
+                let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
+                let entry =
+                    entry.ok_or(DecodeError::Invalid { what: "entry point", value: raw.entry.into(), offset: 0 })?;
+                Ok(pica::lower(&program, Address(entry))?)
+            }
+            (None, Source::Container(_)) => unreachable!("`container` gives every container"),
+        }
+    }
+
+    /// The instructions of program `index` as text, one a line.
+    ///
+    /// # Errors
+    /// There is no such program, or it does not decode.
+    pub fn disassemble(&self, index: usize) -> Result<String, Error> {
+        self.check_entry(index)?;
+        match (self.container(), &*self.source) {
+            (Some(Container::Dxbc(dxbc)), _) => Ok(sm4_program(&dxbc)?.to_string()),
+            (Some(Container::Shbin(shbin)), _) => {
+                let dvlp = shbin.dvlp()?;
+                Ok(pica::decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?.to_string())
+            }
+            (None, Source::Pica(raw)) => Ok(pica::decode(&raw.words, &raw.descriptors, 0)?.to_string()),
+            (None, Source::Container(_)) => unreachable!("`container` gives every container"),
+        }
+    }
+
+    /// The hash of the bytes or words: what the cache knows the shader by.
+    pub(crate) fn content(&self) -> &Key {
+        &self.content
+    }
+
+    fn check_entry(&self, entry: usize) -> Result<(), Error> {
+        let count = self.entry_count();
+        if entry < count { Ok(()) } else { Err(Error::UnknownEntry { entry, count }) }
+    }
+}
+
+/// The header of the program of a `DXBC`.
+fn program<'a>(dxbc: &Dxbc<'a>) -> Result<dxbc::Program<'a>, ContainerError> {
+    dxbc.program()?.ok_or(ContainerError::MissingPart { what: "SHEX or SHDR" })
+}
+
+fn sm4_program(dxbc: &Dxbc<'_>) -> Result<sm4::Program, Error> {
+    let program = program(dxbc)?;
+    let end = program.tokens_offset() + program.tokens.len();
+    Ok(sm4::Program::decode(&dxbc.bytes()[program.offset..end], program.offset)?)
+}
+
+impl fmt::Debug for Shader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shader").field("format", &self.format()).field("entries", &self.entry_count()).finish()
+    }
+}
