@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::container::Container;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use shaderjit_ir::verify::verify;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pica")
@@ -86,6 +87,7 @@ fn the_corpus_gives_its_reference_results() {
 
         let bytes = read(format!("{program}.shbin"));
         let lowered = lower_file(&bytes, index).unwrap();
+        verify(&lowered.function).unwrap();
         let uniforms = uniforms(&read(format!("{program}.{dvle}.uni.bin")), &lowered);
         let out = run(&lowered, &uniforms, &words(&read(format!("inputs/{input}.bin"))));
 
