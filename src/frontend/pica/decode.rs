@@ -279,6 +279,7 @@ mod tests {
     use crate::frontend::pica::operand::Combine;
 
     #[test]
+    #[expect(clippy::unusual_byte_groupings, reason = "grouped by field")]
     fn arithmetic_formats() {
         // A zero word is `add o0, v0, v0`.
         let Effect::Arithmetic { destination, sources, descriptor } = Instruction::decode(0).effect else { panic!() };

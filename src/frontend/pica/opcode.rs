@@ -335,6 +335,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::unusual_byte_groupings, reason = "grouped by field")]
     fn fields_come_from_where_the_picture_says() {
         let mad = Opcode::Mad.picture();
         let word = 0b111_10001_10_00011_0100101_01110_11001;

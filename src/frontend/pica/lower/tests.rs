@@ -3,6 +3,7 @@ use crate::frontend::pica::decode::{MAX_WORDS, decode};
 use crate::frontend::pica::opcode::{Field, Opcode};
 use crate::frontend::pica::testing::{PLAIN, Random, word};
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::verify::verify;
 
 const NAN: f32 = f32::NAN;
 const INF: f32 = f32::INFINITY;
@@ -34,6 +35,7 @@ impl Run<'_> {
     fn run(&self, words: &[u32]) -> Result<Vec<[f32; 4]>, InterpError> {
         let program = decode(words, self.descriptors, 0).unwrap();
         let lowered = lower(&program, Address(0)).unwrap();
+        verify(&lowered.function).unwrap();
         let inputs = self.inputs.map(|input| input.map(|x| [x.to_bits()]));
         let float = self.float.map(|row| row.map(f32::to_bits));
         let bools = [[self.bools, 0, 0, 0]];
@@ -388,7 +390,10 @@ fn random_words_never_panic() {
         let program = decode(&words, &descriptors, usize::MAX - 8).unwrap();
         assert!(program.to_string().lines().count() >= words.len());
         match lower(&program, Address(random.below(len) as u16)) {
-            Ok(_) => lowered += 1,
+            Ok(program) => {
+                verify(&program.function).unwrap();
+                lowered += 1;
+            }
             Err(_) => refused += 1,
         }
     }
