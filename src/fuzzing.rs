@@ -85,8 +85,8 @@ pub fn passes(case: &FunctionCase) {
     let Some(want) = run_alone(&case.func, &case.data, &options) else { return };
     let mut func = case.func.clone();
     let expand: fn(&mut Function, bool) = |func, fused| pass::expand(func, &ExpandOptions { fused });
-    let scalar: [(&str, fn(&mut Function, bool)); 5] = [
-        //FOLD
+    let scalar: [(&str, fn(&mut Function, bool)); 6] = [
+        ("fold", |func, _| pass::fold(func)),
         ("gvn", |func, _| pass::gvn(func)),
         ("dce", |func, _| pass::dce(func)),
         ("if_convert", |func, _| pass::if_convert(func)),
