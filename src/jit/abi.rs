@@ -1,0 +1,109 @@
+//! What native code is given: the only contract between [`emit`](super::emit) and [`call`](super::call).
+//!
+//! The native function is `fn(*const BatchArgs, first: u32, count: u32) -> u32`: it shades the elements `first..first + count`,
+//! `count` being a multiple of the lanes, and returns [`DONE`] or [`OUT_OF_FUEL`]. It may read and write only:
+//! * the [`BatchArgs`] and its tables;
+//! * of each input stream it uses, [`read_bytes`] bytes of each element `first..first + count`;
+//! * of each output stream it stores, the stored components of each such element;
+//! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
+//! * the scratch bytes of its register arrays.
+
+use crate::attribute::AttributeFormat;
+use std::mem::offset_of;
+
+/// The native function's status: every element is shaded.
+pub const DONE: u32 = 0;
+/// The native function's status: a loop ran out of fuel; later elements are not shaded.
+pub const OUT_OF_FUEL: u32 = 1;
+
+/// An input stream. Element `i` is at `data + i * stride`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct InputArgs {
+    pub data: *const u8,
+    pub stride: usize,
+}
+
+/// An output stream. Element `i` is at `data + i * stride`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OutputArgs {
+    pub data: *mut u8,
+    pub stride: usize,
+}
+
+/// A uniform space: rows of 16 bytes, 16-aligned. Row `rows` is readable and zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpaceArgs {
+    pub data: *const u8,
+    pub rows: u32,
+}
+
+/// Everything a batch sees.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BatchArgs {
+    /// One entry an input element.
+    pub inputs: *const InputArgs,
+    /// One entry an output element.
+    pub outputs: *const OutputArgs,
+    /// One entry a uniform space, tables included.
+    pub spaces: *const SpaceArgs,
+    /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two elements
+    /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
+    pub scratch: *mut u8,
+    /// Backward edges that each group of lanes may take.
+    pub fuel: u32,
+    /// Vertex number of element 0.
+    pub first_vertex: u32,
+    /// Element past which vertex numbers do not rise: lanes of the tail repeat the last vertex.
+    pub last: u32,
+    /// Instance number.
+    pub instance: u32,
+}
+
+/// Byte offsets for generated code.
+pub mod offset {
+    use super::*;
+
+    pub const INPUTS: i32 = offset_of!(BatchArgs, inputs) as i32;
+    pub const OUTPUTS: i32 = offset_of!(BatchArgs, outputs) as i32;
+    pub const SPACES: i32 = offset_of!(BatchArgs, spaces) as i32;
+    pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
+    pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
+    pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;
+    pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;
+    pub const INSTANCE: i32 = offset_of!(BatchArgs, instance) as i32;
+
+    /// Fields of entry `index` of the inputs' table: data, stride.
+    pub fn input(index: u32) -> (i32, i32) {
+        let at = entry::<InputArgs>(index);
+        (at + offset_of!(InputArgs, data) as i32, at + offset_of!(InputArgs, stride) as i32)
+    }
+
+    /// Fields of entry `index` of the outputs' table: data, stride.
+    pub fn output(index: u32) -> (i32, i32) {
+        let at = entry::<OutputArgs>(index);
+        (at + offset_of!(OutputArgs, data) as i32, at + offset_of!(OutputArgs, stride) as i32)
+    }
+
+    /// Fields of entry `index` of the spaces' table: data, rows.
+    pub fn space(index: u32) -> (i32, i32) {
+        let at = entry::<SpaceArgs>(index);
+        (at + offset_of!(SpaceArgs, data) as i32, at + offset_of!(SpaceArgs, rows) as i32)
+    }
+
+    /// Indices are below [`limits::BINDINGS`](crate::jit::limits::BINDINGS), so this cannot overflow.
+    fn entry<T>(index: u32) -> i32 {
+        index as i32 * size_of::<T>() as i32
+    }
+}
+
+/// How many bytes native code reads of an element in this format: three words are read as four.
+pub const fn read_bytes(format: AttributeFormat) -> usize {
+    match format.bytes() {
+        12 => 16,
+        bytes => bytes,
+    }
+}

@@ -1,0 +1,409 @@
+//! Running compiled code: the safe wrapper around the native call.
+//!
+//! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows four bytes past
+//! their end; vertices for which that does not fit the caller's buffers go through padded copies.
+
+use super::Code;
+use super::abi::{self, BatchArgs, InputArgs, OutputArgs, SpaceArgs};
+use super::limits;
+use crate::error::CallError;
+use std::arch::asm;
+use std::ptr;
+
+/// A row as native code reads it.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Row([u32; 4]);
+
+impl Row {
+    /// The first 16 of `bytes`; what is missing is zero.
+    fn from_bytes(bytes: &[u8]) -> Row {
+        let mut padded = [0; 16];
+        let len = bytes.len().min(16);
+        padded[..len].copy_from_slice(&bytes[..len]);
+        let (words, _) = padded.as_chunks::<4>();
+        Row(std::array::from_fn(|word| u32::from_ne_bytes(words[word])))
+    }
+
+    fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        for (to, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
+            *to = word.to_ne_bytes();
+        }
+        bytes
+    }
+}
+
+/// The contents of a uniform space in the form native code reads: the bound rows, then at least one zero row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniformRows {
+    rows: Vec<Row>,
+    bound: u32,
+}
+
+impl UniformRows {
+    /// Copies a buffer, little-endian; a partial last row is filled with zeros. Code reads some rows without a check:
+    /// `readable` says how many there must be, and [`Code::uniform_rows`] how many that is. Rows past the buffer are zero.
+    pub fn from_bytes(bytes: &[u8], readable: u32) -> UniformRows {
+        UniformRows::collect(bytes.chunks(16).map(Row::from_bytes), readable)
+    }
+
+    /// The same from rows of four components.
+    pub fn from_rows(rows: &[[u32; 4]], readable: u32) -> UniformRows {
+        UniformRows::collect(rows.iter().copied().map(Row), readable)
+    }
+
+    fn collect(bound: impl Iterator<Item = Row>, readable: u32) -> UniformRows {
+        let mut rows: Vec<Row> = bound.take(limits::UNIFORM_ROWS).collect();
+        let bound = rows.len() as u32;
+        let readable = (readable.min(limits::STATIC_ROWS) as usize).max(rows.len() + 1);
+        rows.resize(readable, Row::default());
+        UniformRows { rows, bound }
+    }
+
+    /// Number of bound rows.
+    pub fn bound(&self) -> u32 {
+        self.bound
+    }
+}
+
+impl Default for UniformRows {
+    /// Nothing bound: every row is zero, for code that needs none readable.
+    fn default() -> UniformRows {
+        UniformRows::from_rows(&[], 0)
+    }
+}
+
+/// Where the vertices of one input element lie.
+#[derive(Clone, Copy, Debug)]
+pub struct InputStream<'a> {
+    /// The buffer. Streams may share it and overlap.
+    pub bytes: &'a [u8],
+    /// Vertex `i` starts at byte `i * stride`; 0 gives all vertices the same.
+    pub stride: usize,
+}
+
+/// Where the vertices of one output element go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputElement {
+    /// Byte of the buffer at which vertex 0 starts.
+    pub offset: usize,
+    /// Bytes from one vertex to the next.
+    pub stride: usize,
+}
+
+/// Where outputs go. Exactly the bytes that the layout stores are written; where elements overlap, either may win.
+#[derive(Debug)]
+pub struct OutputBuffer<'a> {
+    /// The buffer, shared by all elements.
+    pub bytes: &'a mut [u8],
+    /// One entry an element of the layout. Those of elements that are not stored are not looked at.
+    pub elements: &'a [OutputElement],
+}
+
+/// One batch of vertices of one instance.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// One entry an element of the layout. Those that [`Code::reads_input`] denies are not looked at.
+    pub inputs: &'a [InputStream<'a>],
+    /// One entry a uniform space of the function. Those of tables are not looked at.
+    pub uniforms: &'a [UniformRows],
+    /// Number of vertices.
+    pub count: u32,
+    /// Vertex number of the first.
+    pub first_vertex: u32,
+    /// Instance number.
+    pub instance: u32,
+    /// How many backward edges each group of lanes may take.
+    pub fuel: u32,
+}
+
+/// Memory that calls reuse, so that none after the first allocates. One call uses it at a time; any code can.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    arrays: Vec<Row>,
+    /// For each input, one row a lane.
+    tail_inputs: Vec<Row>,
+    /// For each output, one row a lane.
+    tail_outputs: Vec<Row>,
+    tables: Tables,
+}
+
+/// The tables of [`BatchArgs`].
+#[derive(Debug, Default)]
+struct Tables {
+    inputs: Vec<InputArgs>,
+    outputs: Vec<OutputArgs>,
+    spaces: Vec<SpaceArgs>,
+}
+
+// SAFETY: the pointers are written anew by each call and followed only during it.
+unsafe impl Send for Tables {}
+// SAFETY: nothing reads the pointers through a shared reference.
+unsafe impl Sync for Tables {}
+
+impl Code {
+    /// Shades a batch.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] or [`CallError::ShortBuffer`] before anything is written, if a binding is missing or too short.
+    /// [`CallError::OutOfFuel`] if a loop runs too long; then some of the outputs are written.
+    pub fn run(
+        &self,
+        batch: &Batch<'_>,
+        output: &mut OutputBuffer<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), CallError> {
+        self.check(batch, output)?;
+        let (count, lanes) = (batch.count as usize, self.lanes() as usize);
+        if count == 0 {
+            return Ok(());
+        }
+        scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
+        scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
+        scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
+        self.bind_uniforms(batch, &mut scratch.tables);
+
+        let whole = self.bind_buffers(batch, output, scratch) / lanes * lanes;
+        if whole > 0 {
+            // SAFETY: `bind_buffers` says that native code may read and write vertices `0..whole` of the caller's buffers.
+            unsafe { self.call(batch, scratch, 0, count - 1, whole)? };
+        }
+        for start in (whole..count).step_by(lanes) {
+            let valid = lanes.min(count - start);
+            self.bind_tail(batch, scratch, start, valid);
+            // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
+            unsafe { self.call(batch, scratch, start, valid - 1, lanes)? };
+            self.copy_tail(output, scratch, start, valid);
+        }
+        Ok(())
+    }
+
+    fn check(&self, batch: &Batch<'_>, output: &OutputBuffer<'_>) -> Result<(), CallError> {
+        let info = &self.info;
+        let counts = [
+            ("input streams", batch.inputs.len(), info.inputs.len()),
+            ("uniform spaces", batch.uniforms.len(), info.tables.len()),
+            ("output elements", output.elements.len(), info.outputs.len()),
+        ];
+        for (what, given, wanted) in counts {
+            if given != wanted {
+                return Err(CallError::Invalid(format!("{given} {what} are bound, the code has {wanted}")));
+            }
+        }
+        for (index, (stream, format)) in batch.inputs.iter().zip(&info.inputs).enumerate() {
+            if let Some(format) = format {
+                let needed = end(0, stream.stride, batch.count, format.bytes());
+                check_len(|| format!("input {index}"), needed, stream.bytes.len())?;
+            }
+        }
+        for (index, (element, &components)) in output.elements.iter().zip(&info.outputs).enumerate() {
+            if components > 0 {
+                let needed = end(element.offset, element.stride, batch.count, stored_bytes(components));
+                check_len(|| format!("output {index}"), needed, output.bytes.len())?;
+            }
+        }
+        for (index, (rows, table)) in batch.uniforms.iter().zip(&info.tables).enumerate() {
+            if table.is_none() {
+                let needed = info.uniform_rows[index] as usize * size_of::<Row>();
+                check_len(|| format!("uniform space {index}"), Some(needed), rows.rows.len() * size_of::<Row>())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_uniforms(&self, batch: &Batch<'_>, tables: &mut Tables) {
+        tables.spaces.clear();
+        tables.spaces.extend(self.info.tables.iter().zip(batch.uniforms).map(|(table, bound)| {
+            let rows = table.as_ref().unwrap_or(bound);
+            SpaceArgs { data: rows.rows.as_ptr().cast(), rows: rows.bound }
+        }));
+    }
+
+    /// Points the streams to the caller's buffers, and says for how many vertices native code stays inside them.
+    fn bind_buffers(&self, batch: &Batch<'_>, output: &mut OutputBuffer<'_>, scratch: &mut Scratch) -> usize {
+        let Scratch { tail_inputs, tables, .. } = scratch;
+        let mut whole = batch.count as usize;
+        tables.inputs.clear();
+        for (index, (stream, format)) in batch.inputs.iter().zip(&self.info.inputs).enumerate() {
+            tables.inputs.push(InputArgs { data: stream.bytes.as_ptr(), stride: stream.stride });
+            let Some(format) = format else { continue };
+            match (stream.bytes.len().checked_sub(abi::read_bytes(*format)), stream.stride) {
+                (Some(_), 0) => {}
+                (None, 0) => tail_inputs[index * self.lanes() as usize] = Row::from_bytes(stream.bytes),
+                (room, stride) => whole = whole.min(room.map_or(0, |room| room / stride + 1)),
+            }
+        }
+        let tail_inputs = tail_inputs.as_ptr();
+        for (index, (args, format)) in tables.inputs.iter_mut().zip(&self.info.inputs).enumerate() {
+            let bytes = batch.inputs[index].bytes;
+            if args.stride == 0 && format.is_some_and(|format| bytes.len() < abi::read_bytes(format)) {
+                args.data = tail_inputs.wrapping_add(index * self.lanes() as usize).cast();
+            }
+        }
+        tables.outputs.clear();
+        let data = output.bytes.as_mut_ptr();
+        tables.outputs.extend(output.elements.iter().map(|element| OutputArgs {
+            // Inside the buffer for every element that is stored: `check`.
+            data: data.wrapping_add(element.offset),
+            stride: element.stride,
+        }));
+        whole
+    }
+
+    /// Points the streams to scratch memory that holds the `valid` vertices from `start` on, the last one repeated in all
+    /// lanes after it.
+    fn bind_tail(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, valid: usize) {
+        let lanes = self.lanes() as usize;
+        let Scratch { tail_inputs, tail_outputs, tables, .. } = scratch;
+        for ((stream, format), rows) in batch.inputs.iter().zip(&self.info.inputs).zip(tail_inputs.chunks_mut(lanes)) {
+            let Some(format) = format else { continue };
+            for (lane, row) in rows.iter_mut().enumerate() {
+                let vertex = start + lane.min(valid - 1);
+                *row = Row::from_bytes(&stream.bytes[vertex * stream.stride..][..format.bytes()]);
+            }
+        }
+        let (tail_inputs, tail_outputs) = (tail_inputs.as_ptr(), tail_outputs.as_mut_ptr());
+        for (index, args) in tables.inputs.iter_mut().enumerate() {
+            *args = InputArgs { data: tail_inputs.wrapping_add(index * lanes).cast(), stride: size_of::<Row>() };
+        }
+        for (index, args) in tables.outputs.iter_mut().enumerate() {
+            *args = OutputArgs { data: tail_outputs.wrapping_add(index * lanes).cast(), stride: size_of::<Row>() };
+        }
+    }
+
+    fn copy_tail(&self, output: &mut OutputBuffer<'_>, scratch: &Scratch, start: usize, valid: usize) {
+        let lanes = self.lanes() as usize;
+        for (index, (element, &components)) in output.elements.iter().zip(&self.info.outputs).enumerate() {
+            if components == 0 {
+                continue;
+            }
+            let bytes = stored_bytes(components);
+            for (lane, row) in scratch.tail_outputs[index * lanes..][..valid].iter().enumerate() {
+                let at = element.offset + (start + lane) * element.stride;
+                output.bytes[at..][..bytes].copy_from_slice(&row.to_bytes()[..bytes]);
+            }
+        }
+    }
+
+    /// Shades `count` elements of the bound streams, the first of which is vertex `start` of the batch.
+    ///
+    /// # Safety
+    /// The streams in `scratch.tables` must be good for `count` elements as [`abi`] says, and `count` a multiple of the lanes.
+    unsafe fn call(
+        &self,
+        batch: &Batch<'_>,
+        scratch: &mut Scratch,
+        start: usize,
+        last: usize,
+        count: usize,
+    ) -> Result<(), CallError> {
+        let args = BatchArgs {
+            inputs: scratch.tables.inputs.as_ptr(),
+            outputs: scratch.tables.outputs.as_ptr(),
+            spaces: scratch.tables.spaces.as_ptr(),
+            scratch: scratch.arrays.as_mut_ptr().cast(),
+            fuel: batch.fuel,
+            first_vertex: batch.first_vertex.wrapping_add(start as u32),
+            last: last as u32,
+            instance: batch.instance,
+        };
+        // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element or space; `check` saw that
+        // each space has the rows that are read without a check, and `UniformRows` always has a zero row after the bound
+        // ones; `arrays` holds `scratch_bytes`. The caller vouches for the streams.
+        let status = unsafe { call_native(self.memory.entry().as_ptr(), &args, count as u32) };
+        match status {
+            abi::DONE => Ok(()),
+            _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),
+        }
+    }
+}
+
+/// Bytes that an output element of so many stored components takes.
+fn stored_bytes(components: u8) -> usize {
+    usize::from(components) * 4
+}
+
+/// The end of the last of `count` elements; `None` if it is not a number of bytes at all. No elements need nothing.
+fn end(offset: usize, stride: usize, count: u32, bytes: usize) -> Option<usize> {
+    let Some(last) = count.checked_sub(1) else { return Some(0) };
+    (last as usize).checked_mul(stride)?.checked_add(offset)?.checked_add(bytes)
+}
+
+fn check_len(what: impl FnOnce() -> String, needed: Option<usize>, available: usize) -> Result<(), CallError> {
+    match needed {
+        Some(needed) if needed <= available => Ok(()),
+        needed => Err(CallError::ShortBuffer { what: what(), needed: needed.unwrap_or(usize::MAX), available }),
+    }
+}
+
+/// Calls native code with denormals flushed: MXCSR with all exceptions masked, DAZ and FTZ set. It is one `asm` block because
+/// the compiler may not see any Rust code run in another mode.
+///
+/// # Safety
+/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
+#[cfg(target_arch = "x86_64")]
+unsafe fn call_native(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
+    const MASKED: u32 = 0x1f80;
+    const DENORMALS_ARE_ZERO: u32 = 1 << 6;
+    const FLUSH_TO_ZERO: u32 = 1 << 15;
+    let flushing = MASKED | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
+    let mut saved = 0u32;
+    let status: u32;
+    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that hold
+    // across the call are preserved by the System V ABI, which the code follows on every system ([`super::signature`]).
+    unsafe {
+        asm!(
+            "stmxcsr dword ptr [r12]",
+            "ldmxcsr dword ptr [r13]",
+            "call r14",
+            "ldmxcsr dword ptr [r12]",
+            in("r12") &raw mut saved,
+            in("r13") &raw const flushing,
+            in("r14") entry,
+            in("rdi") ptr::from_ref(args),
+            in("esi") 0,
+            in("edx") count,
+            lateout("eax") status,
+            clobber_abi("sysv64"),
+        );
+    }
+    status
+}
+
+/// Calls native code with denormals flushed: FPCR with FZ set.
+///
+/// # Safety
+/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
+#[cfg(target_arch = "aarch64")]
+unsafe fn call_native(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
+    const FLUSH_TO_ZERO: u64 = 1 << 24;
+    let status: u32;
+    // SAFETY: as on x86-64; x20 to x22 are preserved by the ABI.
+    unsafe {
+        asm!(
+            "mrs x20, fpcr",
+            "msr fpcr, x21",
+            "blr x22",
+            "msr fpcr, x20",
+            out("x20") _,
+            in("x21") FLUSH_TO_ZERO,
+            in("x22") entry,
+            in("x0") ptr::from_ref(args),
+            in("w1") 0,
+            in("w2") count,
+            lateout("w0") status,
+            clobber_abi("C"),
+        );
+    }
+    status
+}
+
+/// Never called: [`Target`](super::Target) refuses other machines, so there is no code.
+///
+/// # Safety
+/// None needed.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn call_native(_entry: *const u8, _args: &BatchArgs, _count: u32) -> u32 {
+    unreachable!("no code is made for this machine")
+}

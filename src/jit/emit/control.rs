@@ -1,0 +1,216 @@
+//! The native function's frame, the IR's blocks in it, and the edges between them.
+
+use super::plan::codegen;
+use super::value::Parts;
+use super::{Emitter, Memo};
+use crate::error::JitError;
+use crate::jit::abi::{self, offset};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use cranelift_frontend::Switch;
+use shaderjit_ir::function::{BlockCall, Terminator};
+use shaderjit_ir::{Block, Type, Value};
+
+impl Emitter<'_, '_> {
+    /// Emits the whole native function.
+    pub(super) fn run(&mut self) -> Result<(), JitError> {
+        self.create_blocks();
+        let [start, group, done] = [(); 3].map(|()| self.simd.builder.create_block());
+
+        // start: what no group changes.
+        self.simd.builder.append_block_params_for_function_params(start);
+        self.simd.builder.switch_to_block(start);
+        let &[args, first, count] = self.simd.builder.block_params(start) else {
+            unreachable!("the signature has three parameters")
+        };
+        self.args = args;
+        let first = self.simd.ins().uextend(I64, first);
+        let elements = self.simd.ins().uextend(I64, count);
+        let end = self.simd.ins().iadd(first, elements);
+        self.load_pointers();
+        self.simd.ins().brif(count, group, &[BlockArg::from(first)], done, &[]);
+
+        // group: what every group begins with.
+        self.element = self.simd.builder.append_block_param(group, I64);
+        self.simd.builder.switch_to_block(group);
+        if self.plan.loops {
+            let fuel = self.simd.builder.declare_var(I32);
+            let budget = self.simd.load(I32, args, offset::FUEL);
+            self.simd.builder.def_var(fuel, budget);
+            self.fuel = Some(fuel);
+        }
+        self.zero_arrays();
+        let entry = self.blocks[self.func.entry()];
+        self.simd.ins().jump(entry, &[]);
+
+        let mut returns = false;
+        for index in 0..self.plan.order.len() {
+            returns |= self.block(self.plan.order[index])?;
+        }
+
+        if returns {
+            self.simd.builder.switch_to_block(self.next);
+            let lanes = self.simd.ins().iconst(I64, self.plan.groups as i64 * 4);
+            let element = self.simd.ins().iadd(self.element, lanes);
+            let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
+            self.simd.ins().brif(more, group, &[BlockArg::from(element)], done, &[]);
+        }
+        if self.plan.loops {
+            self.leave(self.out_of_fuel, abi::OUT_OF_FUEL);
+        }
+        self.leave(done, abi::DONE);
+        Ok(())
+    }
+
+    fn create_blocks(&mut self) {
+        for index in 0..self.plan.order.len() {
+            let block = self.plan.order[index];
+            let target = self.simd.builder.create_block();
+            self.blocks[block] = target;
+            for &param in &self.func.blocks[block].params {
+                let (ty, count) = self.parts(param);
+                let mut parts = Parts::default();
+                for part in &mut parts.0[..count] {
+                    *part = self.simd.builder.append_block_param(target, ty);
+                }
+                self.values[param] = parts;
+            }
+        }
+    }
+
+    fn leave(&mut self, block: clif::Block, status: u32) {
+        self.simd.builder.switch_to_block(block);
+        let status = self.simd.iconst(status);
+        self.simd.ins().return_(&[status]);
+    }
+
+    /// Emits one block; whether it returns.
+    fn block(&mut self, block: Block) -> Result<bool, JitError> {
+        self.simd.builder.switch_to_block(self.blocks[block]);
+        self.memo.clear();
+        self.outputs.clear();
+        let data = &self.func.blocks[block];
+        for &inst in &data.insts {
+            self.inst(&self.func.insts[inst])?;
+        }
+        if block == self.func.entry() {
+            // Later blocks use only what has been fetched here.
+            for element in 0..self.plan.wanted.len() {
+                self.fetch_input(element);
+            }
+        }
+        let terminator = data.terminator();
+        let returns = *terminator == Terminator::Return;
+        if !self.outputs.is_empty() && !returns {
+            return Err(codegen("an output is set in a block that does not return".to_string()));
+        }
+        self.terminator(block, terminator)?;
+        Ok(returns)
+    }
+
+    fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
+        match terminator {
+            Terminator::Jump(call) => {
+                let args = self.edge_args(call);
+                self.edge(block, call, &args);
+            }
+            Terminator::BrIf { condition, then_call, else_call } => {
+                let condition = self.selector(*condition)?;
+                let edges = [then_call, else_call].map(|call| (call, self.edge_args(call)));
+                // Edges that cost fuel need a block of their own.
+                let targets = edges.each_ref().map(|(call, args)| match self.plan.is_backward(block, call.block) {
+                    true => (self.simd.builder.create_block(), [].as_slice()),
+                    false => (self.blocks[call.block], args.as_slice()),
+                });
+                let [(then_block, then_args), (else_block, else_args)] = targets;
+                self.simd.ins().brif(condition, then_block, then_args, else_block, else_args);
+                for ((call, args), (target, _)) in edges.iter().zip(targets) {
+                    if self.plan.is_backward(block, call.block) {
+                        self.simd.builder.switch_to_block(target);
+                        self.edge(block, call, args);
+                    }
+                }
+            }
+            Terminator::Switch { value, cases, default } => {
+                let value = self.selector(*value)?;
+                let (mut switch, mut edges) = (Switch::new(), Vec::with_capacity(cases.len() + 1));
+                for (case, call) in cases {
+                    let case = u128::from(*case);
+                    // The first of equal cases is the one that counts.
+                    if !switch.entries().contains_key(&case) {
+                        let target = self.simd.builder.create_block();
+                        switch.set_entry(case, target);
+                        edges.push((target, call, self.edge_args(call)));
+                    }
+                }
+                let otherwise = self.simd.builder.create_block();
+                edges.push((otherwise, default, self.edge_args(default)));
+                switch.emit(&mut self.simd.builder, value, otherwise);
+                for (target, call, args) in edges {
+                    self.simd.builder.switch_to_block(target);
+                    self.edge(block, call, &args);
+                }
+            }
+            Terminator::Return => {
+                self.store_outputs();
+                self.simd.ins().jump(self.next, &[]);
+            }
+        }
+        Ok(())
+    }
+
+    fn selector(&mut self, value: Value) -> Result<clif::Value, JitError> {
+        if !self.is_uniform(value) {
+            return Err(codegen(format!("a branch on {value}, which differs among lanes")));
+        }
+        Ok(self.scalar(value))
+    }
+
+    /// Ends the current block with an edge. One that goes backwards costs a unit of fuel.
+    fn edge(&mut self, from: Block, call: &BlockCall, args: &[BlockArg]) {
+        let target = self.blocks[call.block];
+        match self.fuel.filter(|_| self.plan.is_backward(from, call.block)) {
+            Some(variable) => {
+                let fuel = self.simd.builder.use_var(variable);
+                let one = self.simd.iconst(1);
+                let rest = self.simd.ins().isub(fuel, one);
+                self.simd.builder.def_var(variable, rest);
+                self.simd.ins().brif(fuel, target, args, self.out_of_fuel, &[]);
+            }
+            None => {
+                self.simd.ins().jump(target, args);
+            }
+        }
+    }
+
+    /// The values an edge gives, held as the target's parameters are.
+    fn edge_args(&mut self, call: &BlockCall) -> Vec<BlockArg> {
+        let mut args: Vec<clif::Value> = Vec::new();
+        for (&param, &arg) in self.func.blocks[call.block].params.iter().zip(&call.args) {
+            let groups = self.plan.groups;
+            match (self.func.ty(param), self.is_uniform(param)) {
+                (Type::F64, true) => args.extend(self.double_scalars(arg)),
+                (Type::F64, false) => {
+                    for words in self.double_groups(arg) {
+                        args.extend_from_slice(&words[..groups]);
+                    }
+                }
+                (Type::F32, true) => args.push(self.groups(arg)[0]),
+                (_, true) => args.push(self.scalar(arg)),
+                (_, false) => args.extend_from_slice(&self.groups(arg)[..groups]),
+            }
+        }
+        args.into_iter().map(BlockArg::from).collect()
+    }
+
+    /// One vector that is made at its first use in a block.
+    pub(super) fn memoised(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
+        if let Some(values) = self.memo.get(&key) {
+            return values[0];
+        }
+        let value = make(self);
+        self.memo.insert(key, [value; 4]);
+        value
+    }
+}

@@ -1,0 +1,359 @@
+//! Ops that touch memory: inputs and outputs, uniform spaces, register arrays.
+
+use super::plan::codegen;
+use super::value::{Groups, MAX_GROUPS, Memo, vector_type};
+use super::{Emitter, result};
+use crate::error::JitError;
+use crate::jit::abi::offset;
+use crate::jit::{fetch, limits};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F32, F32X4, I32, I32X4, I64};
+use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Array, Op, Space, SysVal, Type, Value};
+
+/// Bytes that one round of the loop over the arrays zeroes.
+const ZERO_STEP: u32 = 64;
+
+/// Up to how many bytes are zeroed without a loop.
+const ZERO_UNROLLED: u32 = 512;
+
+impl Emitter<'_, '_> {
+    /// Loads the pointers that hold for the whole call.
+    pub(super) fn load_pointers(&mut self) {
+        if self.plan.used_spaces.contains(&true) {
+            let table = self.simd.load(I64, self.args, offset::SPACES);
+            for (index, &used) in (0..).zip(&self.plan.used_spaces) {
+                if used {
+                    self.spaces[index as usize] = self.simd.load(I64, table, offset::space(index).0);
+                }
+            }
+        }
+        if self.plan.scratch_bytes > 0 {
+            self.scratch = self.simd.load(I64, self.args, offset::SCRATCH);
+        }
+    }
+
+    /// Arrays start as zero in every group. May go on in another block.
+    pub(super) fn zero_arrays(&mut self) {
+        let bytes = self.plan.scratch_bytes;
+        if bytes == 0 {
+            return;
+        }
+        let zero = self.simd.word(I32X4, 0);
+        if bytes <= ZERO_UNROLLED {
+            for at in (0..bytes).step_by(16) {
+                self.simd.store(zero, self.scratch, at as i32);
+            }
+            return;
+        }
+        let (body, done) = (self.simd.builder.create_block(), self.simd.builder.create_block());
+        let at = self.simd.builder.append_block_param(body, I64);
+        let start = self.simd.ins().iconst(I64, 0);
+        self.simd.ins().jump(body, &[BlockArg::from(start)]);
+        self.simd.builder.switch_to_block(body);
+        let address = self.simd.ins().iadd(self.scratch, at);
+        for step in (0..ZERO_STEP).step_by(16) {
+            self.simd.store(zero, address, step as i32);
+        }
+        let step = self.simd.ins().iconst(I64, i64::from(ZERO_STEP));
+        let at = self.simd.ins().iadd(at, step);
+        let end = self.simd.ins().iconst(I64, i64::from(bytes));
+        let more = self.simd.icmp(IntCC::UnsignedLessThan, at, end);
+        self.simd.ins().brif(more, body, &[BlockArg::from(at)], done, &[]);
+        self.simd.builder.switch_to_block(done);
+    }
+
+    // ---- inputs and outputs
+
+    /// Fetches what is wanted of an input element, unless it has been. Only in the IR's entry block.
+    pub(super) fn fetch_input(&mut self, element: usize) {
+        let wanted = self.plan.wanted[element];
+        if wanted == 0 || self.fetched[element].is_some() {
+            return;
+        }
+        let rows = self.rows(offset::INPUTS, offset::input(element as u32));
+        let format = self.layout.inputs[element];
+        let mut components: [Option<Groups>; 4] = [None; 4];
+        for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+            let fetched = fetch::fetch(&mut self.simd, format, wanted, *rows);
+            for (component, value) in components.iter_mut().zip(fetched) {
+                if let Some(value) = value {
+                    component.get_or_insert([value; MAX_GROUPS])[group] = value;
+                }
+            }
+        }
+        self.fetched[element] = Some(components);
+    }
+
+    /// The addresses of all lanes' rows in a stream of one of the tables.
+    fn rows(&mut self, table: i32, (data, stride): (i32, i32)) -> Vec<clif::Value> {
+        let table = self.simd.load(I64, self.args, table);
+        let data = self.simd.load(I64, table, data);
+        let stride = self.simd.load(I64, table, stride);
+        fetch::row_addresses(&mut self.simd, data, stride, self.element, 4 * self.plan.groups)
+    }
+
+    pub(super) fn input(&mut self, inst: &InstData, element: u32, component: u8) {
+        let element = element as usize;
+        // In later blocks it has been.
+        self.fetch_input(element);
+        let components = self.fetched[element].expect("the plan saw that this element is wanted");
+        let groups = components[usize::from(component)].expect("the plan saw that this component is wanted");
+        self.define_groups(result(inst), groups);
+    }
+
+    pub(super) fn sysval(&mut self, inst: &InstData, sysval: SysVal) -> Result<(), JitError> {
+        match sysval {
+            SysVal::InstanceId => {
+                let instance = self.simd.load(I32, self.args, offset::INSTANCE);
+                self.define_scalar(result(inst), instance);
+            }
+            SysVal::VertexId => {
+                let element = self.simd.ins().ireduce(I32, self.element);
+                let element = self.simd.ins().splat(I32X4, element);
+                let last = self.simd.load(I32, self.args, offset::LAST);
+                let last = self.simd.ins().splat(I32X4, last);
+                let first = self.simd.load(I32, self.args, offset::FIRST_VERTEX);
+                let first = self.simd.ins().splat(I32X4, first);
+                let groups = self.each_group(|simd, group| {
+                    let lanes = [0, 1, 2, 3].map(|lane| group as u32 * 4 + lane);
+                    let lanes = simd.words(I32X4, lanes);
+                    let element = simd.ins().iadd(element, lanes);
+                    let element = simd.ins().umin(element, last);
+                    simd.ins().iadd(first, element)
+                });
+                self.define_groups(result(inst), groups);
+            }
+            other => return Err(codegen(format!("{} has no native form", other.name()))),
+        }
+        Ok(())
+    }
+
+    /// Stores every element of the layout. Components that were never set are zero.
+    pub(super) fn store_outputs(&mut self) {
+        for (element, &stored) in (0..).zip(&self.layout.outputs) {
+            if stored == 0 {
+                continue;
+            }
+            let set = self.outputs.get(&element).copied().unwrap_or_default();
+            let components: Vec<Groups> = set[..usize::from(stored)]
+                .iter()
+                .map(|component| match component {
+                    Some(value) => self.groups(*value),
+                    None => [self.word(F32X4, 0); MAX_GROUPS],
+                })
+                .collect();
+            let rows = self.rows(offset::OUTPUTS, offset::output(element));
+            for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+                let components: Vec<clif::Value> =
+                    components.iter().map(|groups| self.simd.cast(F32X4, groups[group])).collect();
+                fetch::store(&mut self.simd, &components, *rows);
+            }
+        }
+    }
+
+    // ---- uniform spaces
+
+    pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {
+        let base = self.spaces[space.as_u32() as usize];
+        match inst.args.first().copied() {
+            Some(index) if !self.is_uniform(index) => {
+                let groups = self.gather_rows(space, row, index, component);
+                self.define_groups(result(inst), groups);
+            }
+            None if row < limits::STATIC_ROWS => {
+                self.load_uniform(inst, base, row as i32 * 16 + i32::from(component) * 4);
+            }
+            index => {
+                let address = self.memoised(Memo::RowAddress(space, row, index), |this| {
+                    let mut number = this.simd.iconst(row);
+                    if let Some(index) = index {
+                        let index = this.scalar(index);
+                        number = this.simd.ins().iadd(index, number);
+                    }
+                    let rows = this.bound_rows(space);
+                    let number = this.simd.ins().umin(number, rows);
+                    let number = this.simd.ins().uextend(I64, number);
+                    let offset = this.simd.shl(number, 4);
+                    this.simd.ins().iadd(base, offset)
+                });
+                self.load_uniform(inst, address, i32::from(component) * 4);
+            }
+        }
+    }
+
+    fn load_uniform(&mut self, inst: &InstData, base: clif::Value, at: i32) {
+        // A float's load and the splat right after it become one instruction.
+        let ty = if inst.ty == Type::F32 { F32 } else { I32 };
+        let scalar = self.simd.load(ty, base, at);
+        self.define_scalar(result(inst), scalar);
+    }
+
+    /// How many rows of a space are bound. The row of that number is zero.
+    fn bound_rows(&mut self, space: Space) -> clif::Value {
+        let table = self.simd.load(I64, self.args, offset::SPACES);
+        self.simd.load(I32, table, offset::space(space.as_u32()).1)
+    }
+
+    /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other components.
+    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Groups {
+        let key = |group| Memo::Rows(space, row, index, group);
+        if !self.memo.contains_key(&key(0)) {
+            let indices = self.groups(index);
+            let rows = self.bound_rows(space);
+            let rows = self.simd.ins().splat(I32X4, rows);
+            let base = self.spaces[space.as_u32() as usize];
+            for (group, &index) in indices.iter().enumerate().take(self.plan.groups) {
+                let mut number = index;
+                if row != 0 {
+                    let row = self.word(I32X4, row);
+                    number = self.simd.ins().iadd(number, row);
+                }
+                let number = self.simd.ins().umin(number, rows);
+                let offsets = self.simd.shl(number, 4);
+                let rows = [0u8, 1, 2, 3].map(|lane| {
+                    let address = self.lane_address(base, offsets, lane);
+                    self.simd.load(I32X4, address, 0)
+                });
+                let columns = self.simd.transpose(rows);
+                self.memo.insert(key(group), columns);
+            }
+        }
+        [0, self.plan.groups - 1].map(|group| self.memo[&key(group)][usize::from(component)])
+    }
+
+    /// `base` plus one lane of a vector of unsigned offsets.
+    fn lane_address(&mut self, base: clif::Value, offsets: clif::Value, lane: u8) -> clif::Value {
+        let offset = self.simd.ins().extractlane(offsets, lane);
+        let offset = self.simd.ins().uextend(I64, offset);
+        self.simd.ins().iadd(base, offset)
+    }
+
+    // ---- register arrays
+
+    pub(super) fn array_load(&mut self, inst: &InstData, array: Array, component: u8) {
+        let place = self.plan.arrays[array];
+        let at = self.component_offset(array, component);
+        let ty = vector_type(inst.ty);
+        let index = inst.args[0];
+        // Out of range is the element that stays zero.
+        let groups = if self.is_uniform(index) {
+            let index = self.scalar(index);
+            let zero_element = self.simd.iconst(place.elements);
+            let index = self.simd.ins().umin(index, zero_element);
+            let address = self.element_address(index, place.element_bytes);
+            self.each_group(|simd, group| simd.load(ty, address, at + 16 * group as i32))
+        } else {
+            let zero_element = self.word(I32X4, place.elements);
+            let mut groups = self.groups(index);
+            for (group, vector) in groups.iter_mut().enumerate().take(self.plan.groups) {
+                let index = self.simd.ins().umin(*vector, zero_element);
+                let offsets = self.element_offsets(index, place.element_bytes);
+                *vector = self.gather_lanes(offsets, at + 16 * group as i32);
+            }
+            groups
+        };
+        self.define_groups(result(inst), groups);
+    }
+
+    pub(super) fn array_store(&mut self, inst: &InstData, array: Array, component: u8) {
+        let at = self.component_offset(array, component);
+        let (index, value) = (inst.args[0], self.groups(inst.args[1]));
+        let mask = (inst.op == Op::ArrayStoreMasked).then(|| inst.args[2]);
+        if self.is_uniform(index) {
+            self.store_element(array, at, index, value, mask);
+        } else {
+            self.store_lanes(array, at, index, value, mask);
+        }
+    }
+
+    /// Stores to one element in all lanes.
+    fn store_element(&mut self, array: Array, at: i32, index: Value, value: Groups, mask: Option<Value>) {
+        let place = self.plan.arrays[array];
+        let (uniform_mask, mask) = match mask {
+            Some(mask) if self.is_uniform(mask) => (Some(self.scalar(mask)), None),
+            mask => (None, mask.map(|mask| self.groups(mask))),
+        };
+        let index = self.scalar(index);
+        let elements = self.simd.iconst(place.elements);
+        let mut stores = self.simd.icmp(IntCC::UnsignedLessThan, index, elements);
+        if let Some(mask) = uniform_mask {
+            stores = self.simd.ins().band(stores, mask);
+        }
+        let junk_element = self.simd.iconst(place.elements + 1);
+        let index = self.simd.ins().select(stores, index, junk_element);
+        let address = self.element_address(index, place.element_bytes);
+        for (group, &vector) in value.iter().enumerate().take(self.plan.groups) {
+            let at = at + 16 * group as i32;
+            let vector = match mask {
+                Some(mask) => {
+                    let old = self.simd.load(self.simd.ty(vector), address, at);
+                    self.simd.blend(mask[group], vector, old)
+                }
+                None => vector,
+            };
+            self.simd.store(vector, address, at);
+        }
+    }
+
+    /// Stores to an element of its own in each lane.
+    fn store_lanes(&mut self, array: Array, at: i32, index: Value, value: Groups, mask: Option<Value>) {
+        let place = self.plan.arrays[array];
+        let (indices, mask) = (self.groups(index), mask.map(|mask| self.groups(mask)));
+        let elements = self.word(I32X4, place.elements);
+        let junk_element = self.word(I32X4, place.elements + 1);
+        for group in 0..self.plan.groups {
+            // What is clamped to the end goes one further.
+            let clamped = self.simd.ins().umin(indices[group], elements);
+            let outside = self.simd.icmp(IntCC::Equal, clamped, elements);
+            let mut index = self.simd.ins().isub(clamped, outside);
+            if let Some(mask) = mask {
+                index = self.simd.blend(mask[group], index, junk_element);
+            }
+            let offsets = self.element_offsets(index, place.element_bytes);
+            self.scatter_lanes(value[group], offsets, at + 16 * group as i32);
+        }
+    }
+
+    /// Bytes from the start of scratch memory to a component of an array's first element.
+    fn component_offset(&self, array: Array, component: u8) -> i32 {
+        self.plan.arrays[array].offset as i32 + i32::from(component) * self.plan.groups as i32 * 16
+    }
+
+    fn element_address(&mut self, index: clif::Value, element_bytes: u32) -> clif::Value {
+        let index = self.simd.ins().uextend(I64, index);
+        let size = self.simd.ins().iconst(I64, i64::from(element_bytes));
+        let offset = self.simd.ins().imul(index, size);
+        self.simd.ins().iadd(self.scratch, offset)
+    }
+
+    fn element_offsets(&mut self, index: clif::Value, element_bytes: u32) -> clif::Value {
+        if element_bytes.is_power_of_two() {
+            return self.simd.shl(index, element_bytes.trailing_zeros());
+        }
+        let size = self.word(I32X4, element_bytes);
+        self.simd.ins().imul(index, size)
+    }
+
+    /// Each lane's word of the element at its offset.
+    fn gather_lanes(&mut self, offsets: clif::Value, at: i32) -> clif::Value {
+        let [first, rest @ ..] = [0u8, 1, 2, 3].map(|lane| (lane, self.lane_address(self.scratch, offsets, lane)));
+        let word = self.simd.load(I32, first.1, at);
+        let mut lanes = self.simd.ins().scalar_to_vector(I32X4, word);
+        for (lane, address) in rest {
+            let word = self.simd.load(I32, address, at + 4 * i32::from(lane));
+            lanes = self.simd.ins().insertlane(lanes, word, lane);
+        }
+        lanes
+    }
+
+    fn scatter_lanes(&mut self, value: clif::Value, offsets: clif::Value, at: i32) {
+        let value = self.simd.cast(I32X4, value);
+        for lane in 0..4u8 {
+            let address = self.lane_address(self.scratch, offsets, lane);
+            let word = self.simd.ins().extractlane(value, lane);
+            self.simd.store(word, address, at + 4 * i32::from(lane));
+        }
+    }
+}

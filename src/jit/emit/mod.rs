@@ -1,0 +1,254 @@
+//! Instruction selection: lockstep IR to Cranelift's.
+//!
+//! How a value is held depends on its type and on whether it is uniform, N being the groups of four lanes:
+//!
+//! | type | uniform | divergent |
+//! | --- | --- | --- |
+//! | `f32` | one splat vector | N vectors |
+//! | `i32` | a scalar, splat where vectors meet it | N vectors |
+//! | `i1` | a scalar 0 or 1 | N vectors of all ones or zero |
+//! | `f64` | two scalars, the low and the high word | N vectors of low words, then N of high words |
+//!
+//! Literals are not held at all, but made where they are used.
+//!
+//! The native function is a loop over groups of lanes around the IR's blocks:
+//! `start → group (→ zero arrays) → IR's entry → … → next → group or done`.
+
+mod control;
+mod memory;
+mod plan;
+mod scalar;
+mod value;
+mod vector;
+
+use super::simd::Simd;
+use super::{CodeInfo, CompileOptions, Layout, Target};
+use crate::error::JitError;
+use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::entity::packed_option::ReservedValue;
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::InstBuilder;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use plan::Plan;
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::{Block, Function, Op, Type, Value};
+use std::collections::HashMap;
+use value::{Groups, Memo, Parts};
+
+/// Emits the function's code into `output`, which has its signature already.
+pub fn emit(
+    func: &Function,
+    layout: &Layout,
+    target: &Target,
+    options: &CompileOptions,
+    output: &mut clif::Function,
+    contexts: &mut FunctionBuilderContext,
+) -> Result<CodeInfo, JitError> {
+    let plan = Plan::new(func, layout, options)?;
+    let info = CodeInfo {
+        lanes: plan.groups as u32 * 4,
+        inputs: layout.inputs.iter().zip(&plan.wanted).map(|(&format, &used)| (used != 0).then_some(format)).collect(),
+        outputs: layout.outputs.clone(),
+        uniform_rows: plan.uniform_rows.clone(),
+        tables: plan.tables(func),
+        scratch_bytes: plan.scratch_bytes as usize,
+    };
+    let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
+    let mut emitter = Emitter::new(func, layout, plan, simd, target.has_fma());
+    emitter.run()?;
+    emitter.simd.builder.seal_all_blocks();
+    emitter.simd.builder.finalize(target.isa().frontend_config());
+    Ok(info)
+}
+
+struct Emitter<'a, 'b> {
+    func: &'a Function,
+    layout: &'a Layout,
+    plan: Plan,
+    simd: Simd<'b>,
+    has_fma: bool,
+    values: SecondaryMap<Value, Parts>,
+    blocks: SecondaryMap<Block, clif::Block>,
+    /// What has been made once in this block.
+    memo: HashMap<Memo, [clif::Value; 4]>,
+    /// Input components fetched so far, by element.
+    fetched: Vec<Option<[Option<Groups>; 4]>>,
+    /// Output components set so far in this block, by element.
+    outputs: HashMap<u32, [Option<Value>; 4]>,
+    /// The pointer to [`BatchArgs`](super::abi::BatchArgs).
+    args: clif::Value,
+    /// Number of the element in the group's first lane, 64-bit.
+    element: clif::Value,
+    /// First row of each used uniform space.
+    spaces: Vec<clif::Value>,
+    scratch: clif::Value,
+    /// What is left of the group's fuel, if there are loops.
+    fuel: Option<Variable>,
+    out_of_fuel: clif::Block,
+    /// Ends the group.
+    next: clif::Block,
+}
+
+impl<'a, 'b> Emitter<'a, 'b> {
+    fn new(func: &'a Function, layout: &'a Layout, plan: Plan, mut simd: Simd<'b>, has_fma: bool) -> Self {
+        // Set before anything reads them.
+        let none = clif::Value::reserved_value();
+        let (out_of_fuel, next) = (simd.builder.create_block(), simd.builder.create_block());
+        Emitter {
+            func,
+            layout,
+            simd,
+            has_fma,
+            values: SecondaryMap::new(),
+            blocks: SecondaryMap::with_default(next),
+            memo: HashMap::new(),
+            fetched: vec![None; plan.wanted.len()],
+            outputs: HashMap::new(),
+            args: none,
+            element: none,
+            spaces: vec![none; plan.used_spaces.len()],
+            scratch: none,
+            fuel: None,
+            out_of_fuel,
+            next,
+            plan,
+        }
+    }
+
+    fn inst(&mut self, inst: &InstData) -> Result<(), JitError> {
+        match (inst.op, inst.imm) {
+            // Made where it is used.
+            (Op::Const, _) => {}
+            (Op::Select, _) => self.select(inst),
+            (Op::Any, _) => self.any(inst),
+            (Op::Itod | Op::Utod | Op::F64lo | Op::F64hi, _) => self.double(inst),
+            (Op::Input, Imm::Element { element, component }) => self.input(inst, element, component),
+            (Op::Sysval, Imm::SysVal(sysval)) => self.sysval(inst, sysval)?,
+            (Op::Output, Imm::Element { element, component }) => {
+                self.outputs.entry(element).or_default()[usize::from(component)] = Some(inst.args[0]);
+            }
+            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {
+                self.uniform_load(inst, space, row, component);
+            }
+            (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
+            (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
+                self.array_store(inst, array, component);
+            }
+            _ => self.arithmetic(inst)?,
+        }
+        Ok(())
+    }
+
+    /// A pure op on 32-bit values or truth values: group by group, or once on what is uniform.
+    fn arithmetic(&mut self, inst: &InstData) -> Result<(), JitError> {
+        let result = result(inst);
+        let is_float = |value: Value| self.func.ty(value) == Type::F32;
+        if !self.is_uniform(result) {
+            if let Some(groups) = self.shift_by_uniform(inst) {
+                self.define_groups(result, groups);
+                return Ok(());
+            }
+            let args: Vec<Groups> = inst.args.iter().map(|&arg| self.groups(arg)).collect();
+            let mut groups = [self.vector_op(inst.op, |arg| args[arg][0])?; value::MAX_GROUPS];
+            for (group, vector) in groups.iter_mut().enumerate().take(self.plan.groups).skip(1) {
+                *vector = self.vector_op(inst.op, |arg| args[arg][group])?;
+            }
+            self.define_groups(result, groups);
+        } else if is_float(result) && inst.args.iter().all(|&arg| is_float(arg)) {
+            // Floats are held as vectors, so vector arithmetic saves taking them apart.
+            let args: Vec<Groups> = inst.args.iter().map(|&arg| self.groups(arg)).collect();
+            let vector = self.vector_op(inst.op, |arg| args[arg][0])?;
+            self.define_splat(result, vector);
+        } else {
+            let args: Vec<clif::Value> = inst.args.iter().map(|&arg| self.scalar(arg)).collect();
+            let scalar = self.scalar_op(inst.op, inst.ty, &args)?;
+            self.define_scalar(result, scalar);
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, inst: &InstData) {
+        let (result, [condition, yes, no]) = (result(inst), [inst.args[0], inst.args[1], inst.args[2]]);
+        match (inst.ty, self.is_uniform(result)) {
+            (Type::F64, true) => {
+                let condition = self.scalar(condition);
+                let (yes, no) = (self.double_scalars(yes), self.double_scalars(no));
+                let words = [0, 1].map(|word| self.simd.ins().select(condition, yes[word], no[word]));
+                self.define_double_scalars(result, words);
+            }
+            (Type::F64, false) => {
+                let mask = self.groups(condition);
+                let (yes, no) = (self.double_groups(yes), self.double_groups(no));
+                let words = [0, 1].map(|word| self.blend(mask, yes[word], no[word]));
+                self.define_double_groups(result, words);
+            }
+            (Type::F32, true) => {
+                let [mask, yes, no] = [condition, yes, no].map(|arg| self.groups(arg)[0]);
+                let selected = self.simd.blend(mask, yes, no);
+                self.define_splat(result, selected);
+            }
+            (_, true) => {
+                let [condition, yes, no] = [condition, yes, no].map(|arg| self.scalar(arg));
+                let selected = self.simd.ins().select(condition, yes, no);
+                self.define_scalar(result, selected);
+            }
+            (_, false) => {
+                let [mask, yes, no] = [condition, yes, no].map(|arg| self.groups(arg));
+                let selected = self.blend(mask, yes, no);
+                self.define_groups(result, selected);
+            }
+        }
+    }
+
+    fn blend(&mut self, mask: Groups, yes: Groups, no: Groups) -> Groups {
+        self.each_group(|simd, group| simd.blend(mask[group], yes[group], no[group]))
+    }
+
+    fn any(&mut self, inst: &InstData) {
+        let arg = inst.args[0];
+        let any = if self.is_uniform(arg) {
+            self.scalar(arg)
+        } else {
+            let masks = self.groups(arg);
+            let mut mask = masks[0];
+            for &other in &masks[1..self.plan.groups] {
+                mask = self.simd.ins().bor(mask, other);
+            }
+            self.simd.ins().vany_true(mask)
+        };
+        self.define_scalar(result(inst), any);
+    }
+
+    fn double(&mut self, inst: &InstData) {
+        let (result, arg) = (result(inst), inst.args[0]);
+        let word = usize::from(inst.op == Op::F64hi);
+        match (inst.op, self.is_uniform(result)) {
+            (Op::F64lo | Op::F64hi, true) => {
+                let scalar = self.double_scalars(arg)[word];
+                self.define_scalar(result, scalar);
+            }
+            (Op::F64lo | Op::F64hi, false) => {
+                let groups = self.double_groups(arg)[word];
+                self.define_groups(result, groups);
+            }
+            (op, true) => {
+                let integer = self.scalar(arg);
+                let words = self.scalar_to_double(op == Op::Itod, integer);
+                self.define_double_scalars(result, words);
+            }
+            (op, false) => {
+                let integers = self.groups(arg);
+                let mut words = [integers; 2];
+                for (group, &integer) in integers.iter().enumerate().take(self.plan.groups) {
+                    let [low, high] = self.vector_to_double(op == Op::Itod, integer);
+                    (words[0][group], words[1][group]) = (low, high);
+                }
+                self.define_double_groups(result, words);
+            }
+        }
+    }
+}
+
+fn result(inst: &InstData) -> Value {
+    inst.result.expect("the op has a result")
+}

@@ -1,0 +1,141 @@
+//! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays lie.
+
+use crate::error::JitError;
+use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits};
+use cranelift_codegen::entity::{EntitySet, SecondaryMap};
+use shaderjit_ir::function::Imm;
+use shaderjit_ir::uniform::uniform_values;
+use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
+
+/// A register array's place in scratch memory. Every part of it fits an `i32`: [`limits::SCRATCH_BYTES`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ArrayPlace {
+    /// Byte of the first element.
+    pub offset: u32,
+    /// Bytes from one element to the next.
+    pub element_bytes: u32,
+    /// Elements, without the two that take accesses out of range.
+    pub elements: u32,
+}
+
+/// The facts.
+pub struct Plan {
+    /// Groups of four lanes.
+    pub groups: usize,
+    /// Reachable blocks, each after its dominators.
+    pub order: Vec<Block>,
+    /// Position of each block in the layout, by which fuel is counted.
+    position: SecondaryMap<Block, u32>,
+    /// Values that are the same in all lanes.
+    pub uniform: EntitySet<Value>,
+    /// For each input element of the layout, the components that are read, bit 0 = x.
+    pub wanted: Vec<u8>,
+    /// Whether any edge goes backwards.
+    pub loops: bool,
+    /// For each uniform space, whether anything is loaded from it.
+    pub used_spaces: Vec<bool>,
+    /// For each uniform space, how many rows are read without a check.
+    pub uniform_rows: Vec<u32>,
+    /// Where the arrays lie.
+    pub arrays: SecondaryMap<Array, ArrayPlace>,
+    /// Their size, a multiple of 64.
+    pub scratch_bytes: u32,
+}
+
+impl Plan {
+    pub fn new(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<Plan, JitError> {
+        check(func, layout, options)?;
+        let groups = usize::from(options.groups);
+        let (arrays, scratch_bytes) = place_arrays(func, groups)?;
+        let mut plan = Plan {
+            groups,
+            order: cfg::reverse_postorder(func),
+            position: SecondaryMap::new(),
+            uniform: uniform_values(func),
+            wanted: vec![0; layout.inputs.len()],
+            loops: false,
+            used_spaces: vec![false; func.spaces.len()],
+            uniform_rows: vec![0; func.spaces.len()],
+            arrays,
+            scratch_bytes,
+        };
+        for (position, &block) in (0..).zip(&func.layout) {
+            plan.position[block] = position;
+        }
+        for index in 0..plan.order.len() {
+            let block = plan.order[index];
+            plan.loops |= cfg::successors(func, block).any(|target| plan.is_backward(block, target));
+            for &inst in &func.blocks[block].insts {
+                plan.note_reads(func.insts[inst].op, func.insts[inst].imm)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    fn note_reads(&mut self, op: Op, imm: Imm) -> Result<(), JitError> {
+        match (op, imm) {
+            (Op::Input, Imm::Element { element, component }) => {
+                let wanted = self.wanted.get_mut(element as usize);
+                *wanted.ok_or_else(|| codegen(format!("the layout has no input {element}")))? |= 1 << component;
+            }
+            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, .. }) => {
+                let space = space.as_u32() as usize;
+                self.used_spaces[space] = true;
+                if op == Op::UniformLoad && row < limits::STATIC_ROWS {
+                    self.uniform_rows[space] = self.uniform_rows[space].max(row + 1);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether taking this edge costs a unit of fuel.
+    pub fn is_backward(&self, from: Block, to: Block) -> bool {
+        self.position[to] <= self.position[from]
+    }
+
+    /// The tables of the program, ready for calls.
+    pub fn tables(&self, func: &Function) -> Vec<Option<UniformRows>> {
+        let tables = func.spaces.values().zip(&self.uniform_rows);
+        tables.map(|(space, &rows)| space.table.as_ref().map(|table| UniformRows::from_rows(table, rows))).collect()
+    }
+}
+
+fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(), JitError> {
+    if !matches!(options.groups, 1 | 2) {
+        return Err(codegen(format!("{} groups of lanes; 1 or 2 are possible", options.groups)));
+    }
+    if !func.lockstep {
+        return Err(codegen("the function is not in lockstep form".to_string()));
+    }
+    if let Some(components) = layout.outputs.iter().find(|&&components| components > 4) {
+        return Err(codegen(format!("an output element of {components} components")));
+    }
+    let bindings = layout.inputs.len().max(layout.outputs.len()).max(func.spaces.len());
+    limit("the number of input elements, output elements or uniform spaces", bindings as u64, limits::BINDINGS)?;
+    let mut size = 0;
+    for &block in &func.layout {
+        let block = &func.blocks[block];
+        let edges: usize = block.terminator().calls().map(|call| 1 + call.args.len()).sum();
+        size += block.insts.len() + block.params.len() + edges;
+    }
+    limit("the function's size", size as u64, limits::FUNCTION_SIZE)
+}
+
+fn place_arrays(func: &Function, groups: usize) -> Result<(SecondaryMap<Array, ArrayPlace>, u32), JitError> {
+    let (mut arrays, mut end) = (SecondaryMap::new(), 0u64);
+    for (array, data) in &func.arrays {
+        let (offset, element_bytes) = (end, u64::from(data.components) * groups as u64 * 16);
+        end += ((u64::from(data.elements) + 2) * element_bytes).next_multiple_of(64);
+        limit("the size of register arrays", end, limits::SCRATCH_BYTES)?;
+        arrays[array] =
+            ArrayPlace { offset: offset as u32, element_bytes: element_bytes as u32, elements: data.elements };
+    }
+    Ok((arrays, end as u32))
+}
+
+/// What the function may not have here: a defect of the passes before.
+pub fn codegen(what: String) -> JitError {
+    JitError::Codegen(what)
+}

@@ -1,0 +1,169 @@
+//! How IR values are held in Cranelift values: the table in [`emit`](super).
+
+use super::Emitter;
+use crate::jit::fetch;
+use crate::jit::simd::Simd;
+use cranelift_codegen::entity::packed_option::ReservedValue;
+use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
+use cranelift_codegen::ir::{self as clif, InstBuilder};
+use shaderjit_ir::{Space, Type, Value};
+
+/// Most groups of four lanes.
+pub const MAX_GROUPS: usize = 2;
+
+/// One vector a group; where there is one group, both are the same.
+pub type Groups = [clif::Value; MAX_GROUPS];
+
+/// What holds a value. Slots that its type does not use are reserved values.
+#[derive(Clone, Copy)]
+pub struct Parts(pub [clif::Value; 2 * MAX_GROUPS]);
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts([clif::Value::reserved_value(); 2 * MAX_GROUPS])
+    }
+}
+
+/// Something made once in a block and used again there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Memo {
+    /// A literal in all lanes of a vector of this type.
+    Word(clif::Type, u32),
+    /// A uniform `i32` or `i1` in all lanes.
+    Splat(Value),
+    /// The columns of one group's rows at `row + index` of a space.
+    Rows(Space, u32, Value, usize),
+    /// The address of the row at `row + index` of a space, for a uniform index.
+    RowAddress(Space, u32, Option<Value>),
+}
+
+impl<'b> Emitter<'_, 'b> {
+    pub(super) fn is_uniform(&self, value: Value) -> bool {
+        self.plan.uniform.contains(value)
+    }
+
+    /// Type and number of what holds a value.
+    pub(super) fn parts(&self, value: Value) -> (clif::Type, usize) {
+        match (self.func.ty(value), self.is_uniform(value)) {
+            (Type::F32, true) => (F32X4, 1),
+            (Type::I1, true) => (I8, 1),
+            (Type::F64, true) => (I32, 2),
+            (_, true) => (I32, 1),
+            (Type::F64, false) => (I32X4, 2 * self.plan.groups),
+            (ty, false) => (vector_type(ty), self.plan.groups),
+        }
+    }
+
+    /// Makes one vector a group.
+    pub(super) fn each_group(&mut self, mut make: impl FnMut(&mut Simd<'b>, usize) -> clif::Value) -> Groups {
+        let mut groups = [make(&mut self.simd, 0); MAX_GROUPS];
+        for (group, vector) in groups.iter_mut().enumerate().take(self.plan.groups).skip(1) {
+            *vector = make(&mut self.simd, group);
+        }
+        groups
+    }
+
+    // ---- uses
+
+    /// A literal in all lanes.
+    pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
+        self.memoised(Memo::Word(ty, word), |this| this.simd.word(ty, word))
+    }
+
+    /// A value in vectors, whatever it is held in. Not for `f64`.
+    pub(super) fn groups(&mut self, value: Value) -> Groups {
+        let ty = self.func.ty(value);
+        if let Some(bits) = self.func.constant(value) {
+            let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
+            return [self.word(vector_type(ty), word); MAX_GROUPS];
+        }
+        let parts = self.values[value].0;
+        match (ty, self.is_uniform(value)) {
+            (Type::F32, true) => [parts[0]; MAX_GROUPS],
+            (_, true) => {
+                let splat = self.memoised(Memo::Splat(value), |this| {
+                    let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
+                    this.simd.ins().splat(I32X4, word)
+                });
+                [splat; MAX_GROUPS]
+            }
+            (_, false) => [parts[0], parts[self.plan.groups - 1]],
+        }
+    }
+
+    /// A uniform value as a scalar. Not for `f64`.
+    pub(super) fn scalar(&mut self, value: Value) -> clif::Value {
+        debug_assert!(self.is_uniform(value), "{value} differs among lanes");
+        let ty = self.func.ty(value);
+        match self.func.constant(value) {
+            Some(bits) if ty == Type::I1 => self.simd.ins().iconst(I8, i64::from(bits != 0)),
+            Some(bits) if ty == Type::I32 => self.simd.iconst(bits as u32),
+            _ if ty == Type::F32 => {
+                let splat = self.groups(value)[0];
+                fetch::first_lane(&mut self.simd, splat)
+            }
+            _ => self.values[value].0[0],
+        }
+    }
+
+    /// The low and high words of a uniform `f64`.
+    pub(super) fn double_scalars(&mut self, value: Value) -> [clif::Value; 2] {
+        debug_assert!(self.is_uniform(value), "{value} differs among lanes");
+        match self.func.constant(value) {
+            Some(bits) => [bits as u32, (bits >> 32) as u32].map(|word| self.simd.iconst(word)),
+            None => [self.values[value].0[0], self.values[value].0[1]],
+        }
+    }
+
+    /// The low and high words of an `f64` in vectors.
+    pub(super) fn double_groups(&mut self, value: Value) -> [Groups; 2] {
+        if let Some(bits) = self.func.constant(value) {
+            return [bits as u32, (bits >> 32) as u32].map(|word| [self.word(I32X4, word); MAX_GROUPS]);
+        }
+        if self.is_uniform(value) {
+            return self.double_scalars(value).map(|word| [self.simd.ins().splat(I32X4, word); MAX_GROUPS]);
+        }
+        let (parts, groups) = (self.values[value].0, self.plan.groups);
+        [[parts[0], parts[groups - 1]], [parts[groups], parts[2 * groups - 1]]]
+    }
+
+    // ---- definitions
+
+    /// Defines a divergent value that is no `f64`.
+    pub(super) fn define_groups(&mut self, value: Value, groups: Groups) {
+        debug_assert!(!self.is_uniform(value), "{value} is uniform");
+        let ty = vector_type(self.func.ty(value));
+        let groups = self.each_group(|simd, group| simd.cast(ty, groups[group]));
+        self.values[value].0[..MAX_GROUPS].copy_from_slice(&groups);
+    }
+
+    /// Defines a uniform `f32` by its vector.
+    pub(super) fn define_splat(&mut self, value: Value, splat: clif::Value) {
+        self.values[value].0[0] = self.simd.cast(F32X4, splat);
+    }
+
+    /// Defines a uniform value that is no `f64` by a scalar.
+    pub(super) fn define_scalar(&mut self, value: Value, scalar: clif::Value) {
+        debug_assert!(self.is_uniform(value), "{value} differs among lanes");
+        self.values[value].0[0] =
+            if self.func.ty(value) == Type::F32 { self.simd.ins().splat(F32X4, scalar) } else { scalar };
+    }
+
+    /// Defines a uniform `f64` by its low and high words.
+    pub(super) fn define_double_scalars(&mut self, value: Value, words: [clif::Value; 2]) {
+        self.values[value].0[..2].copy_from_slice(&words);
+    }
+
+    /// Defines a divergent `f64` by its low and high words.
+    pub(super) fn define_double_groups(&mut self, value: Value, [low, high]: [Groups; 2]) {
+        let groups = self.plan.groups;
+        let parts = &mut self.values[value].0;
+        parts[..groups].copy_from_slice(&low[..groups]);
+        parts[groups..2 * groups].copy_from_slice(&high[..groups]);
+    }
+}
+
+/// The type of the vectors that hold a 32-bit value or an `i1`.
+pub fn vector_type(ty: Type) -> clif::Type {
+    if ty == Type::F32 { F32X4 } else { I32X4 }
+}

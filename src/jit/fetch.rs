@@ -1,0 +1,192 @@
+//! Rows of vertex buffers to lanes, and lanes to rows of outputs.
+//!
+//! A row is loaded or stored whole and transposed with three others, because that is several times faster than a load or a
+//! store for each component.
+
+use super::simd::Simd;
+use crate::attribute::{AttributeFormat, NumericKind};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F32, F32X4, F64, F64X2, I32, I32X4, I64X2};
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+/// The addresses of `count` rows: one multiplication, the rest are sums.
+pub fn row_addresses(simd: &mut Simd<'_>, data: Value, stride: Value, first: Value, count: usize) -> Vec<Value> {
+    let offset = simd.ins().imul(first, stride);
+    let row0 = simd.ins().iadd(data, offset);
+    let row1 = simd.ins().iadd(row0, stride);
+    let twice = simd.ins().iadd(stride, stride);
+    let mut rows = vec![row0, row1];
+    while rows.len() < count {
+        let next = simd.ins().iadd(rows[rows.len() - 2], twice);
+        rows.push(next);
+    }
+    rows
+}
+
+/// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each an `I32X4` or `F32X4`.
+pub fn fetch(simd: &mut Simd<'_>, format: AttributeFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
+    let stored = wanted & ((1 << format.components()) - 1);
+    let words = if stored == 0 { Vec::new() } else { load_words(simd, format, rows) };
+    std::array::from_fn(|component| {
+        if wanted & (1 << component) == 0 {
+            None
+        } else if component < format.components() {
+            Some(component_of(simd, format.kind(), &words, component))
+        } else {
+            Some(simd.word(I32X4, format.kind().default_component(component)))
+        }
+    })
+}
+
+/// The rows' 32-bit words, each in a vector of its own.
+fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) -> Vec<Value> {
+    match format.bytes() {
+        4 => {
+            let first = simd.load(I32, rows[0], 0);
+            let mut word = simd.ins().scalar_to_vector(I32X4, first);
+            for (lane, &row) in (0u8..).zip(&rows).skip(1) {
+                let next = simd.load(I32, row, 0);
+                word = simd.ins().insertlane(word, next, lane);
+            }
+            vec![word]
+        }
+        8 => {
+            let halves = rows.map(|row| {
+                let half = simd.load(F64, row, 0);
+                simd.ins().scalar_to_vector(F64X2, half)
+            });
+            let [r0, r1, r2, r3] = halves.map(|half| simd.cast(I32X4, half));
+            let rows01 = simd.shuffle(r0, r1, [0, 4, 1, 5]);
+            let rows23 = simd.shuffle(r2, r3, [0, 4, 1, 5]);
+            simd.unpack_pairs(rows01, rows23).to_vec()
+        }
+        // 12 or 16 bytes; `abi::read_bytes` promises that the last word can be read.
+        _ => {
+            let rows = rows.map(|row| simd.load(I32X4, row, 0));
+            simd.transpose(rows).to_vec()
+        }
+    }
+}
+
+fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], component: usize) -> Value {
+    let bits = kind.component_bytes() as u32 * 8;
+    let position = component as u32 * bits;
+    let word = words[(position / 32) as usize];
+    let position = position % 32;
+    match kind {
+        NumericKind::Float | NumericKind::Word => word,
+        NumericKind::Uint8 | NumericKind::Uint16 => unsigned(simd, word, position, bits),
+        NumericKind::Unorm8 => normalised(simd, word, position, bits, 255.0),
+        NumericKind::Unorm16 => normalised(simd, word, position, bits, 65535.0),
+        NumericKind::Snorm16 => {
+            let raised = if position == 0 { simd.shl(word, 16) } else { word };
+            let integer = simd.sar(raised, 16);
+            let float = simd.ins().fcvt_from_sint(F32X4, integer);
+            let scale = simd.word(F32X4, 32767f32.to_bits());
+            let quotient = simd.ins().fdiv(float, scale);
+            let least = simd.word(F32X4, (-1f32).to_bits());
+            simd.float_min_max([least, quotient], quotient, least)
+        }
+        NumericKind::Half => {
+            let half = unsigned(simd, word, position, bits);
+            half_to_float(simd, half)
+        }
+    }
+}
+
+/// `bits` bits of each lane from bit `position` on.
+fn unsigned(simd: &mut Simd<'_>, word: Value, position: u32, bits: u32) -> Value {
+    let lowered = if position == 0 { word } else { simd.shr(word, position) };
+    if position + bits == 32 {
+        return lowered;
+    }
+    let mask = simd.word(I32X4, (1 << bits) - 1);
+    simd.ins().band(lowered, mask)
+}
+
+fn normalised(simd: &mut Simd<'_>, word: Value, position: u32, bits: u32, one: f32) -> Value {
+    let integer = unsigned(simd, word, position, bits);
+    let float = simd.ins().fcvt_from_sint(F32X4, integer);
+    let one = simd.word(F32X4, one.to_bits());
+    simd.ins().fdiv(float, one)
+}
+
+/// Halves in the low 16 bits, the others zero, to floats. By integer arithmetic, because denormals count here.
+fn half_to_float(simd: &mut Simd<'_>, half: Value) -> Value {
+    let mask = simd.word(I32X4, 0x7fff);
+    let magnitude = simd.ins().band(half, mask);
+    let sign = simd.ins().bxor(half, magnitude);
+    let sign = simd.shl(sign, 16);
+
+    let raised = simd.shl(magnitude, 13);
+    let rebias = simd.word(I32X4, 112 << 23);
+    let normal = simd.ins().iadd(raised, rebias);
+    // Infinities and NaN: the same step again takes the exponent to the top.
+    let largest = simd.word(I32X4, 0x7bff);
+    let special = simd.icmp(IntCC::SignedGreaterThan, magnitude, largest);
+    let step = simd.ins().band(special, rebias);
+    let normal = simd.ins().iadd(normal, step);
+
+    // Denormals count units of 2^-24.
+    let count = simd.ins().fcvt_from_sint(F32X4, magnitude);
+    let unit = simd.word(F32X4, 0x3380_0000);
+    let denormal = simd.ins().fmul(count, unit);
+    let denormal = simd.cast(I32X4, denormal);
+    let least_normal = simd.word(I32X4, 0x400);
+    let is_denormal = simd.icmp(IntCC::SignedLessThan, magnitude, least_normal);
+    let value = simd.blend(is_denormal, denormal, normal);
+    simd.ins().bor(value, sign)
+}
+
+/// Stores the components of four vertices, 1 to 4 of them, as rows of exactly that many words.
+pub fn store(simd: &mut Simd<'_>, components: &[Value], rows: [Value; 4]) {
+    match *components {
+        [x] => {
+            let x = simd.cast(I32X4, x);
+            for (lane, &row) in (0u8..).zip(&rows) {
+                let word = simd.ins().extractlane(x, lane);
+                simd.store(word, row, 0);
+            }
+        }
+        [x, y] => {
+            let pairs = [simd.shuffle(x, y, [0, 4, 1, 5]), simd.shuffle(x, y, [2, 6, 3, 7])];
+            for (pair, rows) in pairs.into_iter().zip(rows.as_chunks::<2>().0) {
+                store_low_half(simd, pair, rows[0]);
+                let pair = simd.cast(I64X2, pair);
+                let high = simd.ins().extractlane(pair, 1u8);
+                simd.store(high, rows[1], 0);
+            }
+        }
+        [x, y, z] => {
+            let vertices = simd.transpose([x, y, z, z]);
+            for (vertex, row) in vertices.into_iter().zip(rows) {
+                store_low_half(simd, vertex, row);
+                let vertex = simd.cast(I32X4, vertex);
+                let third = simd.ins().extractlane(vertex, 2u8);
+                simd.store(third, row, 8);
+            }
+        }
+        [x, y, z, w] => {
+            let vertices = simd.transpose([x, y, z, w]);
+            for (vertex, row) in vertices.into_iter().zip(rows) {
+                simd.store(vertex, row, 0);
+            }
+        }
+        _ => unreachable!("an output element has 1 to 4 components"),
+    }
+}
+
+/// Stores two words with one instruction.
+fn store_low_half(simd: &mut Simd<'_>, value: Value, row: Value) {
+    let halves = simd.cast(F64X2, value);
+    let low = simd.ins().extractlane(halves, 0u8);
+    simd.store(low, row, 0);
+}
+
+/// Lane 0 of a vector of floats, for scalar code.
+pub fn first_lane(simd: &mut Simd<'_>, value: Value) -> Value {
+    debug_assert_eq!(simd.ty(value), F32X4);
+    let lane = simd.ins().extractlane(value, 0u8);
+    debug_assert_eq!(simd.ty(lane), F32);
+    lane
+}

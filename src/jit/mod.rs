@@ -1,0 +1,233 @@
+//! Lockstep IR → native code: selects instructions for Cranelift, owns the code's memory, and calls it safely.
+//!
+//! * [`emit`] turns a [`Function`] in lockstep form, composite ops expanded, into Cranelift's IR; a value that differs among
+//!   lanes is one or two groups of four lanes, a uniform one a scalar (or a splat vector if it is a float).
+//! * [`fetch`] turns rows of vertex buffers into lanes and lanes into rows of outputs.
+//! * [`abi`] is what native code is given; [`call`] checks a caller's buffers, fills it in, and handles the tail of a batch.
+//! * [`memory`] makes code executable and frees it. [`limits`] bounds what hostile programs can ask for.
+//!
+//! `unsafe` is only in `memory.rs` and `call.rs`. Cranelift's types stay inside.
+
+mod abi;
+mod call;
+mod emit;
+mod fetch;
+mod limits;
+mod memory;
+mod simd;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Scratch, UniformRows};
+pub use target::Target;
+
+use crate::attribute::AttributeFormat;
+use crate::error::JitError;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{AbiParam, Signature, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::FunctionBuilderContext;
+use memory::CodeMemory;
+use shaderjit_ir::{Function, Space};
+use std::cell::RefCell;
+
+/// What the caller's buffers hold: compiled into the code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Layout {
+    /// Format of each input element.
+    pub inputs: Vec<AttributeFormat>,
+    /// How many components are stored of each output element, 0 to 4; 0 leaves the element out.
+    pub outputs: Vec<u8>,
+}
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CompileOptions {
+    /// Groups of four lanes a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
+    pub groups: u8,
+}
+
+impl Default for CompileOptions {
+    fn default() -> CompileOptions {
+        CompileOptions { groups: 1 }
+    }
+}
+
+/// Native code of one function for one layout. Can run on many threads at once; each brings its own [`Scratch`].
+pub struct Code {
+    memory: CodeMemory,
+    info: CodeInfo,
+}
+
+/// What a call must know about the code.
+#[derive(Clone, Debug)]
+struct CodeInfo {
+    /// Vertices shaded at once.
+    lanes: u32,
+    /// Formats of the inputs that are read.
+    inputs: Vec<Option<AttributeFormat>>,
+    /// Stored components of the outputs.
+    outputs: Vec<u8>,
+    /// For each uniform space, how many rows are read without a check.
+    uniform_rows: Vec<u32>,
+    /// For each uniform space, its rows if it is a table of the program.
+    tables: Vec<Option<UniformRows>>,
+    /// Bytes of register arrays, a multiple of 64.
+    scratch_bytes: usize,
+}
+
+impl Code {
+    /// Vertices shaded at once: 4 for each group.
+    pub fn lanes(&self) -> u32 {
+        self.info.lanes
+    }
+
+    /// The machine code.
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
+
+    /// Whether the code reads any component of an input element.
+    pub fn reads_input(&self, element: u32) -> bool {
+        self.info.inputs.get(element as usize).is_some_and(Option::is_some)
+    }
+
+    /// How many rows of a uniform space must be readable: the second argument of [`UniformRows::from_bytes`].
+    pub fn uniform_rows(&self, space: Space) -> u32 {
+        self.info.uniform_rows.get(space.as_u32() as usize).copied().unwrap_or(0)
+    }
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").field("bytes", &self.bytes().len()).field("info", &self.info).finish()
+    }
+}
+
+/// Compiles a verified function in lockstep form whose composite ops are expanded.
+///
+/// # Errors
+/// [`JitError::Limit`] if the function or its code is over a bound. [`JitError::Codegen`] if the function is not of that form, or
+/// reads an input the layout does not have.
+///
+/// ```
+/// use shaderjit::attribute::AttributeFormat;
+/// use shaderjit::jit::{self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
+/// use shaderjit_ir::{FunctionBuilder, Type};
+///
+/// let mut b = FunctionBuilder::new("double", 1, 1);
+/// let x = b.input(Type::F32, 0, 0);
+/// let doubled = b.fadd([x, x]);
+/// b.output(0, 0, doubled);
+/// b.ret();
+/// let mut function = b.finish();
+/// function.lockstep = true; // nothing diverges
+///
+/// let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
+/// let code = jit::compile(&function, &layout, &Target::host()?, &CompileOptions::default())?;
+///
+/// let input: Vec<u8> = [1.0f32, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
+/// let mut output = [0; 12];
+/// code.run(
+///     &Batch {
+///         inputs: &[InputStream { bytes: &input, stride: 4 }],
+///         uniforms: &[],
+///         count: 3,
+///         first_vertex: 0,
+///         instance: 0,
+///         fuel: 0,
+///     },
+///     &mut OutputBuffer { bytes: &mut output, elements: &[OutputElement { offset: 0, stride: 4 }] },
+///     &mut Scratch::default(),
+/// )?;
+/// assert_eq!(output[8..], 6.0f32.to_le_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
+    with_contexts(|contexts| {
+        let info = build(func, layout, target, options, contexts)?;
+        let isa = target.isa();
+        let compiled = contexts
+            .cranelift
+            .compile(&**isa, &mut ControlPlane::default())
+            .map_err(|error| JitError::Codegen(format!("{:?}", error.inner)))?;
+        let buffer = &compiled.buffer;
+        // Code that could fault, or call out, is a defect of `emit`: it must not run.
+        if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
+            return Err(JitError::Codegen("the code has traps or relocations".to_string()));
+        }
+        let frame = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
+        limit("native code bytes", compiled.code_buffer().len() as u64, limits::CODE_BYTES)?;
+        limit("stack frame bytes", frame, limits::FRAME_BYTES)?;
+        let align = u64::from(buffer.alignment).max(u64::from(isa.function_alignment().preferred));
+        let memory = CodeMemory::new(isa, &signature(), compiled.code_buffer(), align)?;
+        Ok(Code { memory, info })
+    })
+}
+
+/// The Cranelift IR that [`compile`] makes of the function, as text.
+///
+/// # Errors
+/// As [`compile`].
+pub fn clif_text(
+    func: &Function,
+    layout: &Layout,
+    target: &Target,
+    options: &CompileOptions,
+) -> Result<String, JitError> {
+    with_contexts(|contexts| {
+        build(func, layout, target, options, contexts)?;
+        Ok(contexts.cranelift.func.display().to_string())
+    })
+}
+
+/// Cranelift's working memory, which is dear to make anew for each small function.
+struct Contexts {
+    cranelift: Context,
+    builder: FunctionBuilderContext,
+}
+
+impl Contexts {
+    fn new() -> Contexts {
+        Contexts { cranelift: Context::new(), builder: FunctionBuilderContext::new() }
+    }
+}
+
+thread_local! {
+    static CONTEXTS: RefCell<Option<Contexts>> = const { RefCell::new(None) };
+}
+
+/// Lends the thread's contexts. After an error they are dropped: they may hold half a function.
+fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
+    let mut contexts = CONTEXTS.take().unwrap_or_else(Contexts::new);
+    let result = f(&mut contexts)?;
+    contexts.cranelift.clear();
+    CONTEXTS.set(Some(contexts));
+    Ok(result)
+}
+
+fn build(
+    func: &Function,
+    layout: &Layout,
+    target: &Target,
+    options: &CompileOptions,
+    contexts: &mut Contexts,
+) -> Result<CodeInfo, JitError> {
+    contexts.cranelift.func.signature = signature();
+    emit::emit(func, layout, target, options, &mut contexts.cranelift.func, &mut contexts.builder)
+}
+
+/// `fn(*const BatchArgs, first: u32, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our
+/// own assembly.
+fn signature() -> Signature {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params = [types::I64, types::I32, types::I32].map(AbiParam::new).to_vec();
+    signature.returns = vec![AbiParam::new(types::I32)];
+    signature
+}
+
+fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), JitError> {
+    if value > limit { Err(JitError::Limit { what, value, limit }) } else { Ok(()) }
+}

@@ -1,0 +1,137 @@
+//! Cranelift's builder with the four-lane idioms that select well on every target.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::immediates::Offset32;
+use cranelift_codegen::ir::types::{F32X4, I8X16, I32, I32X4};
+use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlagsData, Type, Value};
+use cranelift_frontend::{FuncInstBuilder, FunctionBuilder};
+
+/// Lanes 0 to 3 of the first operand of a shuffle are 0 to 3, those of the second 4 to 7.
+pub type Lanes = [u8; 4];
+
+/// A builder of four-lane code.
+pub struct Simd<'b> {
+    pub builder: FunctionBuilder<'b>,
+    /// x86-64: blends are one instruction, and some operations have the IR's semantics outright.
+    pub x86: bool,
+}
+
+impl<'b> Simd<'b> {
+    pub fn ins(&mut self) -> FuncInstBuilder<'_, 'b> {
+        self.builder.ins()
+    }
+
+    pub fn ty(&self, value: Value) -> Type {
+        self.builder.func.dfg.value_type(value)
+    }
+
+    /// The same bits as another type.
+    pub fn cast(&mut self, ty: Type, value: Value) -> Value {
+        if self.ty(value) == ty {
+            return value;
+        }
+        // Casts between lane sizes must say how lanes lie in the bits.
+        self.ins().bitcast(ty, MemFlagsData::new().with_endianness(Endianness::Little), value)
+    }
+
+    /// The four words as a constant.
+    pub fn words(&mut self, ty: Type, words: [u32; 4]) -> Value {
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let constant = self.builder.func.dfg.constants.insert(ConstantData::from(bytes));
+        self.ins().vconst(ty, constant)
+    }
+
+    /// The same word in all lanes.
+    pub fn word(&mut self, ty: Type, word: u32) -> Value {
+        self.words(ty, [word; 4])
+    }
+
+    pub fn iconst(&mut self, word: u32) -> Value {
+        self.ins().iconst(I32, i64::from(word))
+    }
+
+    /// 32-bit lanes of two vectors, as the type of the first.
+    pub fn shuffle(&mut self, a: Value, b: Value, lanes: Lanes) -> Value {
+        let ty = self.ty(a);
+        let (a, b) = (self.cast(I8X16, a), self.cast(I8X16, b));
+        let mask: Vec<u8> = lanes.into_iter().flat_map(|lane| (0..4).map(move |byte| lane * 4 + byte)).collect();
+        let mask = self.builder.func.dfg.immediates.push(ConstantData::from(mask));
+        let shuffled = self.ins().shuffle(a, b, mask);
+        self.cast(ty, shuffled)
+    }
+
+    /// Rows to columns. Cranelift drops the shuffles of columns that are not used.
+    pub fn transpose(&mut self, rows: [Value; 4]) -> [Value; 4] {
+        let xy01 = self.shuffle(rows[0], rows[1], [0, 4, 1, 5]);
+        let xy23 = self.shuffle(rows[2], rows[3], [0, 4, 1, 5]);
+        let zw01 = self.shuffle(rows[0], rows[1], [2, 6, 3, 7]);
+        let zw23 = self.shuffle(rows[2], rows[3], [2, 6, 3, 7]);
+        let [x, y] = self.unpack_pairs(xy01, xy23);
+        let [z, w] = self.unpack_pairs(zw01, zw23);
+        [x, y, z, w]
+    }
+
+    /// The low halves of two vectors, and the high halves.
+    pub fn unpack_pairs(&mut self, a: Value, b: Value) -> [Value; 2] {
+        [self.shuffle(a, b, [0, 1, 4, 5]), self.shuffle(a, b, [2, 3, 6, 7])]
+    }
+
+    /// Memory that generated code reads and writes is mapped: the caller of the native code vouches for it.
+    fn flags() -> MemFlagsData {
+        MemFlagsData::new().with_notrap()
+    }
+
+    pub fn load(&mut self, ty: Type, base: Value, offset: impl Into<Offset32>) -> Value {
+        self.ins().load(ty, Self::flags(), base, offset)
+    }
+
+    pub fn store(&mut self, value: Value, base: Value, offset: impl Into<Offset32>) {
+        self.ins().store(Self::flags(), value, base, offset);
+    }
+
+    /// The first value where the mask's lane is all ones, the second where it is zero. Both have the same type.
+    pub fn blend(&mut self, mask: Value, yes: Value, no: Value) -> Value {
+        let ty = self.ty(yes);
+        let (yes, no) = (self.cast(I32X4, yes), self.cast(I32X4, no));
+        // `bitselect` would be three instructions on x86, `blendv` is not known elsewhere.
+        let blended = if self.x86 { self.ins().blendv(mask, yes, no) } else { self.ins().bitselect(mask, yes, no) };
+        self.cast(ty, blended)
+    }
+
+    pub fn fcmp(&mut self, condition: FloatCC, a: Value, b: Value) -> Value {
+        self.ins().fcmp(condition, a, b)
+    }
+
+    pub fn icmp(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
+        self.ins().icmp(condition, a, b)
+    }
+
+    /// `if_less.0 < if_less.1 ? a : b`, in the one form that Cranelift turns into `minps` and `maxps`. Flushes what it returns.
+    pub fn float_min_max(&mut self, less: [Value; 2], a: Value, b: Value) -> Value {
+        let mask = self.fcmp(FloatCC::LessThan, less[0], less[1]);
+        let mask = self.cast(F32X4, mask);
+        let chosen = self.ins().bitselect(mask, a, b);
+        if self.x86 {
+            return chosen;
+        }
+        let one = self.word(F32X4, 1.0f32.to_bits());
+        self.ins().fmul(chosen, one)
+    }
+
+    // Shifts of all lanes by one amount.
+
+    pub fn shl(&mut self, value: Value, amount: u32) -> Value {
+        let amount = self.iconst(amount);
+        self.ins().ishl(value, amount)
+    }
+
+    pub fn shr(&mut self, value: Value, amount: u32) -> Value {
+        let amount = self.iconst(amount);
+        self.ins().ushr(value, amount)
+    }
+
+    pub fn sar(&mut self, value: Value, amount: u32) -> Value {
+        let amount = self.iconst(amount);
+        self.ins().sshr(value, amount)
+    }
+}
