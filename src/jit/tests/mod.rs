@@ -144,8 +144,9 @@ fn same(is_float: bool, a: u32, b: u32) -> bool {
 /// Checks that all native code does on a case what the interpreter does.
 pub fn check_case(func: &Function, codes: &[Code], case: &Case) {
     let floats = float_outputs(func);
+    let references = [run_reference::<4>(func, case), run_reference::<8>(func, case)];
     for code in codes {
-        let expected = if code.lanes() == 4 { run_reference::<4>(func, case) } else { run_reference::<8>(func, case) };
+        let expected = references[usize::from(code.lanes() == 8)].clone();
         let found = run_native(code, func, case);
         let (expected, found) = match (expected, found) {
             (Ok(expected), Ok(found)) => (expected, found),

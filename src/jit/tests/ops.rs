@@ -5,6 +5,7 @@ use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, Target, compile};
 use shaderjit_ir::op::{Attribute, Effect, ImmKind, TypeRule};
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
+use std::collections::BTreeMap;
 
 /// A value of a type from component `at` of the input, or of the uniform row.
 fn operand(b: &mut FunctionBuilder, ty: Type, at: u8, space: Option<Space>) -> Value {
@@ -27,28 +28,28 @@ fn operand(b: &mut FunctionBuilder, ty: Type, at: u8, space: Option<Space>) -> V
     }
 }
 
-/// Puts a value of any type out.
-fn put(b: &mut FunctionBuilder, value: Value) {
+/// Puts a value of any type out as an element of its own.
+fn put(b: &mut FunctionBuilder, element: u32, value: Value) {
     match b.ty(value) {
         Type::F64 => {
             let (low, high) = (b.f64lo([value]), b.f64hi([value]));
-            b.output(0, 0, low);
-            b.output(0, 1, high);
+            b.output(element, 0, low);
+            b.output(element, 1, high);
         }
         Type::I1 => {
             // As a condition of floats, as one of integers, as an operand.
             let (one, two) = (b.f32(1.0), b.f32(2.0));
             let float = b.select([value, one, two]);
-            b.output(0, 0, float);
+            b.output(element, 0, float);
             let (one, two) = (b.i32(1), b.i32(2));
             let word = b.select([value, one, two]);
-            b.output(0, 1, word);
+            b.output(element, 1, word);
             let any = b.any([value]);
             let both = b.xor([any, value]);
             let word = b.select([both, one, two]);
-            b.output(0, 2, word);
+            b.output(element, 2, word);
         }
-        _ => b.output(0, 0, value),
+        _ => b.output(element, 0, value),
     }
 }
 
@@ -65,42 +66,40 @@ fn rows(operands: usize) -> Rows {
     }
 }
 
-fn check_op(op: Op, ty: Type) {
-    let types: Vec<Type> = op.operands().iter().map(|rule| rule.fixed().unwrap_or(ty)).collect();
+/// Checks all ops with these operands in one function, an output element each.
+fn check_ops(types: &[Type], ops: &[Op]) {
     for uniform in 0..1u32 << types.len() {
-        let mut b = FunctionBuilder::new(format!("{op} {ty} {uniform:03b}"), 1, 1);
+        let mut b = FunctionBuilder::new(format!("{ops:?} uniform {uniform:03b}"), 1, ops.len() as u32);
         let space = b.add_space("u", None);
         let args: Vec<Value> = (0u8..)
-            .zip(&types)
+            .zip(types)
             .map(|(at, &ty)| operand(&mut b, ty, at, (uniform >> at & 1 != 0).then_some(space)))
             .collect();
-        let result = b.op(op, &args);
-        put(&mut b, result);
+        for (element, &op) in (0..).zip(ops) {
+            let result = b.op(op, &args);
+            put(&mut b, element, result);
+        }
         b.ret();
         let func = lockstep(b);
         let codes = compile_all(&func);
-        let rows = rows(types.len());
-        if uniform == 0 {
-            check_case(&func, &codes, &Case::new(rows));
-            continue;
-        }
         // One run for each value of the uniform operands, the others all together.
         let key = |row: &[u32; 4]| (0..types.len()).filter(|at| uniform >> at & 1 != 0).map(|at| row[at]).collect();
-        let mut by_uniform: std::collections::BTreeMap<Vec<u32>, Rows> = Default::default();
-        for row in rows {
+        let mut by_uniform: BTreeMap<Vec<u32>, Rows> = BTreeMap::new();
+        for row in rows(types.len()) {
             by_uniform.entry(key(&row)).or_default().push(row);
         }
-        for rows in by_uniform.into_values() {
-            let uniforms = vec![vec![rows[0]]];
-            // Where all operands are uniform, a few vertices do.
-            let rows = if uniform + 1 == 1 << types.len() { vec![rows[0]; 5] } else { rows };
-            check_case(&func, &codes, &Case { uniforms, ..Case::new(rows) });
+        // Where all operands are uniform, a few of their values do, and a few vertices.
+        let step = if uniform + 1 == 1 << types.len() { types.len().pow(2) } else { 1 };
+        for mut rows in by_uniform.into_values().step_by(step) {
+            rows.resize(rows.len().max(5), rows[0]);
+            check_case(&func, &codes, &Case { uniforms: vec![vec![rows[0]]], ..Case::new(rows) });
         }
     }
 }
 
 #[test]
 fn every_op_does_what_the_interpreter_does() {
+    let mut by_operands: BTreeMap<Vec<Type>, Vec<Op>> = BTreeMap::new();
     for &op in Op::ALL {
         let plain = op.attribute() != Attribute::Composite && op.imm() == ImmKind::None && op.effect() == Effect::Pure;
         if !plain || op == Op::Fma && !Target::host().unwrap().has_fma() {
@@ -109,8 +108,16 @@ fn every_op_does_what_the_interpreter_does() {
         let set = op.operands().iter().find(|rule| rule.is_set());
         for ty in Type::ALL {
             if set.map_or(ty == Type::I32, |rule: &TypeRule| rule.allows(ty)) {
-                check_op(op, ty);
+                let types = op.operands().iter().map(|rule| rule.fixed().unwrap_or(ty)).collect();
+                by_operands.entry(types).or_default().push(op);
             }
+        }
+    }
+    for (types, ops) in by_operands {
+        // `fma` apart: not all targets have it.
+        let (fma, others): (Vec<Op>, Vec<Op>) = ops.into_iter().partition(|&op| op == Op::Fma);
+        for ops in [fma, others].iter().filter(|ops| !ops.is_empty()) {
+            check_ops(&types, ops);
         }
     }
 }
