@@ -2,6 +2,7 @@
 
 mod dce;
 mod expand;
+mod fold;
 mod gvn;
 mod if_convert;
 mod lockstep;
@@ -15,6 +16,7 @@ mod unreachable;
 
 pub use dce::dce;
 pub use expand::{Emit, ExpandOptions, expand, expansion};
+pub use fold::fold;
 pub use gvn::gvn;
 pub use if_convert::if_convert;
 pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, lockstep};
