@@ -72,8 +72,61 @@ fn half_to_float(half: u32) -> u32 {
     sign | value
 }
 
+/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, number of components, what they are.
+macro_rules! for_each_format {
+    ($callback:ident) => {
+        $callback! {
+            /// One 32-bit float.
+            F32x1 f32x1: 1 x Float;
+            /// Two 32-bit floats.
+            F32x2 f32x2: 2 x Float;
+            /// Three 32-bit floats.
+            F32x3 f32x3: 3 x Float;
+            /// Four 32-bit floats.
+            F32x4 f32x4: 4 x Float;
+            /// One unsigned 32-bit integer.
+            U32x1 u32x1: 1 x Word;
+            /// Two unsigned 32-bit integers.
+            U32x2 u32x2: 2 x Word;
+            /// Three unsigned 32-bit integers.
+            U32x3 u32x3: 3 x Word;
+            /// Four unsigned 32-bit integers.
+            U32x4 u32x4: 4 x Word;
+            /// One signed 32-bit integer.
+            I32x1 i32x1: 1 x Word;
+            /// Two signed 32-bit integers.
+            I32x2 i32x2: 2 x Word;
+            /// Three signed 32-bit integers.
+            I32x3 i32x3: 3 x Word;
+            /// Four signed 32-bit integers.
+            I32x4 i32x4: 4 x Word;
+            /// Four bytes, 0 to 255 as 0.0 to 1.0.
+            Unorm8x4 unorm8x4: 4 x Unorm8;
+            /// Four bytes as unsigned integers.
+            Uint8x4 uint8x4: 4 x Uint8;
+            /// Two signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
+            Snorm16x2 snorm16x2: 2 x Snorm16;
+            /// Four signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
+            Snorm16x4 snorm16x4: 4 x Snorm16;
+            /// Two unsigned 16-bit integers.
+            Uint16x2 uint16x2: 2 x Uint16;
+            /// Four unsigned 16-bit integers.
+            Uint16x4 uint16x4: 4 x Uint16;
+            /// Two unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
+            Unorm16x2 unorm16x2: 2 x Unorm16;
+            /// Four unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
+            Unorm16x4 unorm16x4: 4 x Unorm16;
+            /// Two half floats.
+            F16x2 f16x2: 2 x Half;
+            /// Four half floats.
+            F16x4 f16x4: 4 x Half;
+        }
+    };
+}
+pub(crate) use for_each_format;
+
 macro_rules! attribute_formats {
-    ($( $(#[$doc:meta])* $name:ident $text:literal: $components:literal x $kind:ident; )*) => {
+    ($( $(#[$doc:meta])* $name:ident $text:ident: $components:literal x $kind:ident; )*) => {
         /// The format of one input element in a vertex buffer. All are little-endian.
         ///
         /// ```
@@ -92,7 +145,7 @@ macro_rules! attribute_formats {
             pub const ALL: &'static [AttributeFormat] = &[$( AttributeFormat::$name, )*];
 
             /// The name users write: `f32x3`.
-            pub const fn name(self) -> &'static str { match self { $( AttributeFormat::$name => $text, )* } }
+            pub const fn name(self) -> &'static str { match self { $( AttributeFormat::$name => stringify!($text), )* } }
 
             /// How many components are stored, 1 to 4.
             pub const fn components(self) -> usize { match self { $( AttributeFormat::$name => $components, )* } }
@@ -102,53 +155,7 @@ macro_rules! attribute_formats {
         }
     };
 }
-
-attribute_formats! {
-    /// One 32-bit float.
-    F32x1 "f32x1": 1 x Float;
-    /// Two 32-bit floats.
-    F32x2 "f32x2": 2 x Float;
-    /// Three 32-bit floats.
-    F32x3 "f32x3": 3 x Float;
-    /// Four 32-bit floats.
-    F32x4 "f32x4": 4 x Float;
-    /// One unsigned 32-bit integer.
-    U32x1 "u32x1": 1 x Word;
-    /// Two unsigned 32-bit integers.
-    U32x2 "u32x2": 2 x Word;
-    /// Three unsigned 32-bit integers.
-    U32x3 "u32x3": 3 x Word;
-    /// Four unsigned 32-bit integers.
-    U32x4 "u32x4": 4 x Word;
-    /// One signed 32-bit integer.
-    I32x1 "i32x1": 1 x Word;
-    /// Two signed 32-bit integers.
-    I32x2 "i32x2": 2 x Word;
-    /// Three signed 32-bit integers.
-    I32x3 "i32x3": 3 x Word;
-    /// Four signed 32-bit integers.
-    I32x4 "i32x4": 4 x Word;
-    /// Four bytes, 0 to 255 as 0.0 to 1.0.
-    Unorm8x4 "unorm8x4": 4 x Unorm8;
-    /// Four bytes as unsigned integers.
-    Uint8x4 "uint8x4": 4 x Uint8;
-    /// Two signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
-    Snorm16x2 "snorm16x2": 2 x Snorm16;
-    /// Four signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
-    Snorm16x4 "snorm16x4": 4 x Snorm16;
-    /// Two unsigned 16-bit integers.
-    Uint16x2 "uint16x2": 2 x Uint16;
-    /// Four unsigned 16-bit integers.
-    Uint16x4 "uint16x4": 4 x Uint16;
-    /// Two unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
-    Unorm16x2 "unorm16x2": 2 x Unorm16;
-    /// Four unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
-    Unorm16x4 "unorm16x4": 4 x Unorm16;
-    /// Two half floats.
-    F16x2 "f16x2": 2 x Half;
-    /// Four half floats.
-    F16x4 "f16x4": 4 x Half;
-}
+for_each_format!(attribute_formats);
 
 impl AttributeFormat {
     /// Bytes a vertex occupies: a multiple of 4, at most 16.

@@ -11,12 +11,14 @@ pub mod frontend;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod jit;
+mod options;
 pub mod pipeline;
 mod shader;
 
 pub use cache::CacheStats;
 pub use call::{Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place};
 pub use compiled::{CompileTimes, CompiledShader};
-pub use engine::{Backend, CompileOptions, Config, Engine, Lanes};
+pub use engine::Engine;
 pub use error::Error;
+pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};

@@ -29,13 +29,13 @@ macro_rules! passes {
 }
 
 passes! {
-    "fold" "operations on literals become literals" |f, o| { pass::fold(f, o.fused); Ok(()) };
+    "fold" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
     "gvn" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
     "dce" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
     "if_convert" "small branches become selects" |f, _| { pass::if_convert(f); Ok(()) };
     "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
     "expand" "composite ops become plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
-    "fold2" "operations on literals become literals" |f, o| { pass::fold(f, o.fused); Ok(()) };
+    "fold2" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
     "dce2" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
 }

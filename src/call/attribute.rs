@@ -1,6 +1,6 @@
 //! One input stream as the caller has it: bytes, a format, a stride.
 
-use crate::attribute::AttributeFormat;
+use crate::attribute::{AttributeFormat, for_each_format};
 use std::ops::Range;
 
 /// A vertex attribute: where vertex `i` has its bytes, and what they are. Vertex `i` lies at `i * stride`; a stride of 0 gives
@@ -59,11 +59,11 @@ impl<'a> Attribute<'a> {
 }
 
 macro_rules! constructors {
-    ($( $name:ident $format:ident; )*) => {
+    ($( $(#[$doc:meta])* $format:ident $name:ident: $components:literal x $kind:ident; )*) => {
         /// One constructor a format.
         impl<'a> Attribute<'a> {
             $(
-                #[doc = concat!("An attribute of format [`", stringify!($name), "`](AttributeFormat::", stringify!($format), ").")]
+                $(#[$doc])*
                 pub fn $name(bytes: &'a [u8], stride: usize) -> Attribute<'a> {
                     Attribute::new(AttributeFormat::$format, bytes, stride)
                 }
@@ -71,28 +71,4 @@ macro_rules! constructors {
         }
     };
 }
-
-constructors! {
-    f32x1 F32x1;
-    f32x2 F32x2;
-    f32x3 F32x3;
-    f32x4 F32x4;
-    u32x1 U32x1;
-    u32x2 U32x2;
-    u32x3 U32x3;
-    u32x4 U32x4;
-    i32x1 I32x1;
-    i32x2 I32x2;
-    i32x3 I32x3;
-    i32x4 I32x4;
-    unorm8x4 Unorm8x4;
-    uint8x4 Uint8x4;
-    snorm16x2 Snorm16x2;
-    snorm16x4 Snorm16x4;
-    uint16x2 Uint16x2;
-    uint16x4 Uint16x4;
-    unorm16x2 Unorm16x2;
-    unorm16x4 Unorm16x4;
-    f16x2 F16x2;
-    f16x4 F16x4;
-}
+for_each_format!(constructors);

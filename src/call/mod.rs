@@ -11,10 +11,10 @@ pub(crate) use outputs::{element_name, find};
 pub use uniforms::PicaUniforms;
 
 use crate::compiled::{CompiledShader, Prepared};
-use crate::engine::{Backend, Lanes};
 use crate::error::CallError;
 use crate::frontend::UniformKind;
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Scratch};
+use crate::options::{Backend, Lanes};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl<'a> Call<'a> {
         let layout = OutputLayout::packed(self.shader);
         let stride = outputs::packed_stride(&self.shader.interface().outputs);
         let count = count(&vertices)? as usize;
-        let size = count.checked_mul(stride).unwrap_or(usize::MAX);
+        let size = count.saturating_mul(stride);
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(size).is_err() {
             return Err(CallError::Invalid(format!("no memory for {size} bytes of outputs")));

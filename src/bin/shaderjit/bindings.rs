@@ -108,7 +108,7 @@ fn vertices(bytes: &[u8], stride: usize) -> Result<u32, Failure> {
     if stride == 0 {
         return Err(Failure::input("the shader has no inputs to read from --input"));
     }
-    if len % stride != 0 {
+    if !len.is_multiple_of(stride) {
         return Err(Failure::input(format_args!(
             "{len} bytes of input are no whole number of vertices of {stride} bytes"
         )));
@@ -140,6 +140,10 @@ impl Bindings {
         Ok(call)
     }
 
+    fn has_constants(&self, slot: u32, space: u32) -> bool {
+        self.constants.iter().any(|&(bound_slot, bound_space, _)| (bound_slot, bound_space) == (slot, space))
+    }
+
     /// Makes up what is not bound.
     fn make_up(&mut self, random: &mut Random, hostile: bool, record: &Record, code: &CompiledShader) {
         let mut component = |ty| if hostile { random.component(ty) } else { random.ordinary_component(ty) };
@@ -157,13 +161,11 @@ impl Bindings {
         }
         for decl in &code.interface().uniforms {
             match decl.kind {
-                UniformKind::ConstantBuffer { slot, space } => {
-                    if !self.constants.iter().any(|(s, p, _)| (*s, *p) == (slot, space)) {
-                        // Buffers that do not say their size are indexed; what lies past the end reads zero.
-                        let rows = if decl.rows == 0 { 64 } else { decl.rows.min(4096) };
-                        let words = (0..4 * rows).flat_map(|_| component(ComponentType::F32).to_le_bytes());
-                        self.constants.push((slot, space, words.collect()));
-                    }
+                UniformKind::ConstantBuffer { slot, space } if !self.has_constants(slot, space) => {
+                    // Buffers that do not say their size are indexed; what lies past the end reads zero.
+                    let rows = if decl.rows == 0 { 64 } else { decl.rows.min(4096) };
+                    let words = (0..4 * rows).flat_map(|_| component(ComponentType::F32).to_le_bytes());
+                    self.constants.push((slot, space, words.collect()));
                 }
                 UniformKind::PicaFloat if self.pica.is_none() => {
                     let mut uniforms = PicaUniforms::default();

@@ -1,0 +1,169 @@
+//! What callers may choose: once for an engine, and for each compilation.
+
+use crate::attribute::AttributeFormat;
+use crate::call::find;
+use crate::compiled::Prepared;
+use crate::error::CallError;
+use crate::frontend::Interface;
+use crate::jit::Layout;
+
+/// What an [`Engine`](crate::Engine) is made with.
+///
+/// ```
+/// use shaderjit::{Config, Engine};
+///
+/// let engine = Engine::new(Config::default().cache_bytes(16 << 20).fuel(100_000))?;
+/// assert_eq!(engine.cache_stats().budget, 16 << 20);
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(crate) cache_bytes: u64,
+    pub(crate) fuel: u32,
+    pub(crate) fused: Option<bool>,
+}
+
+impl Default for Config {
+    /// 64 MiB of code and IR; 2^20 loop iterations; `mad` as this machine likes it.
+    fn default() -> Config {
+        Config { cache_bytes: 64 << 20, fuel: 1 << 20, fused: None }
+    }
+}
+
+impl Config {
+    /// Bytes of code and IR the cache may hold. What a user still holds does not count.
+    pub fn cache_bytes(mut self, bytes: u64) -> Config {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// How many loop iterations each group of vertices may take before the call ends with
+    /// [`OutOfFuel`](CallError::OutOfFuel).
+    pub fn fuel(mut self, fuel: u32) -> Config {
+        self.fuel = fuel;
+        self
+    }
+
+    /// Whether D3D's `mad` and `dp` round once or twice where the program leaves it open. Unless said, once if the machine has
+    /// such an instruction. Saying twice gives the same results on every machine.
+    ///
+    /// Asking for one rounding on a machine that cannot do it is an error of [`Engine::new`](crate::Engine::new).
+    pub fn fused(mut self, fused: bool) -> Config {
+        self.fused = Some(fused);
+        self
+    }
+}
+
+/// What runs a shader. Both give the same bits, NaN payloads apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// Native code.
+    #[default]
+    Jit,
+    /// The IR's interpreter: slow, on every machine, and without compile time.
+    Interpreter,
+}
+
+/// How many vertices run in lockstep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Lanes {
+    /// Four: one SIMD register a value.
+    #[default]
+    Four,
+    /// Eight: two registers a value. Pays where loops depend on data and few values live at once.
+    Eight,
+}
+
+impl Lanes {
+    /// The number.
+    pub fn count(self) -> u32 {
+        4 * u32::from(self.groups())
+    }
+
+    /// Registers of four lanes a value.
+    pub fn groups(self) -> u8 {
+        match self {
+            Lanes::Four => 1,
+            Lanes::Eight => 2,
+        }
+    }
+}
+
+/// What to compile, and for which layout.
+///
+/// ```
+/// use shaderjit::attribute::AttributeFormat;
+/// use shaderjit::{CompileOptions, Lanes};
+///
+/// let options = CompileOptions::default().lanes(Lanes::Eight).format("COLOR", 0, AttributeFormat::Unorm8x4);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    pub(crate) entry: usize,
+    pub(crate) backend: Backend,
+    pub(crate) lanes: Lanes,
+    formats: Vec<(String, u32, AttributeFormat)>,
+    outputs: Option<Vec<(String, u32)>>,
+}
+
+impl CompileOptions {
+    /// Which program of the shader, see [`Shader::entry`](crate::Shader::entry). Unless said, the first.
+    pub fn entry(mut self, entry: usize) -> CompileOptions {
+        self.entry = entry;
+        self
+    }
+
+    /// What runs it. Unless said, native code.
+    pub fn backend(mut self, backend: Backend) -> CompileOptions {
+        self.backend = backend;
+        self
+    }
+
+    /// How many vertices run in lockstep. Unless said, four.
+    pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
+        self.lanes = lanes;
+        self
+    }
+
+    /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has components.
+    /// A call that binds another format is compiled for again.
+    pub fn format(mut self, semantic: &str, index: u32, format: AttributeFormat) -> CompileOptions {
+        self.formats.push((semantic.to_string(), index, format));
+        self
+    }
+
+    /// The outputs calls will store. Unless said, all. A call that stores others is compiled for again.
+    pub fn outputs(mut self, outputs: &[(&str, u32)]) -> CompileOptions {
+        self.outputs = Some(outputs.iter().map(|&(semantic, index)| (semantic.to_string(), index)).collect());
+        self
+    }
+}
+
+impl CompileOptions {
+    /// The layout these options ask for.
+    pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
+        let mut inputs: Vec<AttributeFormat> = interface.inputs.iter().map(Prepared::default_format).collect();
+        for (semantic, index, format) in &self.formats {
+            let element = find(&interface.inputs, semantic, *index);
+            let element = element.ok_or_else(|| unknown("input", semantic, *index))?;
+            inputs[element] = *format;
+        }
+        let mut outputs: Vec<u8> = interface.outputs.iter().map(|element| element.components() as u8).collect();
+        if let Some(stored) = &self.outputs {
+            let mut keep = vec![false; outputs.len()];
+            for (semantic, index) in stored {
+                let element = find(&interface.outputs, semantic, *index);
+                keep[element.ok_or_else(|| unknown("output", semantic, *index))?] = true;
+            }
+            for (components, keep) in outputs.iter_mut().zip(keep) {
+                *components *= u8::from(keep);
+            }
+        }
+        Ok(Layout { inputs, outputs })
+    }
+}
+
+fn unknown(what: &str, semantic: &str, index: u32) -> CallError {
+    CallError::UnknownBinding { what: format!("{what} {semantic}{index}") }
+}

@@ -1,0 +1,361 @@
+//! The public face: bindings and their errors, the cache, both engines behind one call.
+
+use shaderjit::attribute::AttributeFormat;
+use shaderjit::error::CallError;
+use shaderjit::{
+    Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Lanes, OutputLayout, PicaUniforms,
+    Place, Shader,
+};
+use std::sync::{Arc, Barrier};
+
+fn data(path: &str) -> Vec<u8> {
+    let path = format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn shader(path: &str) -> Shader {
+    Shader::parse(&data(path)).unwrap()
+}
+
+fn engine() -> Engine {
+    Engine::new(Config::default()).unwrap()
+}
+
+const TRANSFORM: &str = "dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc";
+
+fn transform() -> Arc<CompiledShader> {
+    engine().compile(&shader(TRANSFORM), &CompileOptions::default()).unwrap()
+}
+
+/// 16 bytes an element, in signature order.
+fn bind<'a>(call: &mut Call<'a>, code: &'a CompiledShader, vertices: &'a [u8]) {
+    let count = code.interface().inputs.len();
+    for (element, &format) in code.layout().inputs.iter().enumerate() {
+        call.input_element(element, Attribute::new(format, &vertices[16 * element..], 16 * count)).unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_bound_is_named() {
+    let (code, vertices) = (transform(), data("dxbc/vs_transform/in.r0.0.bin"));
+    let mut call = code.call();
+    let missing = |what: &str| Err(CallError::MissingBinding { what: what.to_string() });
+    assert_eq!(call.run(0..1).map(drop), missing("constant buffer cb0"));
+    call.constants(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
+    assert_eq!(call.run(0..1).map(drop), missing("input POSITION0"));
+    assert_eq!(call.interpret(0..1).map(drop), missing("input POSITION0"));
+    bind(&mut call, &code, &vertices);
+    assert_eq!(call.run(0..1).map(drop), Ok(()));
+}
+
+#[test]
+fn what_is_not_bound_reads_zero_if_asked_to() {
+    let code = transform();
+    let mut call = code.call();
+    let outputs = call.zero_unbound(true).run(0..5).unwrap();
+    assert_eq!(outputs.first_difference(&call.interpret(0..5).unwrap()), None);
+    // Zeros bound by hand give the same.
+    let mut bound = code.call();
+    let zeros = [0; 4096];
+    bound.constants(0, &zeros).unwrap();
+    bind(&mut bound, &code, &zeros);
+    assert_eq!(bound.run(0..5).unwrap().bytes(), outputs.bytes());
+}
+
+#[test]
+fn names_the_shader_does_not_have_are_errors() {
+    let code = transform();
+    let mut call = code.call();
+    let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
+    assert_eq!(call.input("POSITION", 1, Attribute::f32x3(&[], 12)).map(drop), unknown("input POSITION1"));
+    assert_eq!(call.input_element(99, Attribute::f32x3(&[], 12)).map(drop), unknown("input element 99"));
+    assert_eq!(call.constants(13, &[]).map(drop), unknown("constant buffer cb13"));
+    assert_eq!(call.constants_in_space(0, 2, &[]).map(drop), unknown("constant buffer cb0 of space 2"));
+    assert_eq!(call.pica_bools(1).map(drop), unknown("file of bool uniforms b0..b15"));
+    assert_eq!(call.input("position", 0, Attribute::f32x3(&[], 12)).map(drop), Ok(()), "case does not matter");
+
+    let layout = OutputLayout::none(&code).with(99, Place { offset: 0, stride: 16 });
+    assert_eq!(call.run_into(0..0, &layout, &mut []), unknown("output element 99"));
+    for options in [
+        CompileOptions::default().format("NOTHING", 0, AttributeFormat::F32x1),
+        CompileOptions::default().outputs(&[("NOTHING", 0)]),
+    ] {
+        let error = engine().compile(&shader(TRANSFORM), &options).err();
+        assert!(matches!(error, Some(Error::Call(CallError::UnknownBinding { .. }))), "{error:?}");
+    }
+    let error = engine().compile(&shader(TRANSFORM), &CompileOptions::default().entry(1)).err();
+    assert_eq!(error, Some(Error::UnknownEntry { entry: 1, count: 1 }));
+}
+
+#[test]
+fn short_buffers_are_errors_before_anything_runs() {
+    let code = transform();
+    let vertices = [0; 100];
+    let mut call = code.call();
+    call.zero_unbound(true).input("POSITION", 0, Attribute::f32x3(&vertices, 20)).unwrap();
+    let short =
+        |what: &str, needed, available| Err(CallError::ShortBuffer { what: what.to_string(), needed, available });
+    assert!(call.run(0..5).is_ok());
+    assert!(call.run(4..5).is_ok());
+    assert!(call.run(7..7).is_ok(), "no vertices need no bytes");
+    assert_eq!(call.run(0..6).map(drop), short("input POSITION0", 112, 100));
+    assert!(call.run(u32::MAX - 1..u32::MAX).is_err());
+
+    let position = code.output("SV_Position", 0).unwrap();
+    let layout = OutputLayout::none(&code).with(position, Place { offset: 8, stride: 20 });
+    let mut bytes = vec![0xaa; 8 + 3 * 20 + 16];
+    assert_eq!(call.run_into(0..4, &layout, &mut bytes), Ok(()));
+    assert_eq!(
+        call.run_into(0..5, &layout, &mut bytes),
+        short("the buffer of output SV_Position0", 8 + 4 * 20 + 16, 84)
+    );
+    let overlapping = OutputLayout::none(&code).with(position, Place { offset: 0, stride: 12 });
+    assert!(matches!(call.run_into(0..2, &overlapping, &mut bytes), Err(CallError::Invalid(_))));
+    let far = OutputLayout::none(&code).with(position, Place { offset: usize::MAX, stride: usize::MAX });
+    assert!(matches!(call.run_into(0..2, &far, &mut bytes), Err(CallError::ShortBuffer { .. })));
+    #[expect(clippy::reversed_empty_ranges)]
+    let reversed = 2..1;
+    assert!(matches!(call.run(reversed), Err(CallError::Invalid(_))));
+}
+
+#[test]
+fn only_the_bytes_of_placed_outputs_are_written() {
+    let (code, vertices) = (transform(), data("dxbc/vs_transform/in.r0.0.bin"));
+    let mut call = code.call();
+    call.constants(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
+    bind(&mut call, &code, &vertices);
+    let all = call.run(0..6).unwrap();
+    let position = code.output("SV_Position", 0).unwrap();
+    let layout = OutputLayout::none(&code).with(position, Place { offset: 4, stride: 24 });
+    let mut bytes = [0xaa; 6 * 24];
+    call.run_into(0..6, &layout, &mut bytes).unwrap();
+    for (vertex, bytes) in bytes.chunks(24).enumerate() {
+        let wanted = all.get("SV_Position", 0).unwrap().bits(vertex).unwrap();
+        let stored: Vec<u32> = bytes[4..20].as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        assert_eq!(stored, wanted);
+        assert!(bytes[..4].iter().chain(&bytes[20..]).all(|&byte| byte == 0xaa));
+    }
+}
+
+#[test]
+fn ranges_give_what_the_whole_gives() {
+    let (code, vertices) = (transform(), data("dxbc/vs_transform/in.r0.0.bin"));
+    let mut call = code.call();
+    call.constants(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
+    bind(&mut call, &code, &vertices);
+    let whole = call.run(0..6).unwrap();
+    let stride = whole.stride();
+    let call = &call;
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..6).map(|start| scope.spawn(move || (start, call.run(start..6).unwrap()))).collect();
+        for part in parts {
+            let (start, outputs) = part.join().unwrap();
+            assert_eq!(outputs.bytes(), &whole.bytes()[start as usize * stride..]);
+            assert_eq!(outputs.count(), 6 - start as usize);
+        }
+    });
+}
+
+#[test]
+fn a_call_may_bind_any_format() {
+    let engine = engine();
+    let code = engine.compile(&shader(TRANSFORM), &CompileOptions::default()).unwrap();
+    let before = engine.cache_stats().compiles;
+    let bytes: Vec<u8> = (0..9 * 16u32).map(|byte| (byte * 37 % 251) as u8).collect();
+    let constants = data("dxbc/vs_transform/in.r0.1.bin");
+    for round in 0..2 {
+        for &format in AttributeFormat::ALL {
+            let mut call = code.call();
+            call.zero_unbound(true).constants(0, &constants).unwrap();
+            call.input("POSITION", 0, Attribute::new(format, &bytes, 16)).unwrap();
+            let (jit, interpreter) = (call.run(0..9).unwrap(), call.interpret(0..9).unwrap());
+            assert_eq!(jit.first_difference(&interpreter), None, "{} {round}", format.name());
+        }
+    }
+    // Each format once, but for the one it was compiled for.
+    assert_eq!(engine.cache_stats().compiles - before, AttributeFormat::ALL.len() as u64 - 1);
+
+    // Formats of inputs nobody reads do not matter; and without its engine a shader still runs.
+    drop(engine);
+    let mut call = code.call();
+    call.zero_unbound(true).input("POSITION", 0, Attribute::unorm8x4(&bytes, 4)).unwrap();
+    assert_eq!(call.run(0..9).unwrap().first_difference(&call.interpret(0..9).unwrap()), None);
+}
+
+#[test]
+fn threads_that_compile_the_same_share_the_work() {
+    let (engine, shader, barrier) = (engine(), shader("dxbc/vs_skin/VS.vs_5_0.fxc101.dxbc"), Barrier::new(8));
+    let codes: Vec<Arc<CompiledShader>> = std::thread::scope(|scope| {
+        let compile = || {
+            barrier.wait();
+            engine.compile(&shader, &CompileOptions::default()).unwrap()
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(compile)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(codes.iter().all(|code| Arc::ptr_eq(code, &codes[0])));
+    // IR and native code.
+    assert_eq!(engine.cache_stats().compiles, 2);
+}
+
+#[test]
+fn options_make_different_code_of_one_ir() {
+    let (engine, shader) = (engine(), shader(TRANSFORM));
+    let one = engine.compile(&shader, &CompileOptions::default()).unwrap();
+    let other = engine.compile(&shader, &CompileOptions::default().lanes(Lanes::Eight)).unwrap();
+    let positions = engine.compile(&shader, &CompileOptions::default().outputs(&[("SV_Position", 0)])).unwrap();
+    assert_eq!([one.lanes().count(), other.lanes().count()], [4, 8]);
+    assert!(positions.code().unwrap().len() < one.code().unwrap().len(), "unstored outputs cost nothing");
+    assert_eq!(engine.cache_stats().compiles, 4);
+    let interpreted = engine.compile(&shader, &CompileOptions::default().backend(Backend::Interpreter)).unwrap();
+    assert_eq!((interpreted.code(), engine.cache_stats().compiles), (None, 4));
+}
+
+#[test]
+fn the_budget_holds_and_what_it_evicts_is_freed() {
+    let files = ["vs_bits", "vs_intops", "vs_ret", "vs_skin", "vs_switch", "vs_transform"];
+    let shaders = files.map(|name| shader(&format!("dxbc/{name}/VS.vs_5_0.fxc101.dxbc")));
+    let engine = Engine::new(Config::default().cache_bytes(64 << 10)).unwrap();
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        for shader in &shaders {
+            made.push(Arc::downgrade(&engine.compile(shader, &CompileOptions::default()).unwrap()));
+            let stats = engine.cache_stats();
+            assert!(stats.bytes <= stats.budget, "{stats:?}");
+        }
+    }
+    assert!(made.iter().any(|code| code.upgrade().is_none()), "{:?}", engine.cache_stats());
+    let held = engine.compile(&shaders[0], &CompileOptions::default()).unwrap();
+    engine.clear_cache();
+    assert_eq!(engine.cache_stats().entries, 0);
+    drop(engine);
+    assert!(held.call().zero_unbound(true).run(0..3).is_ok(), "what is held runs on");
+    drop(held);
+    assert!(made.iter().all(|code| code.upgrade().is_none()));
+}
+
+#[test]
+fn digests_find_shaders_but_do_not_identify_them() {
+    let engine = engine();
+    let bytes = data(TRANSFORM);
+    let mut unsigned = bytes.clone();
+    unsigned[4..20].fill(0);
+    let signed = Shader::parse(&bytes).unwrap();
+    let unsigned = Shader::parse(&unsigned).unwrap();
+    let codes = [&signed, &unsigned].map(|shader| engine.compile(shader, &CompileOptions::default()).unwrap());
+    assert!(!Arc::ptr_eq(&codes[0], &codes[1]));
+    let found = engine.find_by_digest(signed.digest().unwrap().0);
+    assert!(found.len() == 1 && Arc::ptr_eq(&found[0], &codes[0]));
+}
+
+#[test]
+fn endless_loops_run_out_of_fuel_on_both_engines() {
+    // while (1): loop 0..255 times for each of 4 nested levels would end; a jump backwards does not.
+    let shader = Shader::from_pica_words(&JUMP_TO_ITSELF, &[], 0);
+    let engine = Engine::new(Config::default().fuel(1000)).unwrap();
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
+        let mut call = code.call();
+        call.zero_unbound(true);
+        let out_of_fuel = Err(CallError::OutOfFuel { fuel: 1000 });
+        assert_eq!(call.run(0..3).map(drop), out_of_fuel);
+        assert_eq!(call.interpret(0..3).map(drop), out_of_fuel);
+        assert_eq!(call.run(0..0).map(drop), Ok(()));
+    }
+}
+
+/// `jmpu !b0, 0; end`: with b0 unset it jumps to itself (opcode 0x2d; num bit 0 inverts).
+const JUMP_TO_ITSELF: [u32; 2] = [0x2d << 26 | 1, 0x22 << 26];
+
+#[test]
+fn raw_pica_words_run_as_their_container_does() {
+    let file = shader("pica/t01_transform.shbin");
+    let Some(shaderjit::container::Container::Shbin(shbin)) = file.container() else { panic!("it is a SHBIN") };
+    let (dvlp, dvle) = (shbin.dvlp().unwrap(), shbin.dvle(0).unwrap().unwrap());
+    let raw = Shader::from_pica_words(&dvlp.code, &dvlp.descriptors, dvle.main);
+
+    let vertices = data("pica/inputs/normal256.bin");
+    let uniforms = PicaUniforms::from_bytes(&data("pica/t01_transform.d0.uni.bin")).unwrap();
+    let wanted = data("pica/t01_transform.d0.normal256.ref.out");
+    for shader in [file, raw] {
+        let code = engine().compile(&shader, &CompileOptions::default()).unwrap();
+        let mut call = code.call();
+        call.pica_uniforms(&uniforms);
+        for register in 0..16 {
+            call.input(&format!("v{register}"), 0, Attribute::f32x4(&vertices[16 * register..], 256)).unwrap();
+        }
+        let count = (vertices.len() / 256) as u32;
+        for outputs in [call.run(0..count).unwrap(), call.interpret(0..count).unwrap()] {
+            assert_eq!((outputs.stride(), outputs.bytes() == wanted), (256, true));
+        }
+    }
+}
+
+#[test]
+fn instances_and_vertex_numbers_reach_the_shader() {
+    let code = engine().compile(&shader("dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"), &CompileOptions::default()).unwrap();
+    let mut call = code.call();
+    call.instance(3).first_vertex(10);
+    // OUT is (vertex, instance, 1000 * vertex + instance, !vertex).
+    for outputs in [call.run(2..7).unwrap(), call.interpret(2..7).unwrap()] {
+        let out = outputs.get("OUT", 0).unwrap();
+        let wanted = |vertex: u32| [vertex, 3, 1000 * vertex + 3, !vertex];
+        assert_eq!(out.iter().collect::<Vec<_>>(), (12..17).map(wanted).collect::<Vec<_>>());
+    }
+}
+
+/// The four kernels on the vertices they are measured with: 40 bytes each, of which each kernel reads what it needs.
+#[test]
+fn kernels_agree_with_their_references() {
+    let engine = engine();
+    let (vertices, constants) = (data("perf/verts10k.bin"), data("perf/uniforms.bin"));
+    for kernel in ["k1", "k2", "k3", "k4"] {
+        let shader = shader(&format!("perf/{kernel}.dxbc"));
+        for lanes in [Lanes::Four, Lanes::Eight] {
+            let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
+            let mut call = code.call();
+            call.constants(0, &constants).unwrap();
+            let attributes = [
+                ("POSITION", Attribute::f32x3(&vertices, 40)),
+                ("NORMAL", Attribute::f32x3(&vertices[12..], 40)),
+                ("TEXCOORD", Attribute::f32x2(&vertices[24..], 40)),
+                ("BLENDWEIGHT", Attribute::unorm8x4(&vertices[32..], 40)),
+                ("BLENDINDICES", Attribute::uint8x4(&vertices[36..], 40)),
+            ];
+            for (semantic, attribute) in attributes {
+                if code.input(semantic, 0).is_some() {
+                    call.input(semantic, 0, attribute).unwrap();
+                }
+            }
+            let count = (vertices.len() / 40) as u32;
+            let outputs = call.run(0..count).unwrap();
+            compare(kernel, outputs.bytes(), &data(&format!("perf/ref_{kernel}.bin")), outputs.stride() / 4);
+            // A part of them is enough for the slower engine.
+            let interpreted = call.interpret(0..99).unwrap();
+            assert_eq!(interpreted.bytes(), &outputs.bytes()[..interpreted.bytes().len()], "{kernel}");
+        }
+    }
+}
+
+/// Within 1e-4 of each channel's largest magnitude.
+fn compare(kernel: &str, ours: &[u8], reference: &[u8], channels: usize) {
+    let floats = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect::<Vec<f32>>();
+    let (ours, reference) = (floats(ours), floats(reference));
+    assert_eq!(ours.len(), reference.len(), "{kernel}");
+    for channel in 0..channels {
+        let of = |values: &[f32]| values.iter().skip(channel).step_by(channels).copied().collect::<Vec<f32>>();
+        let (ours, reference) = (of(&ours), of(&reference));
+        let largest = reference.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        let error = ours.iter().zip(&reference).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs()));
+        assert!(error <= 1e-4 * largest, "{kernel} channel {channel}: {error} of {largest}");
+    }
+}
+
+#[test]
+fn compiled_shaders_and_calls_cross_threads() {
+    fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Engine>();
+    is_send_and_sync::<CompiledShader>();
+    is_send_and_sync::<Call<'_>>();
+    is_send_and_sync::<Shader>();
+}

@@ -1,0 +1,251 @@
+//! The command line's contract: exit codes, what goes to stdout and stderr, the forms of inputs and outputs.
+#![cfg(feature = "cli")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn data(path: &str) -> String {
+    format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shaderjit"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn shaderjit(args: &[&str]) -> Output {
+    command(args).output().unwrap()
+}
+
+/// What it prints, which must be all that happens.
+fn stdout(args: &[&str]) -> String {
+    let output = shaderjit(args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+    assert!(output.stderr.is_empty(), "{args:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// It fails with that code and prints nothing but a message.
+fn fails(args: &[&str], code: i32) -> String {
+    let output = shaderjit(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+    assert!(output.stdout.is_empty(), "{args:?} printed {} bytes", output.stdout.len());
+    assert!(!output.stderr.is_empty(), "{args:?}");
+    stderr(&output)
+}
+
+/// A file of its own, gone with the guard.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str, bytes: &[u8]) -> Temporary {
+        let path = std::env::temp_dir().join(format!("shaderjit-cli-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        Temporary(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+const VERBS: [&str; 8] = ["parts", "dis", "ir", "clif", "asm", "run", "diff", "bench"];
+
+#[test]
+fn bad_files_are_errors_with_an_offset_and_print_nothing() {
+    let whole = std::fs::read(data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc")).unwrap();
+    let files = [
+        Temporary::new("empty", b""),
+        Temporary::new("garbage", b"this is not a shader"),
+        Temporary::new("magic", b"DXBC"),
+        Temporary::new("shbin", b"DVLB\x01\0\0\0\xff\xff\xff\xff"),
+        Temporary::new("truncated", &whole[..whole.len() - 1]),
+        Temporary::new("header", &whole[..33]),
+    ];
+    for verb in VERBS {
+        for file in &files {
+            // A SHBIN's header is fine until its parts are looked at.
+            if verb != "parts" || !file.path().ends_with("shbin") {
+                let message = fails(&[verb, file.path()], 1);
+                assert!(message.contains("at offset 0x"), "{verb} {message}");
+            }
+        }
+    }
+    for verb in VERBS {
+        let message = fails(&[verb, "/nonexistent/file"], 1);
+        assert!(message.contains("/nonexistent/file"), "{message}");
+    }
+}
+
+#[test]
+fn truncations_end_in_a_result_or_an_error() {
+    for file in ["dxbc/vs_branches/VS.vs_4_0.fxc101.dxbc", "pica/t01_transform.shbin"] {
+        let whole = std::fs::read(data(file)).unwrap();
+        for length in (0..whole.len()).step_by(whole.len() / 40) {
+            let truncated = Temporary::new("cut", &whole[..length]);
+            let output = shaderjit(&["run", truncated.path(), "--count", "1", "--zero-unbound"]);
+            match output.status.code() {
+                Some(0) => {}
+                Some(1) => assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{file} {length}"),
+                code => panic!("{file} {length}: {code:?} {}", stderr(&output)),
+            }
+        }
+    }
+}
+
+#[test]
+fn usage_errors_have_a_code_of_their_own() {
+    let file = data("dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc");
+    fails(&[], 2);
+    fails(&["no-such-verb"], 2);
+    fails(&["run"], 2);
+    fails(&["run", &file, "--groups", "3"], 2);
+    fails(&["run", &file, "--engine", "gpu"], 2);
+    fails(&["run", &file, "--cb", "0"], 2);
+    fails(&["run", &file, "--cb", "0=hex:xyz"], 2);
+    fails(&["ir", &file, "--pass", "no-such-pass"], 2);
+    let message = fails(&["run", &file], 2);
+    assert!(message.contains("--count"), "{message}");
+    assert!(stdout(&["--help"]).contains("Exit codes"));
+}
+
+#[test]
+fn unsupported_and_missing_things_are_named() {
+    let message = fails(&["run", &data("dxbc/vs_double11/VS.vs_5_0.fxc101.dxbc")], 1);
+    assert!(message.contains("unsupported: ") && message.contains("at offset 0x"), "{message}");
+    let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+    let input = data("dxbc/vs_transform/in.r0.0.bin");
+    assert!(fails(&["run", &file], 1).contains("POSITION0 is not bound"));
+    assert!(fails(&["run", &file, "--input", &input], 1).contains("cb0 is not bound"));
+    assert!(fails(&["run", &file, "--input", "hex:00112233"], 1).contains("no whole number of vertices"));
+    assert!(fails(&["run", &file, "--input", &input, "--count", "1000", "--zero-unbound"], 1).contains("are needed"));
+    assert!(fails(&["run", &file, "--entry", "1"], 1).contains("no entry 1"));
+    assert!(fails(&["run", &data("pica/t01_transform.shbin"), "--uniforms", "hex:00"], 1).contains("1556"));
+}
+
+#[test]
+fn a_run_prints_what_the_reference_computed() {
+    let file = data("dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc");
+    for engine in ["jit", "interp"] {
+        let args = ["run", &file, "--engine", engine, "--count", "5", "--instances", "3"];
+        let table = stdout(&args);
+        assert_eq!(table.lines().count(), 3 * 5 * 4);
+        let line: Vec<&str> =
+            table.lines().find(|line| line.starts_with("2    3     OUT0")).unwrap().split_whitespace().collect();
+        assert_eq!(line[3..7], ["3", "2", "3002", "4294967292"]);
+
+        let csv = stdout(&[&args[..], &["--format", "csv"]].concat());
+        assert!(csv.starts_with("instance,vertex,SV_Position0.x,SV_Position0.y,"), "{csv}");
+        assert_eq!(csv.lines().count(), 1 + 15);
+
+        let json = stdout(&[&args[..], &["--format", "json"]].concat());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((json["vertices"].as_u64(), json["instances"].as_u64()), (Some(5), Some(3)));
+        assert_eq!(json["outputs"][1]["semantic"], "OUT");
+        assert_eq!(json["outputs"][1]["values"][13], serde_json::json!([3, 2, 3002, 4294967292u32]));
+    }
+}
+
+#[test]
+fn raw_files_go_in_and_out() {
+    let reference = std::fs::read(data("pica/t01_transform.d0.normal256.ref.out")).unwrap();
+    let (file, input) = (data("pica/t01_transform.shbin"), data("pica/inputs/normal256.bin"));
+    let uniforms = data("pica/t01_transform.d0.uni.bin");
+    let output = Temporary::new("raw", b"");
+    for (engine, groups) in [("jit", "1"), ("jit", "2"), ("interp", "1"), ("interp", "2")] {
+        let args = ["run", &file, "--engine", engine, "--groups", groups, "--input", &input, "--uniforms", &uniforms];
+        assert_eq!(stdout(&[&args[..], &["-o", output.path()]].concat()), "");
+        assert!(std::fs::read(output.path()).unwrap() == reference, "{engine} {groups}");
+        let piped = shaderjit(&[&args[..], &["--format", "raw"]].concat());
+        assert!(piped.stdout == reference, "{engine} {groups}");
+    }
+    // Fewer vertices than the file holds.
+    let args = ["run", &file, "--input", &input, "--uniforms", &uniforms, "--count", "3", "--format", "raw"];
+    assert!(shaderjit(&args).stdout == reference[..3 * 256]);
+}
+
+#[test]
+fn files_come_from_standard_input_too() {
+    let bytes = std::fs::read(data("dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc")).unwrap();
+    let mut child =
+        command(&["run", "-", "--count", "1"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("0     SV_Position0"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    // More than a pipe holds, so that the write meets the closed end.
+    let args = ["run", &data("dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"), "--count", "20000"];
+    let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+#[test]
+fn listings_show_what_they_are_asked_for() {
+    let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+    let parts = stdout(&["parts", &file]);
+    assert!(parts.starts_with("DXBC 4de9017fb057e7ac14e17438691b03f0 (retail)\n"), "{parts}");
+    let json: serde_json::Value = serde_json::from_str(&stdout(&["parts", &file, "--json"])).unwrap();
+    assert_eq!((&json["digest"]["class"], &json["parts"][3]["name"]), (&"retail".into(), &"SHEX".into()));
+    assert!(stdout(&["dis", &file]).starts_with("vs_5_0\n"));
+    assert!(stdout(&["dis", &data("pica/t01_transform.shbin")]).contains("dp4 o0.x, c0, v0"));
+
+    let lowered = stdout(&["ir", &file, "--pass", "lower"]);
+    let last = stdout(&["ir", &file]);
+    assert!(lowered.contains("fmad") && !lowered.contains(" lockstep {"), "{lowered}");
+    assert!(!last.contains("fmad") && last.contains(" lockstep {"), "{last}");
+    assert_eq!(stdout(&["ir", &file, "--pass", "dce2"]), last);
+    assert!(stdout(&["ir", &file, "--separate-mad"]).contains("fadd"));
+
+    assert!(stdout(&["clif", &file]).starts_with("function "));
+    if cfg!(target_arch = "x86_64") {
+        let assembly = stdout(&["asm", &file, "--bytes"]);
+        assert!(assembly.starts_with("     0  55 "), "{assembly}");
+        assert!(assembly.contains("ret"), "{assembly}");
+    }
+    assert!(stdout(&["completions", "bash"]).contains("shaderjit"));
+}
+
+#[test]
+fn the_engines_agree_on_made_up_values() {
+    for file in ["dxbc/vs_branches/VS.vs_5_0.fxc101.dxbc", "pica/t01_transform.shbin"] {
+        for seed in ["0", "1"] {
+            let text = stdout(&["diff", &data(file), "--seed", seed, "--count", "50"]);
+            assert!(text.starts_with("no difference in 50 vertices"), "{text}");
+        }
+    }
+    let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+    let (input, constants) = (data("dxbc/vs_transform/in.r0.0.bin"), data("dxbc/vs_transform/in.r0.1.bin"));
+    let text = stdout(&["diff", &file, "--input", &input, "--cb", &format!("0={constants}"), "--groups", "2"]);
+    assert!(text.starts_with("no difference in 6 vertices"), "{text}");
+}
+
+#[test]
+fn benchmarks_give_every_figure() {
+    let file = data("perf/k1.dxbc");
+    let json = stdout(&["bench", &file, "--millis", "1", "--count", "100", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for figure in ["jit_ns_per_vertex", "jit_mverts_per_s", "interp_ns_per_vertex", "compile_us", "code_bytes", "lanes"]
+    {
+        assert!(json[figure].as_f64().is_some_and(|value| value > 0.0), "{figure}: {json}");
+    }
+    assert!(stdout(&["bench", &file, "--millis", "1", "--count", "100"]).contains("ns/vertex"));
+}
