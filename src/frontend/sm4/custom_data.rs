@@ -131,7 +131,7 @@ fn clip_planes(reader: &mut TokenReader) -> Result<Vec<ClipPlane>, DecodeError> 
 mod tests {
     use super::*;
     use crate::frontend::sm4::Body;
-    use crate::frontend::sm4::tests::program;
+    use crate::frontend::sm4::testing::program;
 
     fn decode(class: u32, content: &[u32]) -> Result<CustomData, DecodeError> {
         let program = program(&[&[53 | class << 11, content.len() as u32 + 2], content].concat())?;

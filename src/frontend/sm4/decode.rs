@@ -233,7 +233,7 @@ fn operands(opcode: Opcode, reader: &mut TokenReader) -> Result<Vec<Operand>, De
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::sm4::tests::program;
+    use crate::frontend::sm4::testing::program;
 
     const RET: u32 = Opcode::Ret.number() | 1 << 24;
 

@@ -490,7 +490,7 @@ impl Display for Double<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::sm4::tests::{part, program};
+    use crate::frontend::sm4::testing::{part, program};
 
     /// The reference listing without its comment.
     fn code(listing: &str) -> Vec<&str> {

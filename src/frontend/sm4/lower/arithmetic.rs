@@ -158,7 +158,7 @@ impl Lowering {
             targets.push(self.destination(operand)?);
         }
         if let Recipe::Double(convert) = recipe {
-            return self.to_double(token, &targets[0], &sources[0], convert);
+            return self.double(token, &targets[0], &sources[0], convert);
         }
 
         // All sources are read before anything is written: a destination may be a source.
@@ -229,7 +229,7 @@ impl Lowering {
 
     /// Each pair of destination components takes one double: the first that is written the first source component's, the
     /// second the second's.
-    fn to_double(
+    fn double(
         &mut self,
         token: OpcodeToken,
         target: &Destination,

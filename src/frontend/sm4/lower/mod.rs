@@ -41,9 +41,9 @@ const MAX_IMMEDIATE_ROWS: u64 = 4096;
 const MAX_CONSTANT_BUFFERS: u64 = 256;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
-/// Most pairs of a register component and a block: what building SSA form may cost, as every component can be live
+/// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
 /// everywhere. Real programs stay far below, since long ones have few branches and branchy ones few registers.
-const MAX_LIVE_PAIRS: u64 = 1 << 22;
+const MAX_LIVE_PAIRS: u64 = 1 << 20;
 
 /// Lowers a vertex shader of shader model 4.0 to 5.1.
 ///
@@ -63,8 +63,8 @@ pub fn lower(
     if program.version.stage != Stage::Vertex {
         return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
     }
-    check_size(program)?;
     let (registers, b) = Registers::new(program, input_signature, output_signature)?;
+    check_size(program, &registers)?;
     let mut lowering = Lowering { b, registers, flow: Flow::default(), offset: program.offset };
     lowering.begin();
     lowering.fill_indexed_inputs()?;
@@ -78,25 +78,21 @@ pub fn lower(
     lowering.finish()
 }
 
-/// Refuses programs whose SSA form could be out of proportion to their size.
-fn check_size(program: &Program) -> Result<(), LowerError> {
-    let (mut count, mut blocks, mut temps) = (0, 1u64, 0u64);
+/// Refuses programs that are too long, and those whose SSA form could be out of proportion to their size.
+fn check_size(program: &Program, registers: &Registers) -> Result<(), LowerError> {
+    let variables = registers.variables();
+    let (mut count, mut blocks) = (0, 1);
     for instruction in &program.instructions {
-        let offset = instruction.offset;
         if let Body::Operation(_) = instruction.body {
             count += 1;
             blocks += flow::blocks_of(instruction.opcode());
         }
-        if let Body::Declaration(super::Declaration::Temps(declared)) = instruction.body {
-            temps = temps.max(declared.into());
-        }
         let limits = [
             ("number of instructions", count, MAX_INSTRUCTIONS as u64),
-            ("number of temporary registers", temps, MAX_REGISTERS),
-            ("registers times blocks", blocks * 4 * (temps + MAX_SIGNATURE_REGISTERS), MAX_LIVE_PAIRS),
+            ("registers times blocks", blocks * variables, MAX_LIVE_PAIRS),
         ];
         if let Some((what, value, limit)) = limits.into_iter().find(|&(_, value, limit)| value > limit) {
-            return Err(LowerError::Limit { what, value, limit, offset });
+            return Err(LowerError::Limit { what, value, limit, offset: instruction.offset });
         }
     }
     Ok(())

@@ -103,11 +103,14 @@ impl Lowering {
             }
             RegisterFile::Temp => {
                 let register = self.constant_index(operand)?;
-                let Some(variable) = self.registers.temp(&mut self.b, register, component) else {
-                    return Err(self.invalid(format!("r{register} is not declared")));
-                };
-                let value = self.b.use_var(variable);
-                Ok(self.typed(value, ty))
+                match self.registers.temp(register, component).map_err(|refusal| refusal.at(self.offset))? {
+                    Some(variable) => {
+                        let value = self.b.use_var(variable);
+                        Ok(self.typed(value, ty))
+                    }
+                    // Nothing ever writes it.
+                    None => Ok(self.b.constant(ty, 0)),
+                }
             }
             RegisterFile::Input => {
                 let [place] = self.places(operand)?;
@@ -223,8 +226,8 @@ impl Lowering {
             let index = self.b.i32(register - indexed.first);
             return self.b.array_load(Type::F32, indexed.array, component.index() as u8, index);
         }
-        let variable = self.registers.outputs.variable(&mut self.b, register, component);
-        self.b.use_var(variable.expect("the component is in the signature"))
+        let variable = self.registers.outputs.variable(register, component);
+        self.b.use_var(variable.expect("only what is written is read"))
     }
 
     /// Reads a destination's indices.
@@ -266,9 +269,8 @@ impl Lowering {
             Target::Null => {}
             Target::Array { array, index } => self.b.array_store(array, number, index, value),
             Target::Temp(register) => {
-                let Some(variable) = self.registers.temp(&mut self.b, register, component) else {
-                    return Err(self.invalid(format!("r{register} is not declared")));
-                };
+                let variable = self.registers.temp(register, component).map_err(|refusal| refusal.at(self.offset))?;
+                let variable = variable.expect("every component that is written has a variable");
                 let value = as_float(&mut self.b, value);
                 self.b.def_var(variable, value);
             }
@@ -279,7 +281,7 @@ impl Lowering {
                     self.b.array_store(indexed.array, number, index, value);
                     return Ok(());
                 }
-                let Some(variable) = self.registers.outputs.variable(&mut self.b, register, component) else {
+                let Some(variable) = self.registers.outputs.variable(register, component) else {
                     let letter = component.letter();
                     return Err(self.invalid(format!("o{register}.{letter} is not in the output signature")));
                 };

@@ -1,6 +1,6 @@
 //! What a program's registers are in the function: variables, arrays, inputs and uniform spaces.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
@@ -18,7 +18,7 @@ use crate::frontend::{ComponentType, Element, Interface, UniformDecl, UniformKin
 pub(super) struct Registers {
     /// What the caller is told.
     pub interface: Interface,
-    /// `r#`; variables are made when first named.
+    /// `r#`: the variables of the components that some instruction writes.
     temps: Vec<[Option<Variable>; 4]>,
     /// `x#`.
     pub arrays: HashMap<u32, IndexableTemp>,
@@ -71,7 +71,9 @@ pub(super) enum InputComponent {
 pub(super) struct Outputs {
     /// Every component of every element, in signature order.
     components: Vec<OutputComponent>,
-    /// Those that instructions name.
+    /// Their registers.
+    places: HashSet<(u32, Component)>,
+    /// The variables of those that some instruction writes by name.
     variables: HashMap<(u32, Component), Variable>,
     /// The registers that are indexed dynamically.
     pub indexed: Option<Indexed>,
@@ -157,13 +159,42 @@ impl Registers {
             declared.map_err(|refusal| refusal.at(instruction.offset))?;
         }
         declaring.index_ranges();
+        registers.make_variables(program, &mut b);
         Ok((registers, b))
     }
 
-    /// The variable of an `r#` component, unless the register is not declared.
-    pub fn temp(&mut self, b: &mut FunctionBuilder, register: u32, component: Component) -> Option<Variable> {
-        let variables = self.temps.get_mut(register as usize)?;
-        Some(*variables[component.index()].get_or_insert_with(|| b.declare_var(Type::F32)))
+    /// Makes the variables of all registers that some instruction writes.
+    fn make_variables(&mut self, program: &Program, b: &mut FunctionBuilder) {
+        for instruction in &program.instructions {
+            for destination in instruction.operands().iter().take(instruction.opcode().destinations()) {
+                // What else it may be is an error, or no variable; both show when the instruction is lowered.
+                let Some(&[register]) = destination.constant_indices() else { continue };
+                for component in destination.components.written().components() {
+                    match destination.file {
+                        RegisterFile::Temp => {
+                            if let Some(variables) = self.temps.get_mut(register as usize) {
+                                variables[component.index()].get_or_insert_with(|| b.declare_var(Type::F32));
+                            }
+                        }
+                        RegisterFile::Output => self.outputs.make_variable(b, register, component),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many variables there are.
+    pub fn variables(&self) -> u64 {
+        self.temps.iter().flatten().flatten().count() as u64 + self.outputs.variables.len() as u64
+    }
+
+    /// The variable of an `r#` component, if it is written anywhere; an error if the register is not declared.
+    pub fn temp(&self, register: u32, component: Component) -> Result<Option<Variable>, Refusal> {
+        match self.temps.get(register as usize) {
+            Some(variables) => Ok(variables[component.index()]),
+            None => Err(Refusal::Invalid(format!("r{register} is not declared"))),
+        }
     }
 
     /// The space of a constant buffer: the one that `id` declares, at `register` of its range.
@@ -352,7 +383,7 @@ impl Inputs {
 impl Outputs {
     /// The output signature: pushes its elements.
     fn new(signature: &Signature<'_>, elements: &mut Vec<Element>) -> Self {
-        let mut components = Vec::new();
+        let mut components = Vec::<OutputComponent>::new();
         for stored in &signature.elements {
             let number = elements.len() as u32;
             components.extend(register_components(stored).map(|(component, register, register_component)| {
@@ -360,28 +391,33 @@ impl Outputs {
             }));
             elements.push(element(stored));
         }
-        Outputs { components, variables: HashMap::new(), indexed: None }
+        let places = components.iter().map(|output| (output.register, output.register_component)).collect();
+        Outputs { components, places, variables: HashMap::new(), indexed: None }
     }
 
-    /// The variable of an `o#` component, unless the signature does not have it.
-    pub fn variable(&mut self, b: &mut FunctionBuilder, register: u32, component: Component) -> Option<Variable> {
-        if let Some(&variable) = self.variables.get(&(register, component)) {
-            return Some(variable);
+    /// Makes the variable of a component of the signature.
+    fn make_variable(&mut self, b: &mut FunctionBuilder, register: u32, component: Component) {
+        let place = (register, component);
+        if self.places.contains(&place) && !self.is_indexed(register, component) {
+            self.variables.entry(place).or_insert_with(|| b.declare_var(Type::F32));
         }
-        let known = |output: &OutputComponent| output.register == register && output.register_component == component;
-        self.components.iter().any(known).then(|| {
-            let variable = b.declare_var(Type::F32);
-            self.variables.insert((register, component), variable);
-            variable
-        })
+    }
+
+    /// Whether a component is in the array.
+    fn is_indexed(&self, register: u32, component: Component) -> bool {
+        self.indexed.is_some_and(|indexed| indexed.contains(register, component))
+    }
+
+    /// The variable of an `o#` component that is written by name; none if the signature does not have it.
+    pub fn variable(&self, register: u32, component: Component) -> Option<Variable> {
+        self.variables.get(&(register, component)).copied()
     }
 
     /// The components of elements that some instruction writes. The others stay what outputs start as, zero.
     pub fn written(&self) -> Vec<OutputComponent> {
         let written = |output: &&OutputComponent| {
-            let place = (output.register, output.register_component);
-            self.variables.contains_key(&place)
-                || self.indexed.is_some_and(|indexed| indexed.contains(place.0, place.1))
+            let (register, component) = (output.register, output.register_component);
+            self.variable(register, component).is_some() || self.is_indexed(register, component)
         };
         self.components.iter().filter(written).copied().collect()
     }
