@@ -1,0 +1,50 @@
+//! Real compiled shaders against what independent executors computed: every container and every run, on both engines.
+
+mod dxbc;
+mod pica;
+
+use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader};
+use std::path::{Path, PathBuf};
+
+/// The folder of the test data.
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("the folder can be read").file_name().into_string().expect("names are UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+fn engine(fused: bool) -> Engine {
+    let config = Config::default();
+    Engine::new(if fused { config } else { config.fused(false) }).expect("this machine has native code")
+}
+
+/// What a call of one entry computes: the same on the interpreter and on native code of either width, to the bit.
+fn run_everywhere<F>(engine: &Engine, bytes: &[u8], entry: usize, run: F, what: &str) -> Outputs
+where
+    F: Fn(&CompiledShader) -> Outputs,
+{
+    let shader = Shader::parse(bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let options = CompileOptions::default().entry(entry);
+    let compile =
+        |options: &CompileOptions| engine.compile(&shader, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let reference = run(&compile(&options.clone().backend(Backend::Interpreter)));
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        let native = run(&compile(&options.clone().lanes(lanes)));
+        if let Some(difference) = native.first_difference(&reference) {
+            panic!("{what}: native code with {lanes:?} lanes differs from the interpreter: {difference:?}");
+        }
+    }
+    reference
+}

@@ -1,0 +1,90 @@
+//! PICA200 vertex shaders.
+//!
+//! Arithmetic must be equal to the bit; programs with EX2, LG2, RCP or RSQ may be off by four units of the last place. The
+//! references keep denormals, which PICA200's 24-bit floats are far from having; ours are flushed, so theirs are too before
+//! comparing.
+
+use crate::{data, engine, names, read, run_everywhere};
+use shaderjit::{Attribute, CompiledShader, PicaUniforms, Shader};
+
+/// Bytes of one vertex: sixteen registers of four floats.
+const VERTEX: usize = 256;
+
+/// Whether a program approximates anything, by its disassembly.
+fn approximates(bytes: &[u8], entry: usize) -> bool {
+    let text = Shader::parse(bytes).and_then(|shader| shader.disassemble(entry)).expect("it disassembles");
+    ["ex2", "lg2", "rcp", "rsq"].iter().any(|mnemonic| text.contains(mnemonic))
+}
+
+/// A denormal's bits become those of zero.
+fn flush(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+/// Distance in units of the last place, or 0 for two NaNs.
+fn ulps(a: u32, b: u32) -> u32 {
+    let (x, y) = (f32::from_bits(a), f32::from_bits(b));
+    if x.is_nan() && y.is_nan() {
+        return 0;
+    }
+    let order = |bits: u32| if bits >> 31 == 0 { i64::from(bits) } else { -i64::from(bits & 0x7fff_ffff) };
+    u32::try_from((order(a) - order(b)).unsigned_abs()).unwrap_or(u32::MAX)
+}
+
+/// Checks one program against one reference; the number of values compared.
+fn check(name: &str) -> usize {
+    // tNN_title.dK.INPUT.ref.out
+    let parts: Vec<&str> = name.split('.').collect();
+    let [title, dvle, input, "ref", "out"] = parts[..] else { panic!("{name} is no reference") };
+    let folder = data().join("pica");
+    let bytes = read(&folder.join(format!("{title}.shbin")));
+    let entry: usize = dvle[1..].parse().expect("the number of a DVLE");
+    let uniforms =
+        PicaUniforms::from_bytes(&read(&folder.join(format!("{title}.{dvle}.uni.bin")))).expect("1556 bytes");
+    let vertices = read(&folder.join("inputs").join(format!("{input}.bin")));
+    let reference = read(&folder.join(name));
+    let run = |code: &CompiledShader| {
+        let mut call = code.call();
+        for register in 0..16 {
+            call.input_element(register, Attribute::f32x4(&vertices[16 * register..], VERTEX)).expect("v0 to v15");
+        }
+        call.pica_uniforms(&uniforms).run(0..(vertices.len() / VERTEX) as u32).expect("the call runs")
+    };
+    let outputs = run_everywhere(&engine(true), &bytes, entry, run, name);
+    assert_eq!(outputs.bytes().len(), reference.len(), "{name}");
+    let allowed = if approximates(&bytes, entry) { 4 } else { 0 };
+    let words = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect::<Vec<_>>();
+    let (ours, theirs) = (words(outputs.bytes()), words(&reference));
+    for (at, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
+        let (vertex, register, component) = (at / 64, at / 4 % 16, at % 4);
+        assert!(ulps(a, flush(b)) <= allowed, "{name}: vertex {vertex} o{register}.{component}: {a:08x} is not {b:08x}");
+    }
+    ours.len()
+}
+
+#[test]
+fn every_reference_is_reproduced() {
+    let references: Vec<String> =
+        names(&data().join("pica")).into_iter().filter(|name| name.ends_with(".ref.out")).collect();
+    assert!(references.len() >= 54, "only {} references", references.len());
+    let values: usize = references.iter().map(|name| check(name)).sum();
+    println!("{} references, {values} values", references.len());
+}
+
+/// Programs that crash or hang recompilers in use today.
+#[test]
+fn hostile_control_flow_ends() {
+    let folder = data().join("pica/crash");
+    let inputs = vec![0; 20 * VERTEX];
+    for name in names(&folder).iter().filter(|name| name.ends_with(".shbin")) {
+        let bytes = read(&folder.join(name));
+        let run = |code: &CompiledShader| {
+            let mut call = code.call();
+            for register in 0..16 {
+                call.input_element(register, Attribute::f32x4(&inputs, VERTEX)).expect("v0 to v15");
+            }
+            call.zero_unbound(true).run(0..20).unwrap_or_else(|error| panic!("{name}: {error}"))
+        };
+        run_everywhere(&engine(true), &bytes, 0, run, name);
+    }
+}
