@@ -23,7 +23,9 @@ use std::process::ExitCode;
 
 /// The passes a `pass` test can name.
 const PASSES: &[(&str, fn(&mut Function) -> Result<(), PassError>)] = &[
+    ("dce", |func| done(pass::dce(func))),
     ("expand", |func| done(pass::expand(func, &ExpandOptions { fused: true }))),
+    ("gvn", |func| done(pass::gvn(func))),
     ("if_convert", |func| done(pass::if_convert(func))),
     ("lockstep", pass::lockstep),
     ("make_reducible", pass::make_reducible),

@@ -75,7 +75,7 @@ fn most_runs_end_and_their_outputs_differ() {
     for seed in 1..300 {
         let data = bytes(seed, 4096);
         let u = &mut Unstructured::new(&data);
-        let func = function(u, &Config { composite: false, ..Config::default() }).unwrap();
+        let func = function(u, &Config::default()).unwrap();
         let data = Data::<4>::arbitrary(u, &func).unwrap().lane(2);
         let uniforms = data.uniform_rows();
         let options = InterpOptions { fuel: 1000, fused: true };
