@@ -5,12 +5,12 @@
 use crate::container::Container;
 use crate::frontend::{pica, sm4};
 use arbitrary::{Arbitrary, Unstructured};
+use shaderjit_ir::Function;
 use shaderjit_ir::arbitrary::{Config, Data, function};
 use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::parse::parse;
 use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::verify::verify;
-use shaderjit_ir::Function;
 
 /// Lanes that run together in the checks of passes.
 const LANES: usize = 4;
@@ -140,7 +140,9 @@ fn assert_together(func: &Function, case: &FunctionCase, want: &Outputs, name: &
     let options = InterpOptions { fuel: FUEL * FUEL, fused: case.fused };
     let mut interpreter = Interpreter::<LANES>::new(func);
     match interpreter.run(&case.data.bindings(&uniforms), &options) {
-        Ok(got) => assert!(is_same(got, want), "after {name}: {got:x?} is not {want:x?}\n{}\nbecame\n{func}", case.func),
+        Ok(got) => {
+            assert!(is_same(got, want), "after {name}: {got:x?} is not {want:x?}\n{}\nbecame\n{func}", case.func)
+        }
         Err(InterpError::OutOfFuel) => {}
         Err(error) => panic!("after {name}: {error}\n{}\nbecame\n{func}", case.func),
     }
