@@ -34,6 +34,7 @@ passes! {
     "dce" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
     "if_convert" "small branches become selects" |f, _| { pass::if_convert(f); Ok(()) };
     "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
+    "straighten" "blocks that follow each other become one" |f, _| { pass::straighten(f); Ok(()) };
     "expand" "composite ops become plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
     "fold2" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };

@@ -57,7 +57,10 @@ fn check(name: &str) -> usize {
     let (ours, theirs) = (words(outputs.bytes()), words(&reference));
     for (at, (&a, &b)) in ours.iter().zip(&theirs).enumerate() {
         let (vertex, register, component) = (at / 64, at / 4 % 16, at % 4);
-        assert!(ulps(a, flush(b)) <= allowed, "{name}: vertex {vertex} o{register}.{component}: {a:08x} is not {b:08x}");
+        assert!(
+            ulps(a, flush(b)) <= allowed,
+            "{name}: vertex {vertex} o{register}.{component}: {a:08x} is not {b:08x}"
+        );
     }
     ours.len()
 }

@@ -6,8 +6,10 @@
 
 mod control;
 mod data;
+mod nans;
 
 pub use data::{Data, edge_bits};
+pub use nans::canonicalize_nans;
 
 use crate::builder::FunctionBuilder;
 use crate::entity::{Array, Block, Space, Value, Variable};

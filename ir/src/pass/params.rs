@@ -1,8 +1,8 @@
 //! Removes block parameters that always have the same value.
 
-use crate::cfg::{self, Edge};
-use crate::entity::Value;
-use crate::function::{BlockCall, Function};
+use crate::cfg;
+use crate::entity::{Block, Value};
+use crate::function::Function;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
@@ -10,70 +10,103 @@ use cranelift_entity::packed_option::PackedOption;
 ///
 /// Blocks the entry does not reach must be out of the layout.
 pub fn simplify_params(func: &mut Function) {
-    let predecessors = cfg::predecessors(func);
-    let mut alias: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    // In reverse postorder the values of forward edges are known before the parameters they go to, so that rounds are few.
+    let order = cfg::reverse_postorder(func);
+    let incoming = incoming_args(func);
+    let mut alias = Aliases::default();
     let mut changed = true;
     let mut any = false;
     while changed {
         changed = false;
-        for &block in &func.layout {
+        for &block in &order {
             for (index, &param) in func.blocks[block].params.iter().enumerate() {
-                if alias[param].is_some() {
+                if alias.is_replaced(param) {
                     continue;
                 }
-                let incoming =
-                    predecessors[block].iter().map(|&edge| resolve(&alias, edge_call(func, edge).args[index]));
-                if let Some(value) = only_value(param, incoming) {
-                    alias[param] = value.into();
+                if let Some(value) = only_value(param, incoming[block].iter().map(|args| args[index]), &mut alias) {
+                    alias.replace(param, value);
                     changed = true;
                     any = true;
                 }
             }
         }
     }
-    if !any {
-        return;
+    if any {
+        drop_params(func, &alias);
+        func.replace_uses(|value| alias.find(value));
     }
-    let layout = std::mem::take(&mut func.layout);
-    for &block in &layout {
-        let keep: Vec<bool> = func.blocks[block].params.iter().map(|&param| alias[param].is_none()).collect();
-        if keep.iter().all(|&keep| keep) {
-            continue;
-        }
-        retain_by(&mut func.blocks[block].params, &keep);
-        for &edge in &predecessors[block] {
-            let terminator = func.blocks[edge.from].terminator.as_mut().expect("an edge comes from a terminator");
-            let call = terminator.calls_mut().nth(edge.call).expect("an edge names one of its terminator's calls");
-            retain_by(&mut call.args, &keep);
+}
+
+/// The arguments of each edge to each block.
+fn incoming_args(func: &Function) -> SecondaryMap<Block, Vec<Vec<Value>>> {
+    let mut incoming: SecondaryMap<Block, Vec<Vec<Value>>> = SecondaryMap::new();
+    for &block in &func.layout {
+        for call in func.blocks[block].terminator().calls() {
+            incoming[call.block].push(call.args.clone());
         }
     }
-    func.layout = layout;
-    func.replace_uses(|value| resolve(&alias, value));
+    incoming
 }
 
-fn edge_call(func: &Function, edge: Edge) -> &BlockCall {
-    func.blocks[edge.from].terminator().calls().nth(edge.call).expect("an edge names one of its terminator's calls")
-}
-
-/// Follows replacements. They cannot form a cycle: a value is only replaced by one that is not replaced itself.
-fn resolve(alias: &SecondaryMap<Value, PackedOption<Value>>, mut value: Value) -> Value {
-    while let Some(next) = alias[value].expand() {
-        value = next;
-    }
-    value
-}
-
-fn only_value(param: Value, incoming: impl Iterator<Item = Value>) -> Option<Value> {
+fn only_value(param: Value, incoming: impl Iterator<Item = Value>, alias: &mut Aliases) -> Option<Value> {
     let mut only = None;
-    for value in incoming.filter(|&value| value != param) {
-        if *only.get_or_insert(value) != value {
+    for value in incoming {
+        let value = alias.find_and_shorten(value);
+        if value != param && *only.get_or_insert(value) != value {
             return None;
         }
     }
     only
 }
 
-fn retain_by<T>(list: &mut Vec<T>, keep: &[bool]) {
+/// Takes the replaced parameters out of their blocks, and their values off the edges.
+fn drop_params(func: &mut Function, alias: &Aliases) {
+    let mut keep: SecondaryMap<Block, Vec<bool>> = SecondaryMap::new();
+    for &block in &func.layout {
+        keep[block] = func.blocks[block].params.iter().map(|&param| !alias.is_replaced(param)).collect();
+    }
+    for index in 0..func.layout.len() {
+        let data = &mut func.blocks[func.layout[index]];
+        retain_by(&mut data.params, &keep[func.layout[index]]);
+        for call in data.terminator.iter_mut().flat_map(|terminator| terminator.calls_mut()) {
+            retain_by(&mut call.args, &keep[call.block]);
+        }
+    }
+}
+
+fn retain_by(list: &mut Vec<Value>, keep: &[bool]) {
     let mut keep = keep.iter();
     list.retain(|_| *keep.next().expect("one flag an item"));
+}
+
+/// Which values stand for others. No cycles: a value is only replaced by one that is not replaced itself.
+#[derive(Default)]
+struct Aliases(SecondaryMap<Value, PackedOption<Value>>);
+
+impl Aliases {
+    fn is_replaced(&self, value: Value) -> bool {
+        self.0[value].is_some()
+    }
+
+    fn replace(&mut self, value: Value, by: Value) {
+        self.0[value] = by.into();
+    }
+
+    fn find(&self, mut value: Value) -> Value {
+        while let Some(next) = self.0[value].expand() {
+            value = next;
+        }
+        value
+    }
+
+    /// The same, and makes the way there one step for the next time.
+    fn find_and_shorten(&mut self, value: Value) -> Value {
+        let end = self.find(value);
+        let mut at = value;
+        while let Some(next) = self.0[at].expand() {
+            self.replace(at, end);
+            at = next;
+        }
+        end
+    }
 }

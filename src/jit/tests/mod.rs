@@ -5,8 +5,6 @@ mod buffers;
 mod control;
 mod memory;
 mod ops;
-#[cfg(feature = "fuzzing")]
-mod random;
 
 use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 use super::{UniformRows, compile};

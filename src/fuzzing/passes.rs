@@ -1,64 +1,17 @@
-//! The promises of this crate as checks, each shared by a fuzz target and by `cargo test`.
-//!
-//! A check panics where a promise is broken and returns otherwise. Feature `fuzzing`.
+//! Passes keep what functions compute.
 
-use crate::container::Container;
-use crate::frontend::{pica, sm4};
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::Function;
-use shaderjit_ir::arbitrary::{Config, Data, function};
+use shaderjit_ir::arbitrary::{Config, Data, canonicalize_nans, function};
 use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
-use shaderjit_ir::parse::parse;
 use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::verify::verify;
 
-/// Lanes that run together in the checks of passes.
+/// Lanes that run together.
 const LANES: usize = 4;
 
-/// Loop iterations after which the checks give a function up.
+/// Loop iterations after which a function is given up.
 const FUEL: u32 = 300;
-
-/// Any bytes are a container or a typed error, and every part of a container parses or is an error of its own.
-pub fn container(bytes: &[u8]) {
-    if let Ok(container) = Container::parse(bytes) {
-        container.errors();
-        container.listing();
-    }
-}
-
-/// Any tokens decode or are a typed error; what decodes is listed, and lowers to a valid function or is a typed error.
-pub fn sm4(tokens: &[u8]) {
-    let Ok(program) = sm4::Program::decode(tokens, 0) else { return };
-    let _ = program.to_string();
-}
-
-/// Any words decode; what is reachable lowers to a valid function or is a typed error.
-pub fn pica(input: &PicaCase) {
-    let Ok(program) = pica::decode(&input.words, &input.descriptors, 0) else { return };
-    let _ = program.to_string();
-    if let Ok(lowered) = pica::lower(&program, pica::operand::Address(input.entry)) {
-        assert_valid(&lowered.function);
-    }
-}
-
-/// A PICA200 program of any words.
-#[derive(Debug, Arbitrary)]
-pub struct PicaCase {
-    /// Instruction words.
-    pub words: Vec<u32>,
-    /// Operand descriptors.
-    pub descriptors: Vec<u32>,
-    /// Where it starts.
-    pub entry: u16,
-}
-
-/// Any text parses or is an error with a position; what parses and is valid prints and reads back as itself.
-pub fn ir_text(text: &str) {
-    let Ok(func) = parse(text) else { return };
-    if verify(&func).is_ok() {
-        assert_eq!(parse(&func.to_string()).as_ref(), Ok(&func), "printing and parsing changed\n{func}");
-    }
-}
 
 /// A function and what four invocations of it see.
 #[derive(Debug)]
@@ -73,7 +26,8 @@ pub struct FunctionCase {
 
 impl<'a> Arbitrary<'a> for FunctionCase {
     fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<FunctionCase> {
-        let func = function(u, &Config::default())?;
+        let mut func = function(u, &Config::default())?;
+        canonicalize_nans(&mut func);
         let data = Data::arbitrary(u, &func)?;
         Ok(FunctionCase { func, data, fused: u.arbitrary()? })
     }
@@ -148,7 +102,7 @@ fn assert_together(func: &Function, case: &FunctionCase, want: &Outputs, name: &
     }
 }
 
-fn assert_valid(func: &Function) {
+pub(super) fn assert_valid(func: &Function) {
     if let Err(errors) = verify(func) {
         panic!("{errors}\n{func}");
     }
@@ -159,19 +113,4 @@ fn is_same(a: &[[[u32; LANES]; 4]], b: &[[[u32; LANES]; 4]]) -> bool {
     let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
     let lanes = |outputs: &[[[u32; LANES]; 4]]| outputs.iter().flatten().flatten().copied().collect::<Vec<_>>();
     a.len() == b.len() && lanes(a).into_iter().zip(lanes(b)).all(|(a, b)| a == b || (is_nan(a) && is_nan(b)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn passes_keep_what_functions_compute() {
-        arbtest::arbtest(|u| {
-            passes(&u.arbitrary()?);
-            Ok(())
-        })
-        .size_max(20_000)
-        .budget_ms(60_000);
-    }
 }

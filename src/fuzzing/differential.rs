@@ -1,0 +1,133 @@
+//! Native code does what the interpreter does, to the bit.
+
+use crate::attribute::AttributeFormat;
+use crate::error::CallError;
+use crate::jit::{
+    self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
+};
+use crate::pipeline::{self, PassOptions};
+use arbitrary::{Arbitrary, Unstructured};
+use shaderjit_ir::Function;
+use shaderjit_ir::arbitrary::{Config, Data, canonicalize_nans, function};
+use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
+use std::sync::LazyLock;
+
+/// More vertices than two groups of the widest lanes, so that there are whole groups and a tail.
+const VERTICES: usize = 19;
+
+/// Loop iterations a group of lanes may take.
+const FUEL: u32 = 300;
+
+/// This machine, and the least one there is code for.
+static TARGETS: LazyLock<[Target; 2]> = LazyLock::new(|| {
+    let expect = "the machine that tests this has native code";
+    [Target::host().expect(expect), Target::baseline().expect(expect)]
+});
+
+/// A function and what some vertices of it see.
+#[derive(Debug)]
+pub struct DifferentialCase {
+    /// Valid, not in lockstep form.
+    pub func: Function,
+    /// For each vertex.
+    pub data: Data<VERTICES>,
+    /// How many of them are shaded, at least one.
+    pub count: usize,
+    /// Whether the optional instructions of this machine are used.
+    pub host: bool,
+}
+
+impl<'a> Arbitrary<'a> for DifferentialCase {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<DifferentialCase> {
+        let mut func = function(u, &Config::default())?;
+        canonicalize_nans(&mut func);
+        let data = Data::arbitrary(u, &func)?;
+        Ok(DifferentialCase { func, data, count: u.int_in_range(1..=VERTICES)?, host: u.arbitrary()? })
+    }
+}
+
+/// Rows of four components, a vertex after the other, for each output element.
+type Rows = Vec<[u32; 4]>;
+
+/// Both engines give the same bits, or both run out of fuel.
+pub fn differential(case: &DifferentialCase) {
+    let target = &TARGETS[usize::from(!case.host)];
+    let mut func = case.func.clone();
+    if pipeline::run(&mut func, &PassOptions { fused: target.has_fma() }).is_err() {
+        return;
+    }
+    for (groups, want) in [(1, interpret::<4>(&func, case)), (2, interpret::<8>(&func, case))] {
+        let got = native(&func, case, target, groups);
+        let same = match (&got, &want) {
+            (Ok(got), Ok(want)) => is_same(got, want),
+            (Err(CallError::OutOfFuel { .. }), Err(InterpError::OutOfFuel)) => true,
+            _ => false,
+        };
+        assert!(same, "{groups} groups: {got:x?} is not {want:x?}\n{}\nbecame\n{func}\n{:x?}", case.func, case.data);
+    }
+}
+
+/// Groups of L vertices, the last one repeated.
+fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result<Rows, InterpError> {
+    let uniforms = case.data.uniform_rows();
+    let mut interpreter = Interpreter::<L>::new(func);
+    let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
+    for first in (0..case.count).step_by(L) {
+        let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(case.count - 1));
+        let data = Data {
+            inputs: case.data.inputs.iter().map(|element| element.map(|lanes| vertices.map(|v| lanes[v]))).collect(),
+            vertex_id: vertices.map(|vertex| case.data.vertex_id[vertex]),
+            instance_id: case.data.instance_id,
+            uniforms: Vec::new(),
+        };
+        let options = InterpOptions { fuel: FUEL, fused: true };
+        for (element, lanes) in interpreter.run(&data.bindings(&uniforms), &options)?.iter().enumerate() {
+            for (lane, &vertex) in vertices.iter().enumerate() {
+                rows[element * case.count + vertex] = lanes.map(|component| component[lane]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8) -> Result<Rows, CallError> {
+    let layout =
+        Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    let code = jit::compile(func, &layout, target, &CompileOptions { groups }).expect("what the passes make compiles");
+    let row = |element: &[[u32; VERTICES]; 4], vertex: usize| element.map(|lanes| lanes[vertex]);
+    let bytes = |rows: &[[u32; 4]]| rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let inputs: Vec<Vec<u8>> = case
+        .data
+        .inputs
+        .iter()
+        .map(|element| bytes(&(0..case.count).map(|vertex| row(element, vertex)).collect::<Vec<_>>()))
+        .collect();
+    let streams: Vec<InputStream<'_>> = inputs.iter().map(|bytes| InputStream { bytes, stride: 16 }).collect();
+    let spaces = func.spaces.keys().zip(&case.data.uniforms);
+    let uniforms: Vec<UniformRows> =
+        spaces.map(|(space, rows)| UniformRows::from_rows(rows, code.uniform_rows(space))).collect();
+    let size = 16 * case.count;
+    let elements: Vec<OutputElement> =
+        (0..func.outputs as usize).map(|element| OutputElement { offset: element * size, stride: 16 }).collect();
+    let mut out = vec![0; size * elements.len()];
+    code.run(
+        &Batch {
+            inputs: &streams,
+            uniforms: &uniforms,
+            count: case.count as u32,
+            first_vertex: case.data.vertex_id[0],
+            instance: case.data.instance_id,
+            fuel: FUEL,
+        },
+        &mut OutputBuffer { bytes: &mut out, elements: &elements },
+        &mut Scratch::default(),
+    )?;
+    let words: Vec<u32> = out.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+    Ok(words.as_chunks().0.to_vec())
+}
+
+/// Equal bits, or both a NaN: outputs do not say which of them are floats.
+fn is_same(a: &[[u32; 4]], b: &[[u32; 4]]) -> bool {
+    let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
+    a.len() == b.len() && a.iter().flatten().zip(b.iter().flatten()).all(|(&a, &b)| a == b || (is_nan(a) && is_nan(b)))
+}

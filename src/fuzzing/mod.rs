@@ -1,0 +1,126 @@
+//! The promises of this crate as checks, each shared by a fuzz target and by `cargo test`.
+//!
+//! A check panics where a promise is broken and returns otherwise. Feature `fuzzing`.
+
+mod differential;
+mod passes;
+
+pub use differential::{DifferentialCase, differential};
+pub use passes::{FunctionCase, passes};
+
+use crate::Shader;
+use crate::container::Container;
+use crate::frontend::{Lowered, pica, sm4};
+use crate::pipeline::{self, PassOptions};
+use arbitrary::Arbitrary;
+use passes::assert_valid;
+use shaderjit_ir::parse::parse;
+use shaderjit_ir::verify::verify;
+
+/// Any bytes are a shader or a typed error; every part of a container parses or is an error of its own, and every program of
+/// it lists and lowers to a valid function, or is a typed error.
+pub fn container(bytes: &[u8]) {
+    if let Ok(container) = Container::parse(bytes) {
+        container.errors();
+        container.listing();
+    }
+    let Ok(shader) = Shader::parse(bytes) else { return };
+    for entry in 0..shader.entry_count().min(4) {
+        let _ = shader.disassemble(entry);
+        if let Ok(lowered) = shader.lower(entry) {
+            all_passes(lowered);
+        }
+    }
+}
+
+/// What a front end makes is valid and stays so through all passes, or a pass refuses it.
+fn all_passes(mut lowered: Lowered) {
+    assert_valid(&lowered.function);
+    if pipeline::run(&mut lowered.function, &PassOptions { fused: true }).is_ok() {
+        assert_valid(&lowered.function);
+    }
+}
+
+/// Any tokens decode or are a typed error; what decodes is listed.
+pub fn sm4(tokens: &[u8]) {
+    if let Ok(program) = sm4::Program::decode(tokens, 0) {
+        let _ = program.to_string();
+    }
+}
+
+/// Any words decode; what is reachable lowers to a valid function or is a typed error.
+pub fn pica(input: &PicaCase) {
+    let Ok(program) = pica::decode(&input.words, &input.descriptors, 0) else { return };
+    let _ = program.to_string();
+    if let Ok(lowered) = pica::lower(&program, pica::operand::Address(input.entry)) {
+        all_passes(lowered);
+    }
+}
+
+/// A PICA200 program of any words.
+#[derive(Debug, Arbitrary)]
+pub struct PicaCase {
+    /// Instruction words.
+    pub words: Vec<u32>,
+    /// Operand descriptors.
+    pub descriptors: Vec<u32>,
+    /// Where it starts.
+    pub entry: u16,
+}
+
+/// Any text parses or is an error with a position; what parses and is valid prints and reads back as itself.
+pub fn ir_text(text: &str) {
+    let Ok(func) = parse(text) else { return };
+    if verify(&func).is_ok() {
+        assert_eq!(parse(&func.to_string()).as_ref(), Ok(&func), "printing and parsing changed\n{func}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a check on generated cases for a second or two.
+    fn smoke<T: for<'a> Arbitrary<'a>>(check: fn(&T)) {
+        let run = |u: &mut arbitrary::Unstructured<'_>| {
+            check(&u.arbitrary()?);
+            Ok(())
+        };
+        arbtest::arbtest(run).size_max(20_000).budget_ms(2_000);
+    }
+
+    #[test]
+    fn words_decode_and_lower() {
+        smoke(pica);
+    }
+
+    #[test]
+    fn passes_keep_what_functions_compute() {
+        smoke(passes);
+    }
+
+    #[test]
+    fn native_code_does_what_the_interpreter_does() {
+        smoke(differential);
+    }
+
+    #[test]
+    fn mutated_containers_end_in_a_result_or_an_error() {
+        let files = ["dxbc/vs_switch/VS.vs_5_0.fxc101Od.dxbc", "pica/t18_loop_nested.shbin"];
+        let files =
+            files.map(|file| std::fs::read(format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap());
+        let run = |u: &mut arbitrary::Unstructured<'_>| {
+            let mut bytes = u.choose(&files)?.clone();
+            for _ in 0..u.int_in_range(1..=8)? {
+                let at = u.choose_index(bytes.len())?;
+                bytes[at] = u.arbitrary()?;
+            }
+            bytes.truncate(u.int_in_range(0..=bytes.len() * 4)?);
+            container(&bytes);
+            // The digest keeps no one from the tokens.
+            sm4(&bytes[bytes.len().min(32) / 4 * 4..]);
+            Ok(())
+        };
+        arbtest::arbtest(run).budget_ms(2_000);
+    }
+}
