@@ -3,6 +3,9 @@
 /// Instructions, edges, block parameters and edge arguments of a function. Register allocation is worse than linear in it.
 pub const FUNCTION_SIZE: u64 = 65_536;
 
+/// Instructions of the function in Cranelift's form, before register allocation: some ops take dozens.
+pub const EMITTED_INSTS: u64 = 262_144;
+
 /// Bytes of native code.
 pub const CODE_BYTES: u64 = 8 << 20;
 

@@ -28,7 +28,7 @@ impl CodeMemory {
         Ok(memory)
     }
 
-    fn load(&mut self, signature: &Signature, code: &[u8], align: u64) -> Result<NonNull<u8>, ModuleError> {
+    fn load(&mut self, signature: &Signature, code: &[u8], align: u64) -> Result<NonNull<u8>, Box<ModuleError>> {
         let id = self.module.declare_anonymous_function(signature)?;
         self.module.define_function_bytes(id, align, code, &[])?;
         self.module.finalize_definitions()?;

@@ -1,10 +1,10 @@
 //! Lockstep IR → native code: selects instructions for Cranelift, owns the code's memory, and calls it safely.
 //!
-//! * [`emit`] turns a [`Function`] in lockstep form, composite ops expanded, into Cranelift's IR; a value that differs among
+//! * `emit` turns a [`Function`] in lockstep form, composite ops expanded, into Cranelift's IR; a value that differs among
 //!   lanes is one or two groups of four lanes, a uniform one a scalar (or a splat vector if it is a float).
-//! * [`fetch`] turns rows of vertex buffers into lanes and lanes into rows of outputs.
-//! * [`abi`] is what native code is given; [`call`] checks a caller's buffers, fills it in, and handles the tail of a batch.
-//! * [`memory`] makes code executable and frees it. [`limits`] bounds what hostile programs can ask for.
+//! * `fetch` turns rows of vertex buffers into lanes and lanes into rows of outputs.
+//! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a batch.
+//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //!
 //! `unsafe` is only in `memory.rs` and `call.rs`. Cranelift's types stay inside.
 
@@ -152,15 +152,15 @@ pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &Comp
         let compiled = contexts
             .cranelift
             .compile(&**isa, &mut ControlPlane::default())
-            .map_err(|error| JitError::Codegen(format!("{:?}", error.inner)))?;
+            .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
         let buffer = &compiled.buffer;
         // Code that could fault, or call out, is a defect of `emit`: it must not run.
         if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
             return Err(JitError::Codegen("the code has traps or relocations".to_string()));
         }
         let frame = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
-        limit("native code bytes", compiled.code_buffer().len() as u64, limits::CODE_BYTES)?;
-        limit("stack frame bytes", frame, limits::FRAME_BYTES)?;
+        limit("the size of native code", compiled.code_buffer().len() as u64, limits::CODE_BYTES)?;
+        limit("the native stack frame", frame, limits::FRAME_BYTES)?;
         let align = u64::from(buffer.alignment).max(u64::from(isa.function_alignment().preferred));
         let memory = CodeMemory::new(isa, &signature(), compiled.code_buffer(), align)?;
         Ok(Code { memory, info })

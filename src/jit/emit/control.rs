@@ -1,10 +1,11 @@
 //! The native function's frame, the IR's blocks in it, and the edges between them.
 
+use super::Emitter;
 use super::plan::codegen;
 use super::value::Parts;
-use super::{Emitter, Memo};
 use crate::error::JitError;
 use crate::jit::abi::{self, offset};
+use crate::jit::{limit, limits};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
@@ -93,6 +94,8 @@ impl Emitter<'_, '_> {
         let data = &self.func.blocks[block];
         for &inst in &data.insts {
             self.inst(&self.func.insts[inst])?;
+            let emitted = self.simd.builder.func.dfg.num_insts() as u64;
+            limit("the number of native instructions", emitted, limits::EMITTED_INSTS)?;
         }
         if block == self.func.entry() {
             // Later blocks use only what has been fetched here.
@@ -202,15 +205,5 @@ impl Emitter<'_, '_> {
             }
         }
         args.into_iter().map(BlockArg::from).collect()
-    }
-
-    /// One vector that is made at its first use in a block.
-    pub(super) fn memoised(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
-        if let Some(values) = self.memo.get(&key) {
-            return values[0];
-        }
-        let value = make(self);
-        self.memo.insert(key, [value; 4]);
-        value
     }
 }

@@ -63,6 +63,16 @@ impl<'b> Emitter<'_, 'b> {
         groups
     }
 
+    /// One vector that is made at its first use in a block.
+    pub(super) fn memoised(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
+        if let Some(values) = self.memo.get(&key) {
+            return values[0];
+        }
+        let value = make(self);
+        self.memo.insert(key, [value; 4]);
+        value
+    }
+
     // ---- uses
 
     /// A literal in all lanes.

@@ -4,7 +4,7 @@ use super::{Case, Rows, check, lockstep};
 use crate::attribute::AttributeFormat;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, Target, compile, limits};
-use shaderjit_ir::{FunctionBuilder, Space, Type, Value};
+use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 /// Indices in range, at the end, past it, and wrapping.
 const INDICES: [u32; 14] = [0, 1, 2, 3, 4, 5, 6, 7, 100, 4096, 0x1000_0000, 0x7fff_ffff, 0xffff_fffe, 0xffff_ffff];
@@ -134,12 +134,15 @@ fn huge_arrays_and_functions_are_refused() {
     b.add_array(u32::MAX, 4);
     b.ret();
     assert!(matches!(compile(b), Err(JitError::Limit { .. })));
-    let mut b = FunctionBuilder::new("huge function", 1, 1);
-    let mut value = b.input(Type::I32, 0, 0);
-    for _ in 0..limits::FUNCTION_SIZE {
-        value = b.not([value]);
+    // Too many ops, and ops that become too many instructions.
+    for (op, count) in [(Op::Not, limits::FUNCTION_SIZE), (Op::Urem, limits::EMITTED_INSTS / 20)] {
+        let mut b = FunctionBuilder::new("huge function", 1, 1);
+        let mut value = b.input(Type::I32, 0, 0);
+        for _ in 0..count {
+            value = b.op(op, &[value, value][..op.operands().len()]);
+        }
+        b.output(0, 0, value);
+        b.ret();
+        assert!(matches!(compile(b), Err(JitError::Limit { .. })), "{op}");
     }
-    b.output(0, 0, value);
-    b.ret();
-    assert!(matches!(compile(b), Err(JitError::Limit { .. })));
 }

@@ -22,7 +22,7 @@ fn operand(b: &mut FunctionBuilder, ty: Type, at: u8, space: Option<Space>) -> V
         }
         Type::F64 => {
             let word = word(b, Type::I32);
-            if at % 2 == 0 { b.itod([word]) } else { b.utod([word]) }
+            if at == 0 { b.itod([word]) } else { b.utod([word]) }
         }
         other => panic!("no operand of {other}"),
     }
