@@ -6,8 +6,8 @@ mod outputs;
 mod uniforms;
 
 pub use attribute::Attribute;
+pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
-pub(crate) use outputs::{element_name, find};
 pub use uniforms::PicaUniforms;
 
 use crate::compiled::{CompiledShader, Prepared};
@@ -300,11 +300,11 @@ impl<'a> Call<'a> {
             match bound {
                 _ if !self.shader.reads_input(number) => Ok(zero),
                 Some(attribute) => attribute.slice(vertices).map_err(|needed| {
-                    let what = format!("input {}", element_name(element));
+                    let what = format!("input {}", element.name());
                     CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
                 }),
                 None if self.zero_unbound => Ok(zero),
-                None => Err(CallError::MissingBinding { what: format!("input {}", element_name(element)) }),
+                None => Err(CallError::MissingBinding { what: format!("input {}", element.name()) }),
             }
         };
         self.inputs.iter().enumerate().map(resolve).collect()

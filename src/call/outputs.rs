@@ -78,8 +78,7 @@ impl OutputLayout {
             let bytes = element_bytes(element);
             if place.stride < bytes {
                 let Place { stride, .. } = place;
-                let what =
-                    format!("output {}: vertices of {bytes} bytes lie {stride} bytes apart", element_name(element));
+                let what = format!("output {}: vertices of {bytes} bytes lie {stride} bytes apart", element.name());
                 return Err(CallError::Invalid(what));
             }
             let last = count.checked_sub(1).and_then(|last| last.checked_mul(place.stride));
@@ -90,7 +89,7 @@ impl OutputLayout {
             };
             if needed > available {
                 return Err(CallError::ShortBuffer {
-                    what: format!("the buffer of output {}", element_name(element)),
+                    what: format!("the buffer of output {}", element.name()),
                     needed,
                     available,
                 });
@@ -108,14 +107,6 @@ pub(crate) fn element_bytes(element: &Element) -> usize {
 /// Bytes of all elements.
 pub(super) fn packed_stride(elements: &[Element]) -> usize {
     elements.iter().map(element_bytes).sum()
-}
-
-/// How errors and listings name an element: `TEXCOORD1`; the register alone (`o3`) where the format has no names.
-pub(crate) fn element_name(element: &Element) -> String {
-    match element.index {
-        0 if element.semantic.ends_with(|c: char| c.is_ascii_digit()) => element.semantic.clone(),
-        index => format!("{}{index}", element.semantic),
-    }
 }
 
 /// The outputs of a call: every output element of every vertex of its range, packed as [`OutputLayout::packed`] says.

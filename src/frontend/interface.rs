@@ -33,6 +33,15 @@ pub struct Element {
 }
 
 impl Element {
+    /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names.
+    pub fn name(&self) -> String {
+        match self.index {
+            // Compilers take digits off the end of a semantic, so these are a register's.
+            0 if self.semantic.ends_with(|c: char| c.is_ascii_digit()) => self.semantic.clone(),
+            index => format!("{}{index}", self.semantic),
+        }
+    }
+
     /// Number of components, 0 to 4.
     pub fn components(&self) -> u32 {
         u32::from(self.mask & 0xf).count_ones()

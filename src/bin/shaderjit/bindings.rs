@@ -94,8 +94,7 @@ impl BindArgs {
         let inputs = &code.interface().inputs;
         match (0..inputs.len()).find(|&element| code.reads_input(element)) {
             Some(element) if !self.zero_unbound => {
-                let what = format!("input {}{}", inputs[element].semantic, inputs[element].index);
-                CallError::MissingBinding { what }.into()
+                CallError::MissingBinding { what: format!("input {}", inputs[element].name()) }.into()
             }
             _ => Failure::usage("--count is needed: no input says how many vertices there are"),
         }

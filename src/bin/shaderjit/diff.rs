@@ -5,7 +5,7 @@ use crate::format;
 use crate::options::{CompileArgs, ShaderArgs};
 use crate::report::{Failure, Outcome, Report};
 use shaderjit::error::CallError;
-use shaderjit::{Call, CompileOptions, CompiledShader, Difference, Outputs, ShaderFormat};
+use shaderjit::{Call, CompileOptions, CompiledShader, Difference, Outputs};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Outcome {
     for instance in 0..args.instances {
         call.instance(instance);
         if let Some((first, difference)) = compare(&call, &code, 0..bindings.count, &mut tally)? {
-            let text = describe(shader.format(), &code, instance, first, &difference);
+            let text = describe(&code, instance, first, &difference);
             return Ok(Report::text(text).difference());
         }
     }
@@ -107,7 +107,7 @@ fn compare(
 fn describe(shader: ShaderFormat, code: &CompiledShader, instance: u32, first: u32, difference: &Difference) -> String {
     let Difference { vertex, element, component, bits: [jit, interpreter], .. } = *difference;
     let element = &code.interface().outputs[element];
-    let name = format::name(shader, element);
+    let name = element.name();
     let component = ["x", "y", "z", "w"][component];
     let value = |bits| format!("{} [{bits:08x}]", format::value(element.ty, bits));
     let vertex = first as usize + vertex;

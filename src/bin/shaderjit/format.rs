@@ -28,11 +28,6 @@ pub struct Results<'a> {
     pub instances: Vec<Outputs>,
 }
 
-/// `TEXCOORD0`; the register's name alone where elements have no semantics.
-pub fn name(format: ShaderFormat, element: &Element) -> String {
-    if format.is_pica() { element.semantic.clone() } else { format!("{}{}", element.semantic, element.index) }
-}
-
 /// A component's value, printed so that it reads back to the same value.
 pub fn value(ty: ComponentType, bits: u32) -> String {
     match ty {
@@ -64,7 +59,7 @@ impl Results<'_> {
     fn written(&self) -> Vec<(usize, &Element, String)> {
         let elements = self.code.interface().outputs.iter().enumerate();
         let written = elements.filter(|&(number, _)| self.code.writes_output(number));
-        written.map(|(number, element)| (number, element, name(self.format, element))).collect()
+        written.map(|(number, element)| (number, element, element.name())).collect()
     }
 
     fn has_instances(&self) -> bool {
