@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`opcode`] | the instruction set as one table of bit pictures |
 //! | [`operand`] | registers, uniforms, operand descriptors, conditions |
-//! | [`decode`] | words → instructions |
+//! | [`mod@decode`] | words → instructions |
 //! | `print` | instructions → assembly text (`Display` of [`Program`]) |
 //! | [`flow`] | the rings of CALL, IF and LOOP → a control-flow graph |
 //! | `lower` | the graph and its instructions → IR ([`lower()`]) |

@@ -135,3 +135,74 @@ impl fmt::Display for Program {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::pica::decode::decode;
+    use crate::frontend::pica::opcode::{Field, Opcode};
+    use crate::frontend::pica::testing::{PLAIN, word};
+
+    /// Every shape of operand and instruction, one a line.
+    #[test]
+    fn listing() {
+        // Descriptor 1: written .xw, sources -.wzyx, .y and .xxyy.
+        let odd = 0b1001 | 1 << 4 | 0b11_10_01_00 << 5 | 0b01_01_01_01 << 14 | 0b00_00_01_01 << 23;
+        let flags = [(Field::ReferenceX, 1), (Field::ReferenceY, 0), (Field::Combine, 1)];
+        let to = |target, count| [(Field::Target, target), (Field::Count, count)];
+        let words = [
+            word(Opcode::Add, &[(Field::Destination, 2), (Field::Source1, 0x7f), (Field::Source2, 0x13)]),
+            word(
+                Opcode::Madi,
+                &[
+                    (Field::Destination, 0x1f),
+                    (Field::Source1, 1),
+                    (Field::Source3, 0x20),
+                    (Field::Index, 1),
+                    (Field::Descriptor, 1),
+                ],
+            ),
+            word(Opcode::Mova, &[(Field::Source1, 0x2a), (Field::Index, 3), (Field::Descriptor, 2)]),
+            word(
+                Opcode::Cmp,
+                &[(Field::CompareX, 2), (Field::CompareY, 7), (Field::Source1, 0x10), (Field::Source2, 1)],
+            ),
+            word(Opcode::Ifc, &[flags.as_slice(), &to(6, 1)].concat()),
+            word(Opcode::Breakc, &flags),
+            word(Opcode::Jmpu, &[(Field::Bool, 12), (Field::Target, 3), (Field::Invert, 1)]),
+            word(Opcode::Loop, &[(Field::Int, 2), (Field::Target, 8)]),
+            word(Opcode::Call, &to(0, 3)),
+            word(Opcode::Callu, &[&[(Field::Bool, 3)], to(0x10, 0x10).as_slice()].concat()),
+            word(Opcode::Ifu, &to(0xb, 0)),
+            word(Opcode::Setemit, &[(Field::Vertex, 2), (Field::Primitive, 1), (Field::Winding, 1)]),
+            word(Opcode::Emit, &[]),
+            0x5000_1234,
+            word(Opcode::Mov, &[(Field::Descriptor, 9)]),
+            word(Opcode::End, &[]),
+        ];
+        let listing = "\
+000:
+    000  add o2, c95, r3
+    001  madi r15.xw, -v1.wzyx, v0.y, c[a0.x].xxyy
+    002  mova a0._, c[aL+10].x
+003:
+    003  cmp r0, lt, always, v1
+    004  ifc cmp.x && !cmp.y, else 006, end 007
+    005  breakc cmp.x && !cmp.y
+006:
+    006  jmpu !b12, 003
+007:
+    007  loop i2, end 009
+    008  call 000 to 003
+009:
+    009  callu b3, 010 to 020
+    00a  ifu b0, end 00b
+00b:
+    00b  setemit 2, prim, inv
+    00c  emit
+    00d  .word 0x50001234
+    00e  mov o0, v0 ; descriptor 9 is not in the table
+    00f  end
+";
+        assert_eq!(decode(&words, &[PLAIN, odd, 0], 0).unwrap().to_string(), listing);
+    }
+}

@@ -9,11 +9,11 @@ mod arithmetic;
 mod registers;
 mod source;
 
-use shaderjit_ir::{Block, FunctionBuilder, Space, Type, Value};
+use shaderjit_ir::{Block, Function, FunctionBuilder, Space, Type, Value};
 
 use self::registers::Registers;
 use super::decode::{Effect, Program};
-use super::flow::{Choice, Exit, Flow, LOOP_RING, Step, follow};
+use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, follow};
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
 use crate::error::LowerError;
 use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind};
@@ -84,7 +84,7 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn run(mut self, flow: &Flow) -> Result<shaderjit_ir::Function, LowerError> {
+    fn run(mut self, flow: &Flow) -> Result<Function, LowerError> {
         let blocks: Vec<Block> = flow.blocks.iter().map(|_| self.b.create_block()).collect();
         let exit = self.b.create_block();
 
@@ -243,7 +243,7 @@ struct Edges<'a> {
 
 impl Edges<'_> {
     /// One edge to `to` has been made.
-    fn taken(&mut self, b: &mut FunctionBuilder, to: super::flow::BlockId) {
+    fn taken(&mut self, b: &mut FunctionBuilder, to: BlockId) {
         let open = &mut self.open[to.index()];
         *open -= 1;
         if *open == 0 {

@@ -1,6 +1,6 @@
 //! The registers of an invocation as SSA variables, made when first named.
 
-use shaderjit_ir::{FunctionBuilder, Type, Variable};
+use shaderjit_ir::{FunctionBuilder, Type, Value, Variable};
 
 use super::Lowering;
 use crate::frontend::pica::flow::LOOP_RING;
@@ -70,12 +70,12 @@ impl Registers {
 }
 
 impl Lowering<'_> {
-    pub(super) fn address_register(&mut self, register: AddressRegister) -> shaderjit_ir::Value {
+    pub(super) fn address_register(&mut self, register: AddressRegister) -> Value {
         let variable = self.registers.address(&mut self.b, register);
         self.b.use_var(variable)
     }
 
-    pub(super) fn set_address_register(&mut self, register: AddressRegister, value: shaderjit_ir::Value) {
+    pub(super) fn set_address_register(&mut self, register: AddressRegister, value: Value) {
         let variable = self.registers.address(&mut self.b, register);
         self.b.def_var(variable, value);
     }
