@@ -19,7 +19,7 @@ pub use expand::{Emit, ExpandOptions, expand, expansion};
 pub use fold::fold;
 pub use gvn::gvn;
 pub use if_convert::if_convert;
-pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, lockstep};
+pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, MAX_WORK, lockstep};
 pub use params::simplify_params;
 pub use reduce::make_reducible;
 pub use returns::merge_returns;

@@ -33,9 +33,14 @@ pub const MAX_BLOCKS: usize = 1 << 13;
 /// The most scopes, loops and branches that may be open at once. Each costs a mask that lives as long.
 pub const MAX_DEPTH: usize = 1 << 10;
 
+/// The most registers, values that travel on edges or out of loops, times blocks: each may become a parameter of each block. Real
+/// shaders need a few thousand; a million takes about a second.
+pub const MAX_WORK: usize = 1 << 20;
+
 /// Rewrites a function into lockstep form. Does nothing if it has that form already.
 ///
-/// Fails with [`PassError::Limit`] where control flow is larger or deeper than [`MAX_BLOCKS`] and [`MAX_DEPTH`].
+/// Fails with [`PassError::Limit`] where control flow is larger or deeper than [`MAX_BLOCKS`], [`MAX_DEPTH`]
+/// and [`MAX_WORK`].
 pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     if func.lockstep {
         return Ok(());
@@ -48,6 +53,7 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     let tree = RegionTree::new(func);
     let divergence = Divergence::new(func, &tree);
     let mut writer = Writer::new(func, &tree, &divergence);
+    limit("registers times blocks", writer.values.registers() * func.layout.len(), MAX_WORK)?;
     for index in 0..tree.items.len() {
         writer.item(index)?;
     }

@@ -78,6 +78,14 @@ impl ValueMap {
         map
     }
 
+    /// How many registers the map needs.
+    pub(super) fn registers(&self) -> usize {
+        [&self.params, &self.left, &self.left_apart]
+            .map(|map| map.values().filter(|register| register.is_some()).count())
+            .iter()
+            .sum()
+    }
+
     /// The new value, as code that stands for `block` sees it.
     pub(super) fn get(
         &self,
