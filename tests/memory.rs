@@ -5,8 +5,7 @@ use shaderjit::{CompileOptions, Config, Engine, Shader};
 
 /// After so many every pool and cache has reached its size.
 const WARM: u32 = 100;
-/// Cranelift compiles forty times as slowly without optimisation.
-const SHADERS: u32 = if cfg!(debug_assertions) { 300 } else { 10_000 };
+const SHADERS: u32 = 10_000;
 
 /// Pages of this process that are in memory.
 fn resident() -> u64 {

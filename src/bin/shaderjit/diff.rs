@@ -104,7 +104,7 @@ fn compare(
     }
 }
 
-fn describe(shader: ShaderFormat, code: &CompiledShader, instance: u32, first: u32, difference: &Difference) -> String {
+fn describe(code: &CompiledShader, instance: u32, first: u32, difference: &Difference) -> String {
     let Difference { vertex, element, component, bits: [jit, interpreter], .. } = *difference;
     let element = &code.interface().outputs[element];
     let name = element.name();
