@@ -1,0 +1,62 @@
+//! Nobody is timed on wrong results.
+
+use crate::Race;
+use crate::contender::NAMES;
+use crate::draw::{VERTICES, data, floats, relative_difference};
+use crate::plain::pica::{Machine, Program};
+use crate::plain::vertex::Vec4;
+use shaderjit::container::Shbin;
+use std::fs;
+
+/// The largest error, as a part of the channel's largest value.
+const TOLERANCE: f32 = 1e-4;
+
+/// Runs everybody once.
+///
+/// # Panics
+/// Somebody is wrong, or the two engines differ in a bit.
+pub fn check(races: &mut [Race]) {
+    plain_pica();
+    for Race { draw, contenders } in races {
+        let outputs = contenders.each_mut().map(|contender| {
+            contender.run();
+            contender.outputs()
+        });
+        let channels = draw.reference.len() / VERTICES as usize;
+        for (name, outputs) in NAMES.iter().zip(&outputs) {
+            let difference = relative_difference(outputs, &draw.reference, channels);
+            assert!(difference <= TOLERANCE, "{} by {name}: off by {difference:e}", draw.name);
+        }
+        let [interpreter, narrow, wide, _] =
+            outputs.map(|outputs| outputs.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+        assert!(interpreter == narrow && interpreter == wide, "{}: the engines differ", draw.name);
+    }
+}
+
+/// The plain evaluator reproduces the whole corpus of vertex programs.
+fn plain_pica() {
+    let directory = format!("{}/tests/data/pica", env!("CARGO_MANIFEST_DIR"));
+    let files = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{directory}: {error}"));
+    let names =
+        files.map(|file| file.expect("the directory is readable").file_name().into_string().expect("names are ASCII"));
+    let mut references = 0;
+    for name in names.filter(|name| name.ends_with(".ref.out")) {
+        let [program, entry, input, ..] = name.split('.').collect::<Vec<_>>()[..] else {
+            unreachable!("t01.d0.input.ref.out")
+        };
+        let container = data(&format!("pica/{program}.shbin"));
+        let shbin = Shbin::parse(&container).expect("the corpus is well-formed");
+        let number = entry[1..].parse().expect("d and a number");
+        let program = Program::new(&shbin, number, &data(&format!("pica/{program}.{entry}.uni.bin")));
+        let mut machine = Machine::new(&program);
+        let vertices = floats(&data(&format!("pica/inputs/{input}.bin")));
+        let vertices: &[[Vec4; 16]] = vertices.as_chunks().0.as_chunks().0;
+        let outputs: Vec<f32> =
+            vertices.iter().flat_map(|inputs| *program.shade(&mut machine, inputs)).flatten().collect();
+        let reference = floats(&data(&format!("pica/{name}")));
+        let difference = relative_difference(&outputs, &reference, 64);
+        assert!(difference <= TOLERANCE, "{name}: the plain evaluator is off by {difference:e}");
+        references += 1;
+    }
+    assert!(references > 0, "{directory} has no references");
+}

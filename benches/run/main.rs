@@ -1,0 +1,58 @@
+//! Nanoseconds a vertex: interpreter, native code of both widths and plain Rust on the same draw calls, first by criterion and
+//! then side by side in one table.
+//!
+//! - `cargo bench --bench run` times everything.
+//! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
+//! - `cargo bench --bench run -- --test` runs everything once and checks the results.
+
+#[path = "../draw/mod.rs"]
+mod draw;
+#[path = "../plain/mod.rs"]
+mod plain;
+
+mod check;
+mod contender;
+mod table;
+
+use contender::Contender;
+use criterion::{Criterion, Throughput};
+use draw::{Draw, VERTICES};
+use shaderjit::{Config, Engine};
+use std::time::Duration;
+
+/// One draw call and everybody who can do it.
+struct Race<'a> {
+    draw: &'a Draw,
+    /// In the order of [`contender::NAMES`].
+    contenders: [Box<dyn Contender + 'a>; contender::NAMES.len()],
+}
+
+fn main() {
+    let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
+    let draws = Draw::all();
+    let mut races: Vec<Race> =
+        draws.iter().map(|draw| Race { draw, contenders: contender::all(draw, &engine) }).collect();
+
+    check::check(&mut races);
+
+    let mut criterion = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .configure_from_args();
+    for race in &mut races {
+        let mut group = criterion.benchmark_group(format!("run/{}", race.draw.name));
+        group.throughput(Throughput::Elements(VERTICES.into()));
+        for (name, contender) in contender::NAMES.into_iter().zip(&mut race.contenders) {
+            group.bench_function(name, |bencher| bencher.iter(|| contender.run()));
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+
+    // `cargo bench` says `--bench`, `cargo test` does not.
+    let said = |option: &str| std::env::args().any(|argument| argument == option);
+    if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
+        table::print(&mut races);
+    }
+}

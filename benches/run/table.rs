@@ -1,0 +1,51 @@
+//! The table at the end: everybody in turn, round after round, so that whatever else the machine does hits all of them.
+
+use crate::contender::NAMES;
+use crate::draw::VERTICES;
+use crate::{Contender, Race};
+use std::time::{Duration, Instant};
+
+/// Rounds over all draw calls and contenders.
+const ROUNDS: usize = 15;
+/// What a measurement takes at least.
+const AT_LEAST: Duration = Duration::from_millis(3);
+
+/// Measures and prints.
+pub fn print(races: &mut [Race]) {
+    let mut times = vec![[const { Vec::new() }; NAMES.len()]; races.len()];
+    for _ in 0..ROUNDS {
+        for (race, times) in races.iter_mut().zip(&mut times) {
+            for (contender, times) in race.contenders.iter_mut().zip(times) {
+                times.push(measure(&mut **contender));
+            }
+        }
+    }
+    println!("\nns/vertex at {VERTICES} vertices, one thread, medians of {ROUNDS} interleaved rounds:\n");
+    println!("| kernel | {} | N=1 vs interpreter | N=1 vs plain | N=2 vs plain |", NAMES.join(" | "));
+    println!("|---|{}", "---:|".repeat(NAMES.len() + 3));
+    for (race, times) in races.iter().zip(times) {
+        let [interpreter, narrow, wide, plain] = times.map(median);
+        let ratios = [interpreter / narrow, plain / narrow, plain / wide].map(|ratio| format!("{ratio:.2}x"));
+        let times = [interpreter, narrow, wide, plain].map(|time| format!("{time:.2}"));
+        println!("| {} | {} | {} |", race.draw.name, times.join(" | "), ratios.join(" | "));
+    }
+}
+
+/// Nanoseconds a vertex: the median run, so that those which were interrupted do not count.
+fn measure(contender: &mut dyn Contender) -> f64 {
+    // The first run finds the caches as somebody else left them.
+    contender.run();
+    let start = Instant::now();
+    let mut runs = Vec::new();
+    while start.elapsed() < AT_LEAST {
+        let start = Instant::now();
+        contender.run();
+        runs.push(start.elapsed().as_nanos() as f64 / f64::from(VERTICES));
+    }
+    median(runs)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

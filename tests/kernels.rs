@@ -1,0 +1,53 @@
+//! The draw calls of the benches through the library, with the vertices and outputs laid out as a program has them: K1 to K4
+//! against a reference computed in 64 bits, PICA programs against an evaluator of the corpus.
+
+#[path = "../benches/draw/mod.rs"]
+mod draw;
+
+use draw::{Draw, VERTICES, floats, relative_difference};
+use shaderjit::{Backend, Config, Engine, Lanes};
+
+/// The largest error, as a part of the channel's largest value.
+const TOLERANCE: f32 = 1e-4;
+
+/// All outputs of a draw call.
+fn shade(draw: &Draw, engine: &Engine, backend: Backend, lanes: Lanes) -> Vec<f32> {
+    let code = engine.compile(&draw.shader, &draw.options(backend, lanes)).unwrap();
+    let (layout, stride) = draw.layout(&code);
+    let mut outputs = vec![0xff; VERTICES as usize * stride];
+    draw.call(&code).unwrap().run_into(0..VERTICES, &layout, &mut outputs).unwrap();
+    floats(&outputs)
+}
+
+fn check(draw: &Draw) {
+    let engine = Engine::new(Config::default()).unwrap();
+    let native = shade(draw, &engine, Backend::Jit, Lanes::Four);
+    let channels = native.len() / VERTICES as usize;
+    let difference = relative_difference(&native, &draw.reference, channels);
+    assert!(difference <= TOLERANCE, "{}: off by {difference:e} of the channel's maximum", draw.name);
+    for (backend, lanes) in [(Backend::Jit, Lanes::Eight), (Backend::Interpreter, Lanes::Four)] {
+        let other = shade(draw, &engine, backend, lanes);
+        let differs = |&value: &usize| native[value].to_bits() != other[value].to_bits();
+        if let Some(value) = (0..native.len()).find(differs) {
+            let (vertex, channel) = (value / channels, value % channels);
+            panic!("{}: vertex {vertex}, channel {channel} differs on {backend:?}, {lanes:?}", draw.name);
+        }
+    }
+}
+
+/// Tests run side by side, so each draw call is one.
+macro_rules! draws {
+    ($( $test:ident $number:literal; )*) => {
+        $( #[test] fn $test() { check(&Draw::all()[$number]); } )*
+    };
+}
+
+draws! {
+    k1_transform 0;
+    k2_skinning 1;
+    k3_noise 2;
+    k4_waves 3;
+    pica_transform 4;
+    pica_skinning 5;
+    pica_loop_call_if 6;
+}
