@@ -1,5 +1,5 @@
 //! One error enum a stage. Every variant that comes from input bytes carries the absolute byte offset of its
-//! cause; [`Error`] only wraps them so that `?` works across stages.
+//! cause; [`enum@Error`] only wraps them so that `?` works across stages.
 
 use thiserror::Error;
 

@@ -38,14 +38,13 @@ pub fn passes(case: &FunctionCase) {
     let options = InterpOptions { fuel: FUEL, fused: case.fused };
     let Some(want) = run_alone(&case.func, &case.data, &options) else { return };
     let mut func = case.func.clone();
-    let expand: fn(&mut Function, bool) = |func, fused| pass::expand(func, &ExpandOptions { fused });
-    let scalar: [(&str, fn(&mut Function, bool)); 6] = [
+    let scalar: [(&str, Pass); 6] = [
         ("fold", |func, _| pass::fold(func)),
         ("gvn", |func, _| pass::gvn(func)),
         ("dce", |func, _| pass::dce(func)),
         ("if_convert", |func, _| pass::if_convert(func)),
         ("straighten", |func, _| pass::straighten(func)),
-        ("expand", expand),
+        ("expand", |func, fused| pass::expand(func, &ExpandOptions { fused })),
     ];
     for (name, run) in scalar {
         let before = func.clone();
@@ -69,6 +68,9 @@ pub fn passes(case: &FunctionCase) {
         }
     }
 }
+
+/// A pass; some ask whether `fmad` rounds once.
+type Pass = fn(&mut Function, bool);
 
 /// The lanes of every output component.
 type Outputs = Vec<[[u32; LANES]; 4]>;

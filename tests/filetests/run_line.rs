@@ -11,10 +11,15 @@
 //! `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
 //! stand `vertex_id N` (of lane 0; the others count on), `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
 
+use shaderjit::attribute::AttributeFormat;
+use shaderjit::error::CallError;
+use shaderjit::jit::{
+    Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
+};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::parse::literal_bits;
-use shaderjit_ir::pass;
+use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::verify;
 use std::fmt::Write;
@@ -25,7 +30,7 @@ type Row = [[u32; LANES]; 4];
 
 /// Everything that runs functions. Each gives the output elements of the four lanes.
 pub const ENGINES: &[(&str, Engine)] =
-    &[("interpreter", interpret), ("interpreter in lockstep", interpret_in_lockstep)];
+    &[("interpreter", interpret), ("interpreter in lockstep", interpret_in_lockstep), ("native code", run_natively)];
 
 /// Runs a valid function on all lanes of a line; text of the error otherwise.
 type Engine = fn(&Function, &RunLine) -> Result<Vec<Row>, String>;
@@ -144,12 +149,56 @@ fn interpret(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
 
 /// All lanes at once, after the lockstep pass.
 fn interpret_in_lockstep(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    interpret_lanes(&in_lockstep(func)?, line, std::array::from_fn(|lane| lane))
+}
+
+fn in_lockstep(func: &Function) -> Result<Function, String> {
     let mut func = func.clone();
     if !func.lockstep {
         pass::lockstep(&mut func).map_err(|error| error.to_string())?;
         verify(&func).map_err(|errors| format!("after lockstep:\n{errors}\n{func}"))?;
     }
-    interpret_lanes(&func, line, std::array::from_fn(|lane| lane))
+    Ok(func)
+}
+
+/// All lanes as one batch, after the lockstep pass and expansion.
+fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    let mut func = in_lockstep(func)?;
+    pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
+    let layout =
+        Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    let target = Target::host().map_err(|error| error.to_string())?;
+    let code = compile(&func, &layout, &target, &CompileOptions { groups: 1 }).map_err(|error| error.to_string())?;
+    let bytes = |row: &Row| -> Vec<u8> {
+        (0..LANES).flat_map(|lane| row.map(|component| component[lane])).flat_map(u32::to_le_bytes).collect()
+    };
+    let inputs: Vec<Vec<u8>> = line.inputs.iter().map(bytes).collect();
+    let streams: Vec<InputStream<'_>> = inputs.iter().map(|bytes| InputStream { bytes, stride: 16 }).collect();
+    let spaces = func.spaces.keys().zip(&line.uniforms);
+    let uniforms: Vec<UniformRows> =
+        spaces.map(|(space, rows)| UniformRows::from_rows(rows, code.uniform_rows(space))).collect();
+    let elements: Vec<OutputElement> =
+        (0..layout.outputs.len()).map(|element| OutputElement { offset: 16 * LANES * element, stride: 16 }).collect();
+    let mut out = vec![0; 16 * LANES * elements.len()];
+    let batch = Batch {
+        inputs: &streams,
+        uniforms: &uniforms,
+        count: line.lanes as u32,
+        first_vertex: line.vertex_id,
+        instance: line.instance_id,
+        fuel: line.options.fuel,
+    };
+    let run = code.run(&batch, &mut OutputBuffer { bytes: &mut out, elements: &elements }, &mut Scratch::default());
+    run.map_err(|error| match error {
+        CallError::OutOfFuel { .. } => InterpError::OutOfFuel.to_string(),
+        error => error.to_string(),
+    })?;
+    let word = |at: usize| u32::from_le_bytes(out.as_chunks().0[at]);
+    Ok((0..elements.len())
+        .map(|element| {
+            std::array::from_fn(|component| std::array::from_fn(|lane| word(4 * (LANES * element + lane) + component)))
+        })
+        .collect())
 }
 
 /// Runs the lanes of these numbers.
