@@ -8,8 +8,13 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use draw::Draw;
 use shaderjit::pipeline::{self, PassOptions};
 use shaderjit::{Backend, Config, Engine, Lanes};
+use std::time::Duration;
 
-criterion_group!(benches, compile);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    targets = compile
+}
 criterion_main!(benches);
 
 fn compile(criterion: &mut Criterion) {

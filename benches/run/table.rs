@@ -1,4 +1,5 @@
 //! The table at the end: everybody in turn, round after round, so that whatever else the machine does hits all of them.
+//! A run of the library is a whole call, so binding and copying the uniforms counts.
 
 use crate::contender::NAMES;
 use crate::draw::VERTICES;
@@ -21,6 +22,9 @@ pub fn print(races: &mut [Race]) {
         }
     }
     println!("\nns/vertex at {VERTICES} vertices, one thread, medians of {ROUNDS} interleaved rounds:\n");
+    if !cfg!(target_feature = "avx2") {
+        println!("Plain Rust is built for any machine; RUSTFLAGS=-Ctarget-cpu=native builds it for this one.\n");
+    }
     println!("| kernel | {} | N=1 vs interpreter | N=1 vs plain | N=2 vs plain |", NAMES.join(" | "));
     println!("|---|{}", "---:|".repeat(NAMES.len() + 3));
     for (race, times) in races.iter().zip(times) {
