@@ -3,7 +3,9 @@
 //!
 //! - `cargo bench --bench run` times everything.
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
-//! - `cargo bench --bench run -- --test` runs everything once and checks the results.
+//! - `cargo bench --bench run -- --test` runs everything once.
+//!
+//! All results are checked before anything is timed.
 
 #[path = "../draw/mod.rs"]
 mod draw;
