@@ -1,4 +1,21 @@
 //! Runs compiled GPU shaders on the CPU as native SIMD code.
+//!
+//! The stages, each a folder that knows only the one before it:
+//!
+//! 1. [`container`]: bytes → typed parts (DirectX containers, Nintendo 3DS SHBIN).
+//! 2. [`frontend`]: a program's tokens or words → instructions → SSA IR (the crate [`shaderjit_ir`]), one folder an
+//!    instruction set, and the [`frontend::Interface`] that says what the IR's numbers mean.
+//! 3. [`pipeline`]: the passes; after them many invocations run in lockstep and every branch is the same in all lanes.
+//! 4. [`jit`]: lockstep IR → Cranelift → memory → a call that is safe to make.
+//!
+//! [`Engine`] puts them in a row with a cache in front; [`Shader`], [`CompiledShader`] and [`Call`] are what a program holds.
+//!
+//! What always holds:
+//!
+//! * Native code and interpreter give the same bits, NaN payloads apart.
+//! * Any input bytes end in a result or in a typed [`enum@Error`] with a byte offset, in bounded time and memory.
+//! * Buffers are never read or written past their ends; every call ends, in [`error::CallError::OutOfFuel`] if need be.
+//! * `unsafe` code is in [`jit`] only, and Cranelift's types are not in any signature.
 
 pub mod attribute;
 mod cache;
@@ -22,3 +39,8 @@ pub use engine::Engine;
 pub use error::Error;
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
+
+/// The README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
