@@ -304,53 +304,6 @@ fn instances_and_vertex_numbers_reach_the_shader() {
     }
 }
 
-/// The four kernels on the vertices they are measured with: 40 bytes each, of which each kernel reads what it needs.
-#[test]
-fn kernels_agree_with_their_references() {
-    let engine = engine();
-    let (vertices, constants) = (data("perf/verts10k.bin"), data("perf/uniforms.bin"));
-    for kernel in ["k1", "k2", "k3", "k4"] {
-        let shader = shader(&format!("perf/{kernel}.dxbc"));
-        for lanes in [Lanes::Four, Lanes::Eight] {
-            let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
-            let mut call = code.call();
-            call.constants(0, &constants).unwrap();
-            let attributes = [
-                ("POSITION", Attribute::f32x3(&vertices, 40)),
-                ("NORMAL", Attribute::f32x3(&vertices[12..], 40)),
-                ("TEXCOORD", Attribute::f32x2(&vertices[24..], 40)),
-                ("BLENDWEIGHT", Attribute::unorm8x4(&vertices[32..], 40)),
-                ("BLENDINDICES", Attribute::uint8x4(&vertices[36..], 40)),
-            ];
-            for (semantic, attribute) in attributes {
-                if code.input(semantic, 0).is_some() {
-                    call.input(semantic, 0, attribute).unwrap();
-                }
-            }
-            let count = (vertices.len() / 40) as u32;
-            let outputs = call.run(0..count).unwrap();
-            compare(kernel, outputs.bytes(), &data(&format!("perf/ref_{kernel}.bin")), outputs.stride() / 4);
-            // A part of them is enough for the slower engine.
-            let interpreted = call.interpret(0..99).unwrap();
-            assert_eq!(interpreted.bytes(), &outputs.bytes()[..interpreted.bytes().len()], "{kernel}");
-        }
-    }
-}
-
-/// Within 1e-4 of each channel's largest magnitude.
-fn compare(kernel: &str, ours: &[u8], reference: &[u8], channels: usize) {
-    let floats = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect::<Vec<f32>>();
-    let (ours, reference) = (floats(ours), floats(reference));
-    assert_eq!(ours.len(), reference.len(), "{kernel}");
-    for channel in 0..channels {
-        let of = |values: &[f32]| values.iter().skip(channel).step_by(channels).copied().collect::<Vec<f32>>();
-        let (ours, reference) = (of(&ours), of(&reference));
-        let largest = reference.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
-        let error = ours.iter().zip(&reference).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs()));
-        assert!(error <= 1e-4 * largest, "{kernel} channel {channel}: {error} of {largest}");
-    }
-}
-
 #[test]
 fn compiled_shaders_and_calls_cross_threads() {
     fn is_send_and_sync<T: Send + Sync>() {}
