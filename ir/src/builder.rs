@@ -237,8 +237,7 @@ impl FunctionBuilder {
     /// # Panics
     /// If the op has no result or needs an immediate.
     pub fn op(&mut self, op: Op, args: &[Value]) -> Value {
-        let set_typed = op.operands().iter().zip(args).find(|(rule, _)| rule.is_set());
-        let ty = set_typed.map_or(Type::I32, |(_, &arg)| self.func.ty(arg));
+        let ty = self.func.operand_type(op, args);
         self.emit(op, ty, args, Imm::None).expect("ops without an immediate have a result")
     }
 

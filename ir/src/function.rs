@@ -291,6 +291,12 @@ impl Function {
         value
     }
 
+    /// The type that an op's set-typed operands have, given operands; any type where it has none.
+    pub(crate) fn operand_type(&self, op: Op, args: &[Value]) -> Type {
+        let set_typed = op.operands().iter().zip(args).find(|(rule, _)| rule.is_set());
+        set_typed.map_or(Type::I32, |(_, &arg)| self.ty(arg))
+    }
+
     /// Makes an instruction that is not in any block yet, and the value it defines. `ty` is the type of the op's set-typed
     /// operands and result, and ignored where the op has none.
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {

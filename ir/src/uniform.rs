@@ -11,7 +11,9 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 /// There every branch is uniform, so which edge a parameter's value comes over is too, and a parameter is uniform if all its
 /// incoming values are. Starts from "all uniform" and takes back what is not, until nothing changes.
 pub fn uniform_values(func: &Function) -> EntitySet<Value> {
-    Analysis::new(func).run(&|_, _| false)
+    let mut analysis = Analysis::new(func);
+    while analysis.step(&|_, _| false, &|_| false) {}
+    analysis.uniform()
 }
 
 /// Whether an instruction's result is uniform if `args_uniform` says that all its operands are.
@@ -36,14 +38,8 @@ impl<'f> Analysis<'f> {
         Analysis { func, predecessors: cfg::predecessors(func), divergent: EntitySet::with_capacity(func.values.len()) }
     }
 
-    /// Runs to the fixpoint. `is_divergent_use(value, block)` says that lanes see different iterations of `value` in `block`
-    /// although each computed the same.
-    pub(crate) fn run(mut self, is_divergent_use: &dyn Fn(Value, Block) -> bool) -> EntitySet<Value> {
-        while self.step(is_divergent_use, &|_| false) {}
-        self.uniform()
-    }
-
-    /// One round over the function; whether anything changed. Parameters of blocks for which `is_divergent_join` holds are
+    /// One round over the function; whether anything changed. `is_divergent_use(value, block)` says that lanes see different
+    /// iterations of `value` in `block` although each computed the same. Parameters of blocks for which `is_divergent_join` holds are
     /// divergent even if every incoming value is uniform, unless they are all the same.
     pub(crate) fn step(
         &mut self,

@@ -1,12 +1,12 @@
 //! Computes what is computed twice once.
 
+use super::aliases::Aliases;
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Value};
 use crate::function::{Function, Imm, InstData, Operands};
 use crate::op::{Attribute, Effect, Op};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 use std::collections::HashMap;
 
 /// What makes two pure instructions compute the same.
@@ -41,7 +41,7 @@ pub fn gvn(func: &mut Function) {
             children[idom].push(block);
         }
     }
-    let mut numbering = Numbering { func, table: HashMap::new(), replaced: SecondaryMap::new(), epoch: 0 };
+    let mut numbering = Numbering { func, table: HashMap::new(), replaced: Aliases::default(), epoch: 0 };
     let mut work = vec![Step::Enter(numbering.func.entry())];
     while let Some(step) = work.pop() {
         match step {
@@ -56,13 +56,13 @@ pub fn gvn(func: &mut Function) {
         }
     }
     let replaced = numbering.replaced;
-    func.replace_uses(|value| replaced[value].expand().unwrap_or(value));
+    replaced.apply(func);
 }
 
 struct Numbering<'f> {
     func: &'f mut Function,
     table: HashMap<Key, Value>,
-    replaced: SecondaryMap<Value, PackedOption<Value>>,
+    replaced: Aliases,
     /// Number of block starts and stores so far.
     epoch: u32,
 }
@@ -77,7 +77,7 @@ impl Numbering<'_> {
         let mut insts = std::mem::take(&mut self.func.blocks[block].insts);
         insts.retain(|&inst| {
             let data = &mut self.func.insts[inst];
-            data.args.iter_mut().for_each(|arg| *arg = self.replaced[*arg].expand().unwrap_or(*arg));
+            data.args.iter_mut().for_each(|arg| *arg = self.replaced.find(*arg));
             let epoch = match (data.op.effect(), data.imm) {
                 (Effect::Pure, _) => 0,
                 // Other blocks have other epochs, so their loads are not found.
@@ -92,7 +92,7 @@ impl Numbering<'_> {
             let Some(result) = data.result else { return true };
             let key = key(data, epoch);
             if let Some(&value) = self.table.get(&key) {
-                self.replaced[result] = value.into();
+                self.replaced.replace(result, value);
                 return false;
             }
             self.table.insert(key, result);

@@ -1,5 +1,6 @@
 //! Transformations: one pass, one file, one public function.
 
+mod aliases;
 mod dce;
 mod expand;
 mod fold;
@@ -19,7 +20,7 @@ pub use expand::{Emit, ExpandOptions, expand, expansion};
 pub use fold::fold;
 pub use gvn::gvn;
 pub use if_convert::if_convert;
-pub use lockstep::{MAX_BLOCKS, MAX_DEPTH, MAX_WORK, lockstep};
+pub use lockstep::{MAX_DEPTH, MAX_WORK, lockstep};
 pub use params::simplify_params;
 pub use reduce::make_reducible;
 pub use returns::merge_returns;
@@ -42,4 +43,12 @@ pub enum PassError {
         /// The largest value accepted.
         limit: u64,
     },
+}
+
+/// The most blocks the passes on control flow accept, what they add included: they take time in blocks times loops.
+pub const MAX_BLOCKS: usize = 1 << 13;
+
+/// An error if a count is over its limit.
+fn limit(what: &'static str, value: usize, limit: usize) -> Result<(), PassError> {
+    if value > limit { Err(PassError::Limit { what, value: value as u64, limit: limit as u64 }) } else { Ok(()) }
 }

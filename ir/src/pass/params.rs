@@ -1,10 +1,10 @@
 //! Removes block parameters that always have the same value.
 
+use super::aliases::Aliases;
 use crate::cfg;
 use crate::entity::{Block, Value};
 use crate::function::Function;
 use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 
 /// Replaces every parameter whose incoming values are all one value, or the parameter itself, by that value; then drops it.
 ///
@@ -33,7 +33,7 @@ pub fn simplify_params(func: &mut Function) {
     }
     if any {
         drop_params(func, &alias);
-        func.replace_uses(|value| alias.find(value));
+        alias.apply(func);
     }
 }
 
@@ -77,36 +77,4 @@ fn drop_params(func: &mut Function, alias: &Aliases) {
 fn retain_by(list: &mut Vec<Value>, keep: &[bool]) {
     let mut keep = keep.iter();
     list.retain(|_| *keep.next().expect("one flag an item"));
-}
-
-/// Which values stand for others. No cycles: a value is only replaced by one that is not replaced itself.
-#[derive(Default)]
-struct Aliases(SecondaryMap<Value, PackedOption<Value>>);
-
-impl Aliases {
-    fn is_replaced(&self, value: Value) -> bool {
-        self.0[value].is_some()
-    }
-
-    fn replace(&mut self, value: Value, by: Value) {
-        self.0[value] = by.into();
-    }
-
-    fn find(&self, mut value: Value) -> Value {
-        while let Some(next) = self.0[value].expand() {
-            value = next;
-        }
-        value
-    }
-
-    /// The same, and makes the way there one step for the next time.
-    fn find_and_shorten(&mut self, value: Value) -> Value {
-        let end = self.find(value);
-        let mut at = value;
-        while let Some(next) = self.0[at].expand() {
-            self.replace(at, end);
-            at = next;
-        }
-        end
-    }
 }

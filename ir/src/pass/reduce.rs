@@ -4,16 +4,13 @@
 //! a number that each edge gives. No code is copied. Edges from outside and edges from inside the cycle go to the header by
 //! blocks of their own; sharing one would give the new cycle a second entry.
 
-use super::{PassError, remove_unreachable};
+use super::{MAX_BLOCKS, PassError, limit, remove_unreachable};
 use crate::cfg::{self, Edge};
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Imm, Terminator};
 use crate::op::Op;
 use crate::types::Type;
 use cranelift_entity::{EntitySet, SecondaryMap};
-
-/// The most blocks a function may have, the ones added here included: the work is quadratic for hostile graphs.
-const MAX_BLOCKS: usize = 1 << 13;
 
 /// Adds dispatch headers until the graph is reducible.
 pub fn make_reducible(func: &mut Function) -> Result<(), PassError> {
@@ -22,13 +19,7 @@ pub fn make_reducible(func: &mut Function) -> Result<(), PassError> {
     let mut work = vec![(func.layout.clone(), Vec::<Block>::new())];
     while let Some((region, cut)) = work.pop() {
         for component in cyclic_components(func, &region, &cut) {
-            if func.blocks.len() > MAX_BLOCKS {
-                return Err(PassError::Limit {
-                    what: "block count",
-                    value: func.blocks.len() as u64,
-                    limit: MAX_BLOCKS as u64,
-                });
-            }
+            limit("block count", func.blocks.len(), MAX_BLOCKS)?;
             let (header, inside) = single_entry(func, component);
             let mut cut: Vec<Block> = cut.iter().copied().filter(|block| inside.contains(block)).collect();
             cut.push(header);

@@ -1,15 +1,14 @@
 //! Joins blocks that always run one after the other.
 
+use super::aliases::Aliases;
 use crate::cfg;
-use crate::entity::Value;
 use crate::function::{Function, Terminator};
-use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 
 /// Appends every block that is reached only by one jump to the block that jumps.
 pub fn straighten(func: &mut Function) {
     let predecessors = cfg::predecessors(func);
-    let mut alias: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let mut alias = Aliases::default();
     let layout = func.layout.clone();
     let mut gone = EntitySet::with_capacity(func.blocks.len());
     for &block in &layout {
@@ -25,7 +24,7 @@ pub fn straighten(func: &mut Function) {
             let args = call.args.clone();
             let joined = std::mem::take(&mut func.blocks[target]);
             for (&param, arg) in joined.params.iter().zip(args) {
-                alias[param] = arg.into();
+                alias.replace(param, arg);
             }
             let data = &mut func.blocks[block];
             data.insts.extend(joined.insts);
@@ -34,12 +33,7 @@ pub fn straighten(func: &mut Function) {
         }
     }
     func.layout.retain(|&block| !gone.contains(block));
-    func.replace_uses(|mut value| {
-        while let Some(next) = alias[value].expand() {
-            value = next;
-        }
-        value
-    });
+    alias.apply(func);
 }
 
 #[cfg(test)]

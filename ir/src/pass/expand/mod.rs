@@ -8,12 +8,11 @@ mod half;
 mod minmax;
 mod transcendental;
 
+use super::aliases::Aliases;
 use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm};
 use crate::op::{Attribute, Op};
 use crate::types::Type;
-use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 
 /// Something that plain ops can be given to, one after the other: a function being written, or lanes being computed.
 pub trait Emit {
@@ -68,7 +67,7 @@ pub struct ExpandOptions {
 
 /// Replaces every composite op by its expansion.
 pub fn expand(func: &mut Function, options: &ExpandOptions) {
-    let mut replaced: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let mut replaced = Aliases::default();
     for index in 0..func.layout.len() {
         let block = func.layout[index];
         if !func.blocks[block].insts.iter().any(|&inst| func.insts[inst].op.attribute() == Attribute::Composite) {
@@ -80,7 +79,7 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
             writer.rewrite(inst, &mut replaced);
         }
     }
-    func.replace_uses(|value| replaced[value].expand().unwrap_or(value));
+    replaced.apply(func);
 }
 
 /// Appends instructions to a block.
@@ -91,12 +90,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn rewrite(&mut self, inst: Inst, replaced: &mut SecondaryMap<Value, PackedOption<Value>>) {
+    fn rewrite(&mut self, inst: Inst, replaced: &mut Aliases) {
         let data = self.func.insts[inst];
         if data.op.attribute() == Attribute::Composite {
-            let args: Vec<Value> = data.args.iter().map(|&arg| replaced[arg].expand().unwrap_or(arg)).collect();
+            let args: Vec<Value> = data.args.iter().map(|&arg| replaced.find(arg)).collect();
             let value = expansion(self, data.op, &args);
-            replaced[data.result.expect("composite ops have a result")] = value.into();
+            replaced.replace(data.result.expect("composite ops have a result"), value);
         } else {
             self.func.blocks[self.block].insts.push(inst);
         }
@@ -116,9 +115,7 @@ impl Emit for Writer<'_> {
         if op.attribute() == Attribute::Composite {
             return expansion(self, op, args);
         }
-        let set_typed = op.operands().iter().zip(args).find(|(rule, _)| rule.is_set());
-        let ty = set_typed.map_or(Type::I32, |(_, &arg)| self.func.ty(arg));
-        self.push(op, ty, args, Imm::None)
+        self.push(op, self.func.operand_type(op, args), args, Imm::None)
     }
 
     fn constant(&mut self, ty: Type, bits: u32) -> Value {

@@ -8,10 +8,9 @@ use crate::cfg;
 use crate::entity::{Inst, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
 use crate::op::{Attribute, Op};
+use crate::pass::aliases::Aliases;
 use crate::pass::{remove_unreachable, simplify_params};
 use crate::types::Type;
-use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 use rules::Simpler;
 
 /// How often the whole function is gone over. Each time but the first needs a branch that was decided the time before.
@@ -27,7 +26,7 @@ const MAX_STEPS: u32 = 8;
 pub fn fold(func: &mut Function) {
     remove_unreachable(func);
     for _ in 0..MAX_ROUNDS {
-        let mut folder = Folder { func, replaced: SecondaryMap::new(), insts: Vec::new() };
+        let mut folder = Folder { func, replaced: Aliases::default(), insts: Vec::new() };
         if !folder.round() {
             break;
         }
@@ -39,7 +38,7 @@ pub fn fold(func: &mut Function) {
 struct Folder<'f> {
     func: &'f mut Function,
     /// The values whose instructions are gone. What stands in for one is not replaced itself.
-    replaced: SecondaryMap<Value, PackedOption<Value>>,
+    replaced: Aliases,
     /// The current block's instructions so far.
     insts: Vec<Inst>,
 }
@@ -63,8 +62,7 @@ impl Folder<'_> {
             self.func.blocks[block].terminator = terminator;
         }
         // Edges backwards came before the instructions that define what they give.
-        let replaced = &self.replaced;
-        self.func.replace_uses(|value| replaced[value].expand().unwrap_or(value));
+        self.replaced.apply(self.func);
         decided
     }
 
@@ -77,7 +75,7 @@ impl Folder<'_> {
             match rules::simplify(self, &data) {
                 None => break,
                 Some(Simpler::Value(value)) => {
-                    self.replaced[data.result.expect("only values stand in for others")] = value.into();
+                    self.replaced.replace(data.result.expect("only values stand in for others"), value);
                     return Some(value);
                 }
                 Some(Simpler::Bits(bits)) => {
@@ -120,7 +118,7 @@ impl Folder<'_> {
     }
 
     fn resolve(&self, value: Value) -> Value {
-        self.replaced[value].expand().unwrap_or(value)
+        self.replaced.find(value)
     }
 
     /// The bits of a literal of at most 32 bits.

@@ -3,17 +3,15 @@
 use super::{Mask, Writer};
 use crate::entity::{Block, Value, Variable};
 use crate::function::Terminator;
+use crate::types::Type;
 
-/// The end of a guarded part.
-pub(super) struct Skip {
-    pub(super) to: Block,
-}
-
+/// What is open.
 pub(super) enum Frame {
     Scope(Scope),
     Loop(Loop),
     Branch(Branch),
-    Guard(Skip),
+    /// A part that is skipped to this block if its mask holds in no lane.
+    Guard(Block),
 }
 
 /// An open scope.
@@ -111,7 +109,7 @@ impl Writer<'_> {
 
     /// A register that holds false: no lane has arrived.
     fn nobody(&mut self) -> Variable {
-        let variable = self.b.declare_var(crate::types::Type::I1);
+        let variable = self.b.declare_var(Type::I1);
         let nobody = self.b.i1(false);
         self.b.def_var(variable, nobody);
         variable
@@ -137,7 +135,7 @@ impl Writer<'_> {
                 if !self.b.is_terminated() {
                     let skip = self.b.create_block();
                     self.b.jump(skip);
-                    self.frames.push(Frame::Guard(Skip { to: skip }));
+                    self.frames.push(Frame::Guard(skip));
                 }
                 self.b.seal_block(block);
                 self.b.switch_to_block(block);
@@ -161,7 +159,7 @@ impl Writer<'_> {
         let outside = self.mask;
         let header = self.b.create_block();
         let active = self.frame_is_divergent(frame).then(|| {
-            let active = self.b.declare_var(crate::types::Type::I1);
+            let active = self.b.declare_var(Type::I1);
             let mask = outside.unwrap_or_else(|| self.b.i1(true));
             self.b.def_var(active, mask);
             active

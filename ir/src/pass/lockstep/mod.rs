@@ -21,14 +21,11 @@ use crate::cfg::{self, Edge};
 use crate::entity::{Block, Value, Variable};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
 use crate::op::Op;
-use crate::pass::{PassError, make_reducible, merge_returns, remove_unreachable, simplify_params};
+use crate::pass::{MAX_BLOCKS, PassError, limit, make_reducible, merge_returns, remove_unreachable, simplify_params};
 use crate::region::{Divergence, Item, RegionTree};
 use crate::types::Type;
-use frames::{Frame, Skip};
+use frames::Frame;
 use values::ValueMap;
-
-/// The most blocks the pass accepts; its loop analysis takes time in blocks times loops.
-pub const MAX_BLOCKS: usize = 1 << 13;
 
 /// The most scopes, loops and branches that may be open at once. Each costs a mask that lives as long.
 pub const MAX_DEPTH: usize = 1 << 10;
@@ -62,10 +59,6 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     result.lockstep = true;
     *func = result;
     Ok(())
-}
-
-fn limit(what: &'static str, value: usize, limit: usize) -> Result<(), PassError> {
-    if value > limit { Err(PassError::Limit { what, value: value as u64, limit: limit as u64 }) } else { Ok(()) }
 }
 
 /// The lanes that run the code being written: `None` for all of them.
@@ -312,14 +305,13 @@ impl<'a> Writer<'a> {
         self.b.br_if(any, body, skip);
         self.b.seal_block(body);
         self.b.switch_to_block(body);
-        self.frames.push(Frame::Guard(Skip { to: skip }));
+        self.frames.push(Frame::Guard(skip));
     }
 
     /// Ends the guards that were opened inside the frame now ending. Afterwards the current block is where they skip to.
     fn end_guards(&mut self) {
-        while let Some(Frame::Guard(_)) = self.frames.last() {
-            let Some(Frame::Guard(skip)) = self.frames.pop() else { unreachable!("just seen") };
-            self.join(skip.to);
+        while let Some(Frame::Guard(skip)) = self.frames.pop_if(|frame| matches!(frame, Frame::Guard(_))) {
+            self.join(skip);
         }
     }
 
