@@ -67,7 +67,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Parses every part that has a typed view and returns the error of each malformed one, in the order of the accessors.
+    /// Parses every part that has a typed view and returns the error of each malformed one, in index order.
     pub fn errors(&self) -> Vec<ContainerError> {
         match self {
             Self::Dxbc(dxbc) => dxbc.errors(),

@@ -38,17 +38,26 @@ impl<'a> Reader<'a> {
         self.base.saturating_add(usize::try_from(position).unwrap_or(usize::MAX))
     }
 
-    /// The bytes that are not read yet.
+    /// The bytes that are not read yet. They count as read from now on.
     pub(crate) fn rest(&self) -> &'a [u8] {
+        let rest = self.unread();
+        #[cfg(test)]
+        coverage::mark(self.offset(), rest.len());
+        rest
+    }
+
+    fn unread(&self) -> &'a [u8] {
         &self.data[self.position..]
     }
 
     /// The next `count` bytes.
     pub(crate) fn bytes(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], ContainerError> {
-        let rest = self.rest();
+        let rest = self.unread();
         let Some(bytes) = rest.get(..count) else {
             return Err(truncated(what, self.offset(), count, rest.len()));
         };
+        #[cfg(test)]
+        coverage::mark(self.offset(), count);
         self.position += count;
         Ok(bytes)
     }
@@ -123,12 +132,51 @@ impl<'a> Reader<'a> {
         // One byte more than a name may have: the terminator of the longest.
         let window = &rest[..rest.len().min(limits::NAME_BYTES + 1)];
         match CStr::from_bytes_until_nul(window) {
-            Ok(name) => Ok(Name::new(name.to_bytes())),
+            Ok(name) => {
+                #[cfg(test)]
+                coverage::mark(offset, name.to_bytes_with_nul().len());
+                Ok(Name::new(name.to_bytes()))
+            }
             Err(_) if window.len() > limits::NAME_BYTES => {
                 Err(over_limit(what, window.len() as u64, limits::NAME_BYTES as u64, offset))
             }
             Err(_) => Err(truncated(what, offset, window.len() + 1, window.len())),
         }
+    }
+}
+
+/// Which bytes the parsers of this thread have looked at: how tests know that a format is read whole.
+#[cfg(test)]
+pub(crate) mod coverage {
+    use std::cell::RefCell;
+    use std::ops::Range;
+
+    thread_local! {
+        static READ: RefCell<Option<Vec<bool>>> = const { RefCell::new(None) };
+    }
+
+    /// Runs `parse` and returns those ranges of `bytes`, absolute offsets, that it did not read.
+    pub(crate) fn unread(bytes: Range<usize>, parse: impl FnOnce()) -> Vec<Range<usize>> {
+        READ.set(Some(vec![false; bytes.end]));
+        parse();
+        let read = READ.take().expect("set above");
+        let mut gaps: Vec<Range<usize>> = Vec::new();
+        for at in bytes.filter(|&at| !read[at]) {
+            match gaps.last_mut() {
+                Some(gap) if gap.end == at => gap.end += 1,
+                _ => gaps.push(at..at + 1),
+            }
+        }
+        gaps
+    }
+
+    pub(super) fn mark(offset: usize, count: usize) {
+        READ.with_borrow_mut(|read| {
+            if let Some(read) = read {
+                let end = offset.saturating_add(count).min(read.len());
+                read[offset.min(end)..end].fill(true);
+            }
+        });
     }
 }
 

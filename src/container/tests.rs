@@ -2,6 +2,7 @@
 
 use super::digest::DigestClass;
 use super::dxbc::{ComponentType, FourCc, InputType, ProgramKind, SystemValue};
+use super::reader::coverage;
 use super::shbin::{Constant, OutputSemantic, ShaderKind};
 use super::{Container, Dxbc, Shbin};
 use crate::error::ContainerError;
@@ -236,4 +237,42 @@ fn no_bytes_can_make_parsing_panic() {
         Ok(())
     })
     .budget_ms(500);
+}
+
+/// Every file of one kind in the test data.
+fn files(extension: &str) -> Vec<(String, Vec<u8>)> {
+    let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                files.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    assert!(!files.is_empty());
+    files
+}
+
+/// No part of a real container has bytes its parser does not look at, except the padding behind strings.
+#[test]
+fn real_parts_are_read_whole() {
+    for (path, bytes) in files("dxbc") {
+        for part in dxbc(&bytes).parts().iter().filter(|part| part.name != FourCc::RDEF) {
+            let range = part.data_offset()..part.data_offset() + part.data.len();
+            let gaps = coverage::unread(range, || drop(part.content().unwrap()));
+            for gap in gaps {
+                let padding = |byte: &u8| matches!(byte, 0 | 0xab);
+                let left = &bytes[gap.clone()];
+                assert!(
+                    left.len() < 4 && left.iter().all(padding),
+                    "{path}: {} leaves {gap:x?}: {left:02x?}",
+                    part.name
+                );
+            }
+        }
+    }
 }

@@ -6,9 +6,51 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FourCc(pub [u8; 4]);
 
-/// Declares the known names from their table, one line each: `NAME "what the part holds"`.
-macro_rules! four_ccs {
-    ($($name:ident $meaning:literal,)*) => {
+/// Hands `$callback` the table of the known names, one line each: `NAME Type "what the part holds"`. `Type` is what
+/// [`Part::content`](super::Part::content) reads it as; `Opaque` are bytes whose meaning is not this crate's.
+macro_rules! for_each_part {
+    ($callback:ident) => {
+        $callback! {
+            ISGN Signature "input signature",
+            ISG1 Signature "input signature with streams and minimum precision",
+            OSGN Signature "output signature",
+            OSG5 Signature "output signature with streams",
+            OSG1 Signature "output signature with streams and minimum precision",
+            PCSG Signature "patch-constant signature",
+            PSG1 Signature "patch-constant or per-primitive signature with minimum precision",
+            SHDR Program "program, shader model 4 (some compilers: 5)",
+            SHEX Program "program, shader model 5, or 4 with Direct3D 11 features",
+            RDEF ResourceDefinitions "resource definitions: constant buffers and bindings",
+            IFCE Opaque "interfaces and class instances",
+            STAT Opaque "statistics, or reflection of a DXIL program",
+            SFI0 Opaque "required feature flags",
+            RTS0 Opaque "root signature",
+            PSV0 Opaque "pipeline state validation",
+            RDAT Opaque "runtime data of a library",
+            DXIL Opaque "DXIL program",
+            ILDB Opaque "DXIL program with debug information",
+            ILDN Opaque "name of the file with debug information",
+            HASH Opaque "hash of the DXIL program or its source",
+            VERS Opaque "compiler version",
+            SRCI Opaque "shader sources and compiler arguments",
+            PDBI Opaque "debug information of the compiler",
+            PRIV Opaque "private data of a tool",
+            Aon9 Opaque "Direct3D 9 program of a level-9 profile",
+            XNAS Opaque "Direct3D 9 program, laid out as Aon9",
+            XNAP Opaque "Direct3D 9 program, laid out as Aon9",
+            SDBG Opaque "debug information, old form",
+            SPDB Opaque "debug information, a program database",
+            FX10 Opaque "effect",
+            CTAB Opaque "Direct3D 9 constant table",
+            CLI4 Opaque "immediate constants of an effect expression",
+            FXLC Opaque "effect expression",
+        }
+    };
+}
+pub(super) use for_each_part;
+
+macro_rules! names {
+    ($($name:ident $content:ident $meaning:literal,)*) => {
         impl FourCc {
             $(
                 #[doc = concat!("`", stringify!($name), "`: ", $meaning, ".")]
@@ -29,45 +71,10 @@ macro_rules! four_ccs {
         }
     };
 }
+for_each_part!(names);
 
 const fn name_bytes(name: &str) -> [u8; 4] {
     *name.as_bytes().first_chunk().expect("part names have four bytes")
-}
-
-four_ccs! {
-    ISGN "input signature",
-    ISG1 "input signature with streams and minimum precision",
-    OSGN "output signature",
-    OSG5 "output signature with streams",
-    OSG1 "output signature with streams and minimum precision",
-    PCSG "patch-constant signature",
-    PSG1 "patch-constant or per-primitive signature with minimum precision",
-    SHDR "program, shader model 4 (some compilers: 5)",
-    SHEX "program, shader model 5, or 4 with Direct3D 11 features",
-    RDEF "resource definitions: constant buffers and bindings",
-    IFCE "interfaces and class instances",
-    STAT "statistics, or reflection of a DXIL program",
-    SFI0 "required feature flags",
-    RTS0 "root signature",
-    PSV0 "pipeline state validation",
-    RDAT "runtime data of a library",
-    DXIL "DXIL program",
-    ILDB "DXIL program with debug information",
-    ILDN "name of the file with debug information",
-    HASH "hash of the DXIL program or its source",
-    VERS "compiler version",
-    SRCI "shader sources and compiler arguments",
-    PDBI "debug information of the compiler",
-    PRIV "private data of a tool",
-    Aon9 "Direct3D 9 program of a level-9 profile",
-    XNAS "Direct3D 9 program, laid out as Aon9",
-    XNAP "Direct3D 9 program, laid out as Aon9",
-    SDBG "debug information, old form",
-    SPDB "debug information, a program database",
-    FX10 "effect",
-    CTAB "Direct3D 9 constant table",
-    CLI4 "immediate constants of an effect expression",
-    FXLC "effect expression",
 }
 
 impl fmt::Display for FourCc {

@@ -9,11 +9,13 @@
 //! | 28..32 | number of parts |
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
+mod content;
 mod four_cc;
 mod program;
 mod rdef;
 mod signature;
 
+pub use content::{Opaque, PartContent};
 pub use four_cc::FourCc;
 pub use program::{Program, ProgramKind};
 pub use rdef::{
@@ -222,14 +224,7 @@ impl<'a> Dxbc<'a> {
     }
 
     pub(super) fn errors(&self) -> Vec<ContainerError> {
-        let results = [
-            self.input_signature().err(),
-            self.output_signature().err(),
-            self.patch_constant_signature().err(),
-            self.resource_definitions().err(),
-            self.program().err(),
-        ];
-        results.into_iter().flatten().collect()
+        self.parts.iter().filter_map(|part| part.content().err()).collect()
     }
 }
 

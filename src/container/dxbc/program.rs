@@ -93,7 +93,10 @@ impl<'a> Program<'a> {
         if size < HEADER {
             return Err(invalid("program length", length.into(), length_offset));
         }
-        let tokens = part.data.get(HEADER..size).ok_or_else(|| truncated("program", offset, size, part.data.len()))?;
+        if size > part.data.len() {
+            return Err(truncated("program", offset, size, part.data.len()));
+        }
+        let tokens = reader.bytes(size - HEADER, "program")?;
         let nibble = |shift: u32| ((version >> shift) & 0xf) as u8;
         Ok(Self { part: part.name, kind, major: nibble(4), minor: nibble(0), offset, tokens })
     }

@@ -1,0 +1,57 @@
+//! What a part holds, as the type its name stands for.
+
+use super::four_cc::for_each_part;
+use super::{FourCc, Part, Program, ResourceDefinitions, Signature};
+use crate::error::ContainerError;
+
+/// Bytes whose meaning is not this crate's: private data of tools, other formats, parts of unknown name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opaque<'a>(pub &'a [u8]);
+
+impl<'a> Opaque<'a> {
+    fn parse(part: &Part<'a>) -> Result<Self, ContainerError> {
+        Ok(Self(part.reader().rest()))
+    }
+}
+
+/// A parsed part.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PartContent<'a> {
+    /// A signature of either direction.
+    Signature(Signature<'a>),
+    /// A tokenized program: its header, and its tokens unread.
+    Program(Program<'a>),
+    /// Constant buffers and bindings.
+    ResourceDefinitions(ResourceDefinitions<'a>),
+    /// Anything else.
+    Opaque(Opaque<'a>),
+}
+
+macro_rules! parsers {
+    ($($name:ident $content:ident $meaning:literal,)*) => {
+        impl<'a> Part<'a> {
+            /// Parses the part as what its name stands for; one of unknown name is [`Opaque`].
+            ///
+            /// # Errors
+            /// The part is malformed. The rest of the container stays readable.
+            pub fn content(&self) -> Result<PartContent<'a>, ContainerError> {
+                Ok(match self.name {
+                    $(FourCc::$name => PartContent::$content($content::parse(self)?),)*
+                    _ => PartContent::Opaque(Opaque::parse(self)?),
+                })
+            }
+        }
+
+        impl FourCc {
+            /// The name of the type that a part of this name is read as.
+            pub const fn content_type(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($content),)*
+                    _ => "Opaque",
+                }
+            }
+        }
+    };
+}
+for_each_part!(parsers);
