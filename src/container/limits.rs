@@ -15,6 +15,10 @@ pub const CONSTANT_BUFFERS: u32 = 4096;
 pub const RESOURCE_BINDINGS: u32 = 1 << 16;
 /// Variable records of one `RDEF` part, over all constant buffers.
 pub const VARIABLES: u32 = 1 << 20;
+/// Types that contain one another in one `RDEF` part: structs in structs, classes and what they inherit.
+pub const TYPE_DEPTH: u32 = 64;
+/// Members of all variables of one `RDEF` part, members of members counted as often as they occur: what a listing prints.
+pub const LISTED_MEMBERS: u64 = 1 << 18;
 /// Bytes of one record of an `RDEF` table. Such a part states its record sizes, the largest known of which is 60.
 pub const RDEF_STRIDE: u32 = 4096;
 

@@ -19,8 +19,8 @@ pub use content::{Opaque, PartContent};
 pub use four_cc::FourCc;
 pub use program::{Program, ProgramKind};
 pub use rdef::{
-    ConstantBuffer, ConstantBufferType, Dimension, InputType, ResourceBinding, ResourceDefinitions, ReturnType,
-    SlotRange, Variable,
+    BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
+    ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
 
