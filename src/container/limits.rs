@@ -36,3 +36,6 @@ pub const DVLE_LABELS: u32 = PICA_CODE_WORDS;
 pub const DVLE_OUTPUTS: u32 = 256;
 /// Uniform records of one `DVLE`.
 pub const DVLE_UNIFORMS: u32 = 1024;
+
+/// Dwords of a `STAT` part behind the known counters.
+pub const UNKNOWN_STATISTICS: usize = 256;

@@ -28,6 +28,11 @@ impl<'a> Reader<'a> {
         self.data.len()
     }
 
+    /// Whether every byte is read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.position == self.data.len()
+    }
+
     /// Absolute offset of the next byte.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.position

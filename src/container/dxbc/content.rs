@@ -1,7 +1,7 @@
 //! What a part holds, as the type its name stands for.
 
 use super::four_cc::for_each_part;
-use super::{FourCc, Part, Program, ResourceDefinitions, Signature};
+use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
 use crate::error::ContainerError;
 
 /// Bytes whose meaning is not this crate's: private data of tools, other formats, parts of unknown name.
@@ -24,6 +24,12 @@ pub enum PartContent<'a> {
     Program(Program<'a>),
     /// Constant buffers and bindings.
     ResourceDefinitions(ResourceDefinitions<'a>),
+    /// Classes, their instances, interface slots.
+    Interfaces(Interfaces<'a>),
+    /// The compiler's counters.
+    Statistics(Statistics),
+    /// Features a device must have.
+    FeatureFlags(FeatureFlags),
     /// Anything else.
     Opaque(Opaque<'a>),
 }

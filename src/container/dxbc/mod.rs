@@ -10,19 +10,25 @@
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
 mod content;
+mod feature_flags;
 mod four_cc;
+mod interfaces;
 mod program;
 mod rdef;
 mod signature;
+mod statistics;
 
 pub use content::{Opaque, PartContent};
+pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;
+pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
 pub use program::{Program, ProgramKind};
 pub use rdef::{
     BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
     ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
+pub use statistics::Statistics;
 
 use super::digest::{Digest, DigestClass};
 use super::limits;
@@ -211,6 +217,30 @@ impl<'a> Dxbc<'a> {
     /// The part is malformed.
     pub fn resource_definitions(&self) -> Result<Option<ResourceDefinitions<'a>>, ContainerError> {
         self.part(FourCc::RDEF).map(ResourceDefinitions::parse).transpose()
+    }
+
+    /// The compiler's counters, `STAT`.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn statistics(&self) -> Result<Option<Statistics>, ContainerError> {
+        self.part(FourCc::STAT).map(Statistics::parse).transpose()
+    }
+
+    /// The features a device must have, `SFI0`; none if there is no such part.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn feature_flags(&self) -> Result<FeatureFlags, ContainerError> {
+        self.part(FourCc::SFI0).map_or(Ok(FeatureFlags::default()), FeatureFlags::parse)
+    }
+
+    /// Classes, their instances and the interface slots, `IFCE`.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn interfaces(&self) -> Result<Option<Interfaces<'a>>, ContainerError> {
+        self.part(FourCc::IFCE).map(Interfaces::parse).transpose()
     }
 
     pub(super) fn listing(&self) -> Vec<PartInfo> {
