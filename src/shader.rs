@@ -5,6 +5,7 @@ use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
 use crate::container::dxbc::{self, Dxbc, ProgramKind};
 use crate::container::shbin::ShaderKind;
+use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error};
 use crate::frontend::pica::operand::Address;
 use crate::frontend::{Lowered, pica, sm4};
@@ -225,10 +226,10 @@ impl Shader {
     ///
     /// # Errors
     /// There is no such program, or it does not decode.
-    pub fn disassemble(&self, index: usize) -> Result<String, Error> {
+    pub fn disassemble(&self, index: usize, options: ListingOptions) -> Result<String, Error> {
         self.check_entry(index)?;
         match (self.container(), &*self.source) {
-            (Some(Container::Dxbc(dxbc)), _) => Ok(sm4_program(&dxbc)?.to_string()),
+            (Some(Container::Dxbc(dxbc)), _) => disassemble::dxbc::dxbc(&dxbc, &sm4_program(&dxbc)?, options),
             (Some(Container::Shbin(shbin)), _) => {
                 let dvlp = shbin.dvlp()?;
                 Ok(pica::decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?.to_string())

@@ -51,11 +51,11 @@ pub struct ClassType<'a> {
 /// An instance of a class, or an array of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassInstance<'a> {
-    /// Name, with the array length in brackets.
+    /// Name.
     pub name: Name<'a>,
     /// Index of its class in [`Interfaces::class_types`], as stored.
     pub class_type: u16,
-    /// Number as stored; compilers write 1.
+    /// Instances in the array; 1 if it is none.
     pub count: u16,
     /// Slot of its constant buffer.
     pub constant_buffer: u16,
