@@ -9,12 +9,14 @@
 //! | 28..32 | number of parts |
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
+mod builder;
 mod content;
 mod four_cc;
 mod program;
 mod rdef;
 mod signature;
 
+pub use builder::Builder;
 pub use content::{Opaque, PartContent};
 pub use four_cc::FourCc;
 pub use program::{Program, ProgramKind};
