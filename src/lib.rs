@@ -31,6 +31,7 @@ pub mod fuzzing;
 pub mod jit;
 mod options;
 pub mod pipeline;
+pub mod scan;
 mod shader;
 
 pub use cache::CacheStats;

@@ -10,11 +10,15 @@
 //! cheap. It is shown and looked up by, never trusted.
 
 use std::fmt;
+use std::ops::Range;
 
 use md5::block_api::compress;
 
+/// The bytes of a container that hold its digest.
+const STORED: Range<usize> = 4..20;
+
 /// First byte the digest covers.
-const COVERED_FROM: usize = 20;
+const COVERED_FROM: usize = STORED.end;
 
 /// MD5's initial state (RFC 1321, section 3.3).
 const INITIAL_STATE: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
@@ -85,6 +89,45 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Digest({self})")
+    }
+}
+
+/// The digest to store in a container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Signing {
+    /// The retail hash: what a runtime expects.
+    #[default]
+    Retail,
+    /// The debug hash.
+    Debug,
+    /// This digest, whatever the container holds: a marker such as [`Digest::ZERO`], or the one that was there.
+    Stored(Digest),
+}
+
+impl Signing {
+    /// The way to reproduce a container's digest when it is built anew from the same parts. A digest that is neither hash, but
+    /// a marker or wrong, is stored again.
+    pub fn of(stored: Digest, class: DigestClass) -> Self {
+        match class {
+            DigestClass::Retail => Self::Retail,
+            DigestClass::Debug => Self::Debug,
+            DigestClass::Zero | DigestClass::Bypass | DigestClass::Preview | DigestClass::Mismatch => {
+                Self::Stored(stored)
+            }
+        }
+    }
+
+    /// Stores the digest in `container`, which must end at the header's file size; one without room for a digest is left as
+    /// it is.
+    pub fn sign(self, container: &mut [u8]) {
+        let Some((head, covered)) = container.split_at_mut_checked(COVERED_FROM) else { return };
+        let digest = match self {
+            Self::Retail => Digest::retail(covered),
+            Self::Debug => Digest::debug(covered),
+            Self::Stored(digest) => digest,
+        };
+        head[STORED].copy_from_slice(&digest.0);
     }
 }
 
@@ -162,6 +205,21 @@ mod tests {
             assert_eq!(Digest::retail(&data).to_string(), retail, "retail of {n} bytes");
             assert_eq!(Digest::debug(&data).to_string(), debug, "debug of {n} bytes");
         }
+    }
+
+    #[test]
+    fn what_is_signed_is_of_the_class_asked_for() {
+        let mut container: Vec<u8> = (0..100).collect();
+        for signing in [Signing::Retail, Signing::Debug, Signing::Stored(Digest::PREVIEW)] {
+            signing.sign(&mut container);
+            let stored = Digest(*container[4..].first_chunk().unwrap());
+            let class = DigestClass::of(stored, &container);
+            assert_eq!(Signing::of(stored, class), signing);
+            assert_eq!((container[..4].to_vec(), container[20]), (vec![0, 1, 2, 3], 20));
+        }
+        let mut short = [9; 19];
+        Signing::Retail.sign(&mut short);
+        assert_eq!(short, [9; 19]);
     }
 
     #[test]

@@ -67,6 +67,18 @@ impl<'a> Container<'a> {
         }
     }
 
+    /// The data of the part in row `index` of the [`listing`](Self::listing), `DXBC` part headers apart.
+    pub fn part_data(&self, index: usize) -> Option<&'a [u8]> {
+        match self {
+            Self::Dxbc(dxbc) => dxbc.parts().get(index).map(|part| part.data),
+            Self::Shbin(shbin) => {
+                let part = shbin.listing().into_iter().nth(index)?;
+                // A part that is said to lie behind the end has no bytes.
+                Some(shbin.bytes().get(part.offset..part.offset + part.size).unwrap_or_default())
+            }
+        }
+    }
+
     /// Parses every part that has a typed view and returns the error of each malformed one, in index order.
     pub fn errors(&self) -> Vec<ContainerError> {
         match self {

@@ -1,7 +1,7 @@
 //! Whole containers: real files, and the promise that no bytes can do harm.
 
-use super::digest::DigestClass;
-use super::dxbc::{ComponentType, FourCc, InputType, ProgramKind, SystemValue};
+use super::digest::{DigestClass, Signing};
+use super::dxbc::{Builder, ComponentType, FourCc, InputType, ProgramKind, SystemValue};
 use super::reader::coverage;
 use super::shbin::{Constant, OutputSemantic, ShaderKind};
 use super::{Container, Dxbc, Shbin};
@@ -275,4 +275,20 @@ fn real_parts_are_read_whole() {
             }
         }
     }
+}
+
+/// A container taken apart and put together again is the same, its digest included.
+#[test]
+fn real_containers_are_rebuilt() {
+    let (mut debug, files) = (0, files("dxbc"));
+    for (path, bytes) in &files {
+        let dxbc = dxbc(bytes);
+        let mut builder = Builder::new();
+        builder.extend(dxbc.parts().iter().copied());
+        let signing = Signing::of(dxbc.digest(), dxbc.digest_class());
+        assert!(matches!(signing, Signing::Retail | Signing::Debug), "{path}");
+        debug += usize::from(signing == Signing::Debug);
+        assert!(builder.build(signing).unwrap() == *bytes, "{path}");
+    }
+    assert_eq!((files.len(), debug), (350, 4));
 }

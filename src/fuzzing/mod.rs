@@ -41,10 +41,12 @@ fn all_passes(mut lowered: Lowered) {
     }
 }
 
-/// Any tokens decode or are a typed error; what decodes is listed.
+/// Any tokens decode or are a typed error; what decodes is listed, and encodes to the same tokens.
 pub fn sm4(tokens: &[u8]) {
     if let Ok(program) = sm4::Program::decode(tokens, 0) {
         let _ = program.to_string();
+        let encoded: Vec<u8> = program.encode().into_iter().flat_map(u32::to_le_bytes).collect();
+        assert!(tokens.starts_with(&encoded), "decoding and encoding changed\n{program}");
     }
 }
 

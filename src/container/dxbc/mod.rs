@@ -9,6 +9,7 @@
 //! | 28..32 | number of parts |
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
+mod builder;
 mod content;
 mod feature_flags;
 mod four_cc;
@@ -18,6 +19,7 @@ mod rdef;
 mod signature;
 mod statistics;
 
+pub use builder::Builder;
 pub use content::{Opaque, PartContent};
 pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;

@@ -83,6 +83,9 @@ impl<'a> Program<'a> {
         let mut reader = part.reader();
         let offset = reader.offset();
         let version = reader.u32("program version token")?;
+        if version & 0xff00 != 0 {
+            return Err(invalid("program version token", version.into(), offset));
+        }
         let number = (version >> 16) as u16;
         let kind = ProgramKind::from_token(number).ok_or_else(|| invalid("program type", number.into(), offset))?;
 
@@ -135,6 +138,7 @@ mod tests {
     fn a_short_header_and_an_unknown_stage_are_errors() {
         assert_eq!(parse(&[0x0001_0040]), Err(truncated("program length", 0x10c, 4, 0)));
         assert_eq!(parse(&[0x0006_0050, 2]), Err(invalid("program type", 6, 0x108)));
+        assert_eq!(parse(&[0x0001_8050, 2]), Err(invalid("program version token", 0x0001_8050, 0x108)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::float24_to_f32;
+use super::table::Table;
 use crate::container::limits;
 use crate::container::name::Name;
 use crate::container::reader::{Reader, invalid};
@@ -252,9 +253,28 @@ pub struct Dvle<'a> {
     pub symbols: &'a [u8],
 }
 
-impl<'a> Dvle<'a> {
-    pub(super) fn parse(file: &'a [u8], offset: u32) -> Result<Self, ContainerError> {
-        let part = super::part(file, offset, *b"DVLE", "DVLE magic")?;
+/// Bytes of the header.
+const HEADER: usize = 0x40;
+
+/// The header: what it says itself, and where the tables are.
+struct Header {
+    version: u16,
+    kind: ShaderKind,
+    merge_output_maps: bool,
+    main: u32,
+    end: u32,
+    input_mask: u16,
+    output_mask: u16,
+    geometry: Geometry,
+    constants: Table,
+    labels: Table,
+    outputs: Table,
+    uniforms: Table,
+    symbols: Table,
+}
+
+impl Header {
+    fn read(part: &Reader<'_>) -> Result<Self, ContainerError> {
         let mut header = part.clone();
         header.u32("DVLE magic")?;
         let version = header.u16("DVLE version")?;
@@ -275,19 +295,10 @@ impl<'a> Dvle<'a> {
             variable_vertices: header.u8("variable-mode vertex count")?,
             fixed_vertices: header.u8("fixed-mode vertex count")?,
         };
-        let (constants_offset, constant_count) = table(&mut header, "constant count", limits::DVLE_CONSTANTS)?;
-        let (labels_offset, label_count) = table(&mut header, "label count", limits::DVLE_LABELS)?;
-        let (outputs_offset, output_count) = table(&mut header, "output count", limits::DVLE_OUTPUTS)?;
-        let (uniforms_offset, uniform_count) = table(&mut header, "uniform count", limits::DVLE_UNIFORMS)?;
-        let (symbols_offset, symbols_size) = table(&mut header, "DVLE symbol size", u32::MAX)?;
-
-        let symbols = part.range(symbols_offset, symbols_size.into(), "DVLE symbols")?;
-        let constants = part.records(constants_offset, constant_count, CONSTANT, "constants")?;
-        let labels = part.records(labels_offset, label_count, LABEL, "labels")?;
-        let outputs = part.records(outputs_offset, output_count, OUTPUT, "outputs")?;
-        let uniforms = part.records(uniforms_offset, uniform_count, UNIFORM, "uniforms")?;
+        let mut table = |what, stride, counted, limit| {
+            Ok(Table { position: header.u32("DVLE table offset")?, count: header.count(counted, limit)?, stride, what })
+        };
         Ok(Self {
-            offset: part.offset(),
             version,
             kind,
             merge_output_maps,
@@ -295,7 +306,40 @@ impl<'a> Dvle<'a> {
             end,
             input_mask,
             output_mask,
-            geometry: (kind == ShaderKind::Geometry).then_some(geometry),
+            geometry,
+            constants: table("constants", CONSTANT, "constant count", limits::DVLE_CONSTANTS)?,
+            labels: table("labels", LABEL, "label count", limits::DVLE_LABELS)?,
+            outputs: table("outputs", OUTPUT, "output count", limits::DVLE_OUTPUTS)?,
+            uniforms: table("uniforms", UNIFORM, "uniform count", limits::DVLE_UNIFORMS)?,
+            symbols: table("DVLE symbols", 1, "DVLE symbol size", u32::MAX)?,
+        })
+    }
+}
+
+/// A reader of the part, which has no end of its own.
+fn part(file: &[u8], offset: u32) -> Result<Reader<'_>, ContainerError> {
+    super::part(file, offset, *b"DVLE", "DVLE magic")
+}
+
+impl<'a> Dvle<'a> {
+    pub(super) fn parse(file: &'a [u8], offset: u32) -> Result<Self, ContainerError> {
+        let part = part(file, offset)?;
+        let header = Header::read(&part)?;
+        let symbols = header.symbols.range(&part)?;
+        let constants = header.constants.records(&part)?;
+        let labels = header.labels.records(&part)?;
+        let outputs = header.outputs.records(&part)?;
+        let uniforms = header.uniforms.records(&part)?;
+        Ok(Self {
+            offset: part.offset(),
+            version: header.version,
+            kind: header.kind,
+            merge_output_maps: header.merge_output_maps,
+            main: header.main,
+            end: header.end,
+            input_mask: header.input_mask,
+            output_mask: header.output_mask,
+            geometry: (header.kind == ShaderKind::Geometry).then_some(header.geometry),
             constants: constants.map(constant).collect::<Result<_, _>>()?,
             labels: labels.map(|record| label(record, &symbols)).collect::<Result<_, _>>()?,
             outputs: outputs.map(output).collect::<Result<_, _>>()?,
@@ -303,11 +347,14 @@ impl<'a> Dvle<'a> {
             symbols: symbols.rest(),
         })
     }
-}
 
-/// Reads a table's offset and number of records.
-fn table(header: &mut Reader<'_>, what: &'static str, limit: u32) -> Result<(u32, u32), ContainerError> {
-    Ok((header.u32("DVLE table offset")?, header.count(what, limit)?))
+    /// Absolute offset of the part's end: that of its header or of its last table.
+    pub(super) fn end(file: &[u8], offset: u32) -> Result<usize, ContainerError> {
+        let part = part(file, offset)?;
+        let Header { constants, labels, outputs, uniforms, symbols, .. } = Header::read(&part)?;
+        let tables = [constants, labels, outputs, uniforms, symbols];
+        tables.iter().try_fold(part.offset() + HEADER, |end, table| Ok(end.max(table.end(&part)?)))
+    }
 }
 
 /// Reads 16 bits that must be below `limit`.

@@ -1,5 +1,6 @@
 //! `DVLP`: the program memory, operand descriptors and file names that the executables of a SHBIN share.
 
+use super::table::Table;
 use crate::container::limits;
 use crate::container::reader::Reader;
 use crate::error::ContainerError;
@@ -26,36 +27,72 @@ pub struct Dvlp<'a> {
     pub symbols: &'a [u8],
 }
 
-impl<'a> Dvlp<'a> {
-    pub(super) fn parse(file: &'a [u8], offset: u32) -> Result<Self, ContainerError> {
-        let part = super::part(file, offset, *b"DVLP", "DVLP magic")?;
+/// Bytes of the header.
+const HEADER: usize = 0x28;
+
+/// The header: where the tables are.
+struct Header {
+    version: u32,
+    code: Table,
+    descriptors: Table,
+    symbols: Table,
+}
+
+impl Header {
+    fn read(part: &Reader<'_>) -> Result<Self, ContainerError> {
         let mut header = part.clone();
         header.u32("DVLP magic")?;
         let version = header.u32("DVLP version")?;
-        let code_offset = header.u32("code offset")?;
-        let code_words = header.count("code size in words", limits::PICA_CODE_WORDS)?;
-        let descriptors_offset = header.u32("operand descriptor offset")?;
-        let descriptor_count = header.count("operand descriptor count", limits::PICA_DESCRIPTORS)?;
+        let code = Table {
+            position: header.u32("code offset")?,
+            count: header.count("code size in words", limits::PICA_CODE_WORDS)?,
+            stride: 4,
+            what: "code",
+        };
+        let descriptors = Table {
+            position: header.u32("operand descriptor offset")?,
+            count: header.count("operand descriptor count", limits::PICA_DESCRIPTORS)?,
+            stride: DESCRIPTOR,
+            what: "operand descriptors",
+        };
         header.bytes(8, "DVLP header")?; // Two words of unknown meaning.
-        let symbols_offset = header.u32("DVLP symbol offset")?;
-        let symbols_size = header.u32("DVLP symbol size")?;
+        let symbols = Table {
+            position: header.u32("DVLP symbol offset")?,
+            count: header.u32("DVLP symbol size")?,
+            stride: 1,
+            what: "DVLP symbols",
+        };
+        Ok(Self { version, code, descriptors, symbols })
+    }
+}
 
+/// A reader of the part, which has no end of its own.
+fn part(file: &[u8], offset: u32) -> Result<Reader<'_>, ContainerError> {
+    super::part(file, offset, *b"DVLP", "DVLP magic")
+}
+
+impl<'a> Dvlp<'a> {
+    pub(super) fn parse(file: &'a [u8], offset: u32) -> Result<Self, ContainerError> {
+        let part = part(file, offset)?;
+        let Header { version, code, descriptors, symbols } = Header::read(&part)?;
         let word = |mut record: Reader<'_>| record.u32("word");
-        let code = part.records(code_offset, code_words, 4, "code")?.map(word).collect::<Result<_, _>>()?;
-        let descriptors = part
-            .records(descriptors_offset, descriptor_count, DESCRIPTOR, "operand descriptors")?
-            .map(word)
-            .collect::<Result<_, _>>()?;
-        let symbols = part.range(symbols_offset, symbols_size.into(), "DVLP symbols")?;
         Ok(Self {
             offset: part.offset(),
             version,
-            code,
-            code_offset: part.offset_of(code_offset),
-            descriptors,
-            descriptors_offset: part.offset_of(descriptors_offset),
-            symbols: symbols.rest(),
+            code: code.records(&part)?.map(word).collect::<Result<_, _>>()?,
+            code_offset: part.offset_of(code.position),
+            descriptors: descriptors.records(&part)?.map(word).collect::<Result<_, _>>()?,
+            descriptors_offset: part.offset_of(descriptors.position),
+            symbols: symbols.range(&part)?.rest(),
         })
+    }
+
+    /// Absolute offset of the part's end: that of its header or of its last table.
+    pub(super) fn end(file: &[u8], offset: u32) -> Result<usize, ContainerError> {
+        let part = part(file, offset)?;
+        let Header { code, descriptors, symbols, .. } = Header::read(&part)?;
+        let tables = [code, descriptors, symbols];
+        tables.iter().try_fold(part.offset() + HEADER, |end, table| Ok(end.max(table.end(&part)?)))
     }
 }
 

@@ -6,6 +6,7 @@
 mod dvle;
 mod dvlp;
 mod float24;
+mod table;
 
 pub use dvle::{
     Constant, Dvle, Geometry, GeometryMode, Label, OutputMapping, OutputSemantic, RegisterFile, RegisterRange,
@@ -90,6 +91,22 @@ impl<'a> Shbin<'a> {
         self.dvles.get(index).map(|&offset| Dvle::parse(self.bytes, offset)).transpose()
     }
 
+    /// Bytes from the first to the last that belongs to the container: the format states no size, so it is where the last table
+    /// ends, and up to three zeros behind it that make the size a multiple of four, as assemblers write them.
+    ///
+    /// Tables are located and not read, so this takes the same time for small and large ones.
+    ///
+    /// # Errors
+    /// A part's header is malformed, or a table does not fit.
+    pub fn extent(&self) -> Result<usize, ContainerError> {
+        let mut end = Dvlp::end(self.bytes, self.dvlp)?;
+        for &dvle in &self.dvles {
+            end = end.max(Dvle::end(self.bytes, dvle)?);
+        }
+        let padding = self.bytes[end..].iter().take(end.next_multiple_of(4) - end);
+        Ok(end + padding.take_while(|&&byte| byte == 0).count())
+    }
+
     pub(super) fn listing(&self) -> Vec<PartInfo> {
         let dvlp = ("DVLP".to_string(), self.dvlp, "program memory and operand descriptors");
         let dvles = self.dvles.iter().enumerate();
@@ -145,6 +162,21 @@ mod tests {
         assert_eq!(shbin.dvle(1).unwrap_err(), invalid("DVLE magic", magic, 16));
         assert_eq!(shbin.dvle(2), Ok(None));
         assert_eq!(shbin.errors().len(), 3);
+    }
+
+    #[test]
+    fn the_extent_is_that_of_the_tables() {
+        let file = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pica/t01_transform.shbin"));
+        let extent = |bytes: &[u8]| Shbin::parse(bytes).unwrap().extent();
+        assert_eq!(extent(file), Ok(file.len()));
+        assert_eq!(extent(&[file.as_slice(), &[0; 9]].concat()), Ok(file.len()));
+        assert!(extent(&file[..file.len() - 4]).is_err());
+        // Padding that is not there or not zero is not counted.
+        let padding = file.iter().rev().take_while(|&&byte| byte == 0).count() - 1;
+        assert!((1..4).contains(&padding), "{padding}");
+        let bare = &file[..file.len() - padding];
+        assert_eq!(extent(bare), Ok(bare.len()));
+        assert_eq!(extent(&[bare, b"x"].concat()), Ok(bare.len()));
     }
 
     #[test]

@@ -240,9 +240,17 @@ macro_rules! flags {
             /// Every flag by ascending bit, with the word that prints.
             pub const ALL: &'static [($name, &'static str)] = &[$( ($name::$constant, $printed), )*];
 
+            /// The bits that mean something.
+            const MASK: u32 = 0 $( | 1 << $bit )*;
+
             /// The flags of an opcode token; its other bits are dropped.
             pub const fn from_token(token: u32) -> Self {
-                $name(token & (0 $( | 1 << $bit )*))
+                $name(token & Self::MASK)
+            }
+
+            /// The token with these flags and no others.
+            pub const fn set(self, token: u32) -> u32 {
+                token & !Self::MASK | self.0
             }
 
             /// The flags at the bits they have in the opcode token.

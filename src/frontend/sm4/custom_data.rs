@@ -32,6 +32,8 @@ pub struct ShaderMessage {
     pub format: u32,
     /// The text, in no stated encoding, without the final NUL.
     pub text: Vec<u8>,
+    /// What follows the text up to a whole dword, a NUL first; as many bytes of it as there are.
+    pub padding: [u8; 4],
     /// The values.
     pub operands: Vec<Operand>,
 }
@@ -58,7 +60,7 @@ pub struct ClipPlane {
     pub count: u16,
 }
 
-mod class {
+pub(super) mod class {
     pub const IMMEDIATE_CONSTANTS: u32 = 3;
     pub const SHADER_MESSAGE: u32 = 4;
     pub const CLIP_PLANES: u32 = 5;
@@ -108,9 +110,11 @@ fn shader_message(reader: &mut TokenReader) -> Result<ShaderMessage, DecodeError
     }
 
     // The text is padded to whole dwords, and NUL-terminated within them.
-    let (text, padded) = (length as usize, (u64::from(length) + 1).div_ceil(4) as usize);
-    let bytes = reader.split(padded, "text of a shader message")?.bytes();
-    Ok(ShaderMessage { id, format, text: bytes[..text].to_vec(), operands })
+    let dwords = (u64::from(length) + 1).div_ceil(4) as usize;
+    let (text, rest) = reader.split(dwords, "text of a shader message")?.bytes().split_at(length as usize);
+    let mut padding = [0; 4];
+    padding[..rest.len()].copy_from_slice(rest);
+    Ok(ShaderMessage { id, format, text: text.to_vec(), padding, operands })
 }
 
 fn clip_planes(reader: &mut TokenReader) -> Result<Vec<ClipPlane>, DecodeError> {
@@ -121,8 +125,13 @@ fn clip_planes(reader: &mut TokenReader) -> Result<Vec<ClipPlane>, DecodeError> 
     }
     (0..count)
         .map(|_| {
-            let (low, high) = (reader.dword(what)?, reader.dword(what)?);
-            Ok(ClipPlane { buffer: low as u16, first: (low >> 16) as u16, count: high as u16 })
+            let low = reader.dword(what)?;
+            let offset = reader.offset();
+            let high = reader.dword(what)?;
+            match u16::try_from(high) {
+                Ok(count) => Ok(ClipPlane { buffer: low as u16, first: (low >> 16) as u16, count }),
+                Err(_) => Err(DecodeError::Invalid { what, value: high.into(), offset }),
+            }
         })
         .collect()
 }
@@ -171,6 +180,7 @@ mod tests {
         let planes = vec![ClipPlane { buffer: 1, first: 2, count: 3 }];
         assert_eq!(decode(5, &[1, 0x0002_0001, 3]), Ok(CustomData::ClipPlanes(planes)));
         assert!(matches!(decode(5, &[u32::MAX, 0, 0]), Err(DecodeError::Truncated { .. })));
+        assert!(matches!(decode(5, &[1, 0, 0x1_0000]), Err(DecodeError::Invalid { offset: 0x18, .. })));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::codes::{
 use super::decode::Version;
 use super::opcode::Opcode;
 use super::operand::{Operand, RegisterFile};
-use super::token::{OpcodeToken, TokenReader, return_types};
+use super::token::{Field, OpcodeToken, TokenReader, return_types};
 use crate::error::DecodeError;
 
 /// A constant buffer, view or sampler, and the bind slots it stands for.
@@ -24,6 +24,8 @@ pub struct Binding {
     pub upper: u32,
     /// Register space.
     pub space: u32,
+    /// The token of the operand that names it. Compilers differ in the components they give it, which mean nothing.
+    pub token: u32,
 }
 
 /// A declaration. The opcode of the instruction it belongs to tells generated (`_sgv`) from interpreted (`_siv`) values.
@@ -216,6 +218,32 @@ pub struct Interface {
     pub tables: Box<[u32]>,
 }
 
+/// Fields of the opcode token of a declaration.
+pub(super) mod field {
+    use super::Field;
+
+    pub const DIMENSION: Field = Field::new(11, 5);
+    pub const SAMPLES: Field = Field::new(16, 7);
+    pub const DYNAMIC: Field = Field::new(11, 1);
+    pub const SAMPLER_MODE: Field = Field::new(11, 4);
+    pub const TOPOLOGY: Field = Field::new(11, 7);
+    pub const PRIMITIVE: Field = Field::new(11, 6);
+    pub const INTERPOLATION: Field = Field::new(11, 4);
+    pub const CONTROL_POINTS: Field = Field::new(11, 6);
+    pub const TESS_DOMAIN: Field = Field::new(11, 2);
+    pub const TESS_PARTITIONING: Field = Field::new(11, 3);
+    pub const TESS_OUTPUT: Field = Field::new(11, 3);
+
+    /// Of the dword behind an interface's number and call sites.
+    pub const INTERFACE_TABLES: Field = Field::new(0, 16);
+    pub const INTERFACE_ARRAY: Field = Field::new(16, 16);
+}
+
+/// The token of an operand that is a register by its number alone, without components.
+pub(super) const fn register_token(file: RegisterFile) -> u32 {
+    file.number() << 12 | 1 << 20
+}
+
 impl Declaration {
     /// Reads what follows the opcode token of a declaration.
     pub(super) fn decode(
@@ -229,28 +257,32 @@ impl Declaration {
         let mut fields = Fields { reader, version };
         Ok(match token.opcode {
             Opcode::DclResource => {
-                let dimension = Dimension::decode(bits >> 11 & 0x1f, offset)?;
+                let dimension = Dimension::decode(field::DIMENSION.get(bits), offset)?;
                 let binding = fields.binding(RegisterFile::Resource)?;
                 let return_types = fields.return_types()?;
                 Declaration::Resource {
                     binding: fields.in_space(binding)?,
                     dimension,
-                    samples: (bits >> 16 & 0x7f) as u8,
+                    samples: field::SAMPLES.get(bits) as u8,
                     return_types,
                 }
             }
             Opcode::DclConstantBuffer => {
                 let (binding, rows) = fields.constant_buffer()?;
-                Declaration::ConstantBuffer { binding, rows, dynamic: bits >> 11 & 1 != 0 }
+                Declaration::ConstantBuffer { binding, rows, dynamic: field::DYNAMIC.is_set(bits) }
             }
             Opcode::DclSampler => {
-                let mode = SamplerMode::decode(bits >> 11 & 0xf, offset)?;
+                let mode = SamplerMode::decode(field::SAMPLER_MODE.get(bits), offset)?;
                 let binding = fields.binding(RegisterFile::Sampler)?;
                 Declaration::Sampler { binding: fields.in_space(binding)?, mode }
             }
             Opcode::DclIndexRange => Declaration::IndexRange { first: fields.operand()?, count: fields.number()? },
-            Opcode::DclOutputTopology => Declaration::OutputTopology(Topology::decode(bits >> 11 & 0x7f, offset)?),
-            Opcode::DclInputPrimitive => Declaration::InputPrimitive(Primitive::decode(bits >> 11 & 0x3f, offset)?),
+            Opcode::DclOutputTopology => {
+                Declaration::OutputTopology(Topology::decode(field::TOPOLOGY.get(bits), offset)?)
+            }
+            Opcode::DclInputPrimitive => {
+                Declaration::InputPrimitive(Primitive::decode(field::PRIMITIVE.get(bits), offset)?)
+            }
             Opcode::DclMaxOut => Declaration::MaxOutputVertices(fields.number()?),
             Opcode::DclInput => {
                 Declaration::Input { operand: fields.operand()?, interpolation: None, system_value: None }
@@ -261,12 +293,12 @@ impl Declaration {
                 system_value: Some(fields.system_value()?),
             },
             Opcode::DclInputPs => Declaration::Input {
-                interpolation: Some(Interpolation::decode(bits >> 11 & 0xf, offset)?),
+                interpolation: Some(Interpolation::decode(field::INTERPOLATION.get(bits), offset)?),
                 operand: fields.operand()?,
                 system_value: None,
             },
             Opcode::DclInputPsSgv | Opcode::DclInputPsSiv => Declaration::Input {
-                interpolation: Some(Interpolation::decode(bits >> 11 & 0xf, offset)?),
+                interpolation: Some(Interpolation::decode(field::INTERPOLATION.get(bits), offset)?),
                 operand: fields.operand()?,
                 system_value: Some(fields.system_value()?),
             },
@@ -298,25 +330,27 @@ impl Declaration {
                 let lengths = fields.number()?;
                 Declaration::Interface(Box::new(Interface {
                     id,
-                    dynamic: bits >> 11 & 1 != 0,
+                    dynamic: field::DYNAMIC.is_set(bits),
                     call_sites,
-                    array_length: (lengths >> 16) as u16,
-                    tables: fields.numbers(lengths & 0xffff)?,
+                    array_length: field::INTERFACE_ARRAY.get(lengths) as u16,
+                    tables: fields.numbers(field::INTERFACE_TABLES.get(lengths))?,
                 }))
             }
-            Opcode::DclInputControlPointCount => Declaration::InputControlPointCount(bits >> 11 & 0x3f),
-            Opcode::DclOutputControlPointCount => Declaration::OutputControlPointCount(bits >> 11 & 0x3f),
-            Opcode::DclTessDomain => Declaration::TessDomain(TessDomain::decode(bits >> 11 & 3, offset)?),
+            Opcode::DclInputControlPointCount => Declaration::InputControlPointCount(field::CONTROL_POINTS.get(bits)),
+            Opcode::DclOutputControlPointCount => Declaration::OutputControlPointCount(field::CONTROL_POINTS.get(bits)),
+            Opcode::DclTessDomain => Declaration::TessDomain(TessDomain::decode(field::TESS_DOMAIN.get(bits), offset)?),
             Opcode::DclTessPartitioning => {
-                Declaration::TessPartitioning(TessPartitioning::decode(bits >> 11 & 7, offset)?)
+                Declaration::TessPartitioning(TessPartitioning::decode(field::TESS_PARTITIONING.get(bits), offset)?)
             }
-            Opcode::DclTessOutputPrimitive => Declaration::TessOutput(TessOutput::decode(bits >> 11 & 7, offset)?),
+            Opcode::DclTessOutputPrimitive => {
+                Declaration::TessOutput(TessOutput::decode(field::TESS_OUTPUT.get(bits), offset)?)
+            }
             Opcode::DclHsMaxTessFactor => Declaration::HsMaxTessFactor { bits: fields.number()? },
             Opcode::DclHsForkPhaseInstanceCount => Declaration::HsForkPhaseInstanceCount(fields.number()?),
             Opcode::DclHsJoinPhaseInstanceCount => Declaration::HsJoinPhaseInstanceCount(fields.number()?),
             Opcode::DclThreadGroup => Declaration::ThreadGroup([fields.number()?, fields.number()?, fields.number()?]),
             Opcode::DclUavTyped => {
-                let dimension = Dimension::decode(bits >> 11 & 0x1f, offset)?;
+                let dimension = Dimension::decode(field::DIMENSION.get(bits), offset)?;
                 let binding = fields.binding(RegisterFile::UnorderedAccess)?;
                 let return_types = fields.return_types()?;
                 Declaration::UavTyped { binding: fields.in_space(binding)?, dimension, flags, return_types }
@@ -379,7 +413,11 @@ impl Fields<'_, '_> {
 
     fn return_types(&mut self) -> Result<[ReturnType; 4], DecodeError> {
         let offset = self.reader.offset();
-        return_types(self.number()?, offset)
+        let types = self.number()?;
+        if types >> 16 != 0 {
+            return Err(DecodeError::Invalid { what: "resource return types", value: types.into(), offset });
+        }
+        return_types(types, offset)
     }
 
     /// An operand without dynamic indices.
@@ -389,40 +427,47 @@ impl Fields<'_, '_> {
         match operand.constant_indices() {
             Some(_) => Ok(operand),
             None => {
-                let value = u64::from(operand.file.number());
+                let value = u64::from(operand.file().number());
                 Err(DecodeError::Invalid { what: "dynamic index in a declaration of register file", value, offset })
             }
         }
     }
 
-    /// The indices of an operand of the register file, as many as `N`.
-    fn indices<const N: usize>(&mut self, file: RegisterFile) -> Result<[u32; N], DecodeError> {
+    /// The token and the indices, as many as `N`, of an operand of the register file.
+    fn indices<const N: usize>(&mut self, file: RegisterFile) -> Result<(u32, [u32; N]), DecodeError> {
         let offset = self.reader.offset();
         let operand = self.operand()?;
-        if operand.file != file {
-            let value = u64::from(operand.file.number());
-            return Err(DecodeError::Invalid { what: "register file of a declaration", value, offset });
+        let invalid = |what, value: u32| DecodeError::Invalid { what, value: value.into(), offset };
+        if operand.file() != file {
+            return Err(invalid("register file of a declaration", operand.file().number()));
         }
-        let indices = operand.constant_indices().and_then(|indices| <[u32; N]>::try_from(indices).ok());
-        indices.ok_or_else(|| DecodeError::Invalid {
-            what: "number of indices in a declaration",
-            value: operand.index_count() as u64,
-            offset,
-        })
+        if operand.is_extended() {
+            return Err(invalid("extended operand token in a declaration", operand.token()));
+        }
+        match operand.constant_indices().and_then(|indices| <[u32; N]>::try_from(indices).ok()) {
+            Some(indices) => Ok((operand.token(), indices)),
+            None => Err(invalid("number of indices in a declaration", operand.index_count() as u32)),
+        }
     }
 
+    /// The number of a register that has nothing else.
     fn register(&mut self, file: RegisterFile) -> Result<u32, DecodeError> {
-        self.indices(file).map(|[register]| register)
+        let offset = self.reader.offset();
+        let (token, [register]) = self.indices(file)?;
+        match token == register_token(file) {
+            true => Ok(register),
+            false => Err(DecodeError::Invalid { what: "operand of a declaration", value: token.into(), offset }),
+        }
     }
 
     /// A binding, of whose tokens the space may still follow: see [`in_space`](Self::in_space).
     fn binding(&mut self, file: RegisterFile) -> Result<Binding, DecodeError> {
         if self.version.has_register_spaces() {
-            let [id, lower, upper] = self.indices(file)?;
-            Ok(Binding { id, lower, upper, space: 0 })
+            let (token, [id, lower, upper]) = self.indices(file)?;
+            Ok(Binding { id, lower, upper, space: 0, token })
         } else {
-            let slot = self.register(file)?;
-            Ok(Binding { id: slot, lower: slot, upper: slot, space: 0 })
+            let (token, [slot]) = self.indices(file)?;
+            Ok(Binding { id: slot, lower: slot, upper: slot, space: 0, token })
         }
     }
 
@@ -440,8 +485,8 @@ impl Fields<'_, '_> {
             let rows = self.number()?;
             Ok((self.in_space(binding)?, rows))
         } else {
-            let [slot, rows] = self.indices(file)?;
-            Ok((Binding { id: slot, lower: slot, upper: slot, space: 0 }, rows))
+            let (token, [slot, rows]) = self.indices(file)?;
+            Ok((Binding { id: slot, lower: slot, upper: slot, space: 0, token }, rows))
         }
     }
 }
@@ -476,9 +521,9 @@ mod tests {
             samples: 8,
             return_types: [ReturnType::Float, ReturnType::Uint, ReturnType::Sint, ReturnType::Unorm],
         };
-        let slot = Binding { id: 1, lower: 1, upper: 1, space: 0 };
+        let slot = Binding { id: 1, lower: 1, upper: 1, space: 0, token: T1[0] };
         assert_eq!(decode(0x50, bits, &[&T1[..], &[0x1345]].concat()), Ok(declared(slot)));
-        let range = Binding { id: 1, lower: 4, upper: u32::MAX, space: 7 };
+        let range = Binding { id: 1, lower: 4, upper: u32::MAX, space: 7, token: T_RANGE[0] };
         assert_eq!(decode(0x51, bits, &[&T_RANGE[..], &[0x1345, 7]].concat()), Ok(declared(range)));
         // The number of indices goes with the model.
         assert!(matches!(
@@ -499,12 +544,12 @@ mod tests {
     #[test]
     fn a_constant_buffer_has_rows() {
         let bits = Opcode::DclConstantBuffer.number() | 1 << 11;
-        let binding = Binding { id: 2, lower: 2, upper: 2, space: 0 };
+        let binding = Binding { id: 2, lower: 2, upper: 2, space: 0, token: 0x0020_8e46 };
         assert_eq!(
             decode(0x40, bits, &[0x0020_8e46, 2, 14]),
             Ok(Declaration::ConstantBuffer { binding, rows: 14, dynamic: true })
         );
-        let binding = Binding { id: 0, lower: 1, upper: 3, space: 9 };
+        let binding = Binding { id: 0, lower: 1, upper: 3, space: 9, token: 0x0030_8e46 };
         assert_eq!(
             decode(0x51, bits & !(1 << 11), &[0x0030_8e46, 0, 1, 3, 5, 9]),
             Ok(Declaration::ConstantBuffer { binding, rows: 5, dynamic: false })

@@ -7,7 +7,7 @@ use super::custom_data::CustomData;
 use super::declaration::Declaration;
 use super::opcode::{Group, Opcode};
 use super::operand::Operand;
-use super::token::{Extended, OpcodeToken, TokenReader};
+use super::token::{Extended, OpcodeToken, TokenReader, opcode_token};
 use crate::container::dxbc;
 use crate::error::DecodeError;
 
@@ -24,6 +24,10 @@ pub struct Version {
 
 impl Version {
     fn decode(token: u32, offset: usize) -> Result<Self, DecodeError> {
+        let reserved = token & 0xff00;
+        if reserved != 0 {
+            return Err(DecodeError::Invalid { what: "program version", value: token.into(), offset });
+        }
         Self::new(token >> 16, (token >> 4 & 0xf) as u8, (token & 0xf) as u8, offset)
     }
 
@@ -202,10 +206,17 @@ impl Instruction {
         let offset = reader.offset();
         let (token, mut rest) = instruction(reader)?;
         let body = match token.opcode.group() {
-            Group::CustomData => Body::CustomData(Box::new(CustomData::decode(token.bits >> 11, &mut rest)?)),
+            Group::CustomData => Body::CustomData(Box::new(CustomData::decode(
+                opcode_token::CUSTOM_DATA_CLASS.get(token.bits),
+                &mut rest,
+            )?)),
             group => {
                 let extended = Extended::decode(token, &mut rest)?;
                 match group {
+                    Group::Declaration if extended.is_some() => {
+                        let (what, value) = ("extended opcode token of a declaration", token.bits.into());
+                        return Err(DecodeError::Invalid { what, value, offset });
+                    }
                     Group::Declaration => Body::Declaration(Declaration::decode(token, offset, &mut rest, version)?),
                     _ => {
                         let operands = operands(token.opcode, &mut rest)?;
@@ -270,12 +281,11 @@ mod tests {
         assert!(matches!(decode(&[0x0001_0050, 3]), Err(DecodeError::Truncated { what: "program", offset: 0x10 })));
         assert!(matches!(decode(&[0x0001_0050, u32::MAX]), Err(DecodeError::Truncated { what: "program", .. })));
         assert!(matches!(decode(&[0x0006_0050, 2]), Err(DecodeError::Invalid { what: "stage", value: 6, .. })));
-        for model in [0x00, 0x30, 0x42, 0x52, 0x60, 0x150] {
-            assert!(
-                matches!(decode(&[0x0001_0000 | model, 2]), Err(DecodeError::Invalid { what: "shader model", .. }))
-                    || model > 0xff
-            );
+        for model in [0x00, 0x30, 0x42, 0x52, 0x60] {
+            let result = decode(&[0x0001_0000 | model, 2]);
+            assert!(matches!(result, Err(DecodeError::Invalid { what: "shader model", .. })));
         }
+        assert!(matches!(decode(&[0x0001_0150, 2]), Err(DecodeError::Invalid { what: "program version", .. })));
         assert!(decode(&[0x0001_0051, 2]).unwrap().instructions.is_empty());
     }
 
@@ -355,6 +365,7 @@ mod tests {
             match Program::decode(&bytes, 0x40) {
                 Ok(program) => {
                     assert!(program.instructions.len() <= bytes.len() / 4);
+                    assert_eq!(program.encode(), dwords);
                     let listing = program.to_string();
                     assert!(listing.starts_with(&program.version.to_string()));
                 }

@@ -1,12 +1,13 @@
 //! Direct3D shader model 4 and 5 tokens → IR.
 //!
 //! [`opcode`] and [`operand`] hold the tables that everything else here is derived from; [`Program::decode`] reads the tokens
-//! of any stage, [`Listing`] prints them, [`lower()`] makes IR of vertex shaders. Layouts and numbers are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
+//! of any stage, [`Program::encode`] gives them back, [`Listing`] prints them, [`lower()`] makes IR of vertex shaders. Layouts and numbers are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
 
 pub mod codes;
 pub mod custom_data;
 pub mod declaration;
 mod decode;
+mod encode;
 mod lower;
 pub mod opcode;
 pub mod operand;

@@ -9,7 +9,7 @@
 use std::fmt;
 
 use super::codes::MinPrecision;
-use super::token::TokenReader;
+use super::token::{Field, TokenReader};
 use crate::error::DecodeError;
 
 macro_rules! register_files {
@@ -247,20 +247,14 @@ pub struct Index<'a> {
 }
 
 /// An operand of an instruction or declaration.
+///
+/// Its tokens are kept as they are, so that bits that mean nothing survive encoding. Two operands are equal if their tokens are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// What it names.
-    pub file: RegisterFile,
-    /// Its components.
-    pub components: Components,
-    /// What is done to what it reads.
-    pub modifiers: Modifiers,
-    /// The precision it may be computed with.
-    pub min_precision: MinPrecision,
-    /// Whether its dynamic index may differ among the invocations that run together.
-    pub non_uniform: bool,
-    /// Number of indices, 0 to 3.
-    index_count: u8,
+    /// The operand token. Its fields hold known values.
+    token: u32,
+    /// The extended token if the operand token says that there is one, else 0. Its fields hold known values.
+    extended: u32,
     /// The constant parts of the indices, or the immediate value.
     words: [u32; 4],
     /// The dynamic parts of the indices. Boxed whole, since few operands have any and programs hold many operands.
@@ -270,28 +264,68 @@ pub struct Operand {
 /// Operands may be nested in indices this deep: `x0[x1[r0.x]]` is 2. The format's own limit is not above it.
 const MAX_INDEX_NESTING: u32 = 4;
 
-/// Index representations: bit 0 and 2 of these are the immediate's size, bit 1 a nested operand.
-mod representation {
-    pub const IMM32: u32 = 0;
-    pub const IMM64: u32 = 1;
-    pub const RELATIVE: u32 = 2;
-    pub const IMM32_RELATIVE: u32 = 3;
-    pub const IMM64_RELATIVE: u32 = 4;
+/// Fields of the operand token.
+mod operand_token {
+    use super::Field;
+
+    pub const COMPONENTS: Field = Field::new(0, 2);
+    pub const MODE: Field = Field::new(2, 2);
+    pub const SELECTION: Field = Field::new(4, 8);
+    pub const FILE: Field = Field::new(12, 8);
+    pub const INDICES: Field = Field::new(20, 2);
+    pub const REPRESENTATIONS: [Field; 3] = [Field::new(22, 3), Field::new(25, 3), Field::new(28, 3)];
+    pub const EXTENDED: Field = Field::new(31, 1);
+}
+
+/// Fields of the extended operand token.
+mod extended_token {
+    use super::Field;
+
+    pub const TYPE: Field = Field::new(0, 6);
+    pub const MODIFIER: Field = Field::new(6, 8);
+    pub const MIN_PRECISION: Field = Field::new(14, 3);
+    pub const NON_UNIFORM: Field = Field::new(17, 1);
+    pub const CONTINUED: Field = Field::new(31, 1);
+
+    pub const EMPTY: u32 = 0;
+    pub const MODIFIERS: u32 = 1;
+}
+
+/// How an index is written: an immediate of one or two dwords, an operand, or one after the other.
+#[derive(Clone, Copy)]
+struct Representation {
+    wide: bool,
+    immediate: bool,
+    relative: bool,
+}
+
+impl Representation {
+    /// Representations by number.
+    const TABLE: [Self; 5] = [
+        Self { wide: false, immediate: true, relative: false },
+        Self { wide: true, immediate: true, relative: false },
+        Self { wide: false, immediate: false, relative: true },
+        Self { wide: false, immediate: true, relative: true },
+        Self { wide: true, immediate: true, relative: true },
+    ];
+
+    /// That of an index, as the operand token says.
+    fn of(token: u32, index: usize) -> Result<Self, u32> {
+        let number = operand_token::REPRESENTATIONS[index].get(token);
+        Self::TABLE.get(number as usize).copied().ok_or(number)
+    }
 }
 
 impl Operand {
+    /// An operand of these tokens, all of whose indices are constant, or which is an immediate.
+    pub(super) const fn from_words(token: u32, words: [u32; 4]) -> Self {
+        Operand { token, extended: 0, words, relative: None }
+    }
+
     /// A one-component immediate.
-    pub(super) fn immediate(value: u32) -> Self {
-        Operand {
-            file: RegisterFile::Immediate32,
-            components: Components::One,
-            modifiers: Modifiers::default(),
-            min_precision: MinPrecision::Default,
-            non_uniform: false,
-            index_count: 0,
-            words: [value, 0, 0, 0],
-            relative: None,
-        }
+    pub(super) const fn immediate(value: u32) -> Self {
+        let token = operand_token::FILE.set(0, RegisterFile::Immediate32.number());
+        Self::from_words(operand_token::COMPONENTS.set(token, 1), [value, 0, 0, 0])
     }
 
     /// Reads the operand at the reader's position.
@@ -304,68 +338,50 @@ impl Operand {
         let token = reader.dword("operand")?;
         let invalid = |what, value| DecodeError::Invalid { what, value: u64::from(value), offset };
 
-        let number = token >> 12 & 0xff;
+        let number = operand_token::FILE.get(token);
         let file = RegisterFile::from_number(number).ok_or_else(|| invalid("register file", number))?;
-        let components = match (token & 3, token >> 2 & 3) {
-            (0, _) => Components::None,
-            (1, _) => Components::One,
-            (2, 0) => Components::Mask(Mask::from_bits(token >> 4)),
-            (2, 1) => Components::Swizzle(Swizzle::from_bits(token >> 4)),
-            (2, 2) => Components::Select(Component::from_bits(token >> 4)),
-            (2, mode) => return Err(invalid("component selection mode", mode)),
-            (count, _) => return Err(invalid("number of components", count)),
-        };
-        let mut operand = Operand {
-            file,
-            components,
-            modifiers: Modifiers::default(),
-            min_precision: MinPrecision::Default,
-            non_uniform: false,
-            index_count: (token >> 20 & 3) as u8,
-            words: [0; 4],
-            relative: None,
-        };
-        if token >> 31 != 0 {
+        components(token).map_err(|(what, value)| invalid(what, value))?;
+        let mut operand = Self::from_words(token, [0; 4]);
+        if operand.is_extended() {
             operand.decode_extended(reader)?;
         }
         match file {
             RegisterFile::Immediate32 | RegisterFile::Immediate64 => operand.decode_immediate(reader, offset)?,
-            _ => operand.decode_indices(token, reader, depth)?,
+            _ => operand.decode_indices(reader, depth)?,
         }
         Ok(operand)
     }
 
-    /// Reads the chain of extended tokens; it is as long as the instruction at most.
     fn decode_extended(&mut self, reader: &mut TokenReader) -> Result<(), DecodeError> {
-        loop {
-            let offset = reader.offset();
-            let bits = reader.dword("extended operand token")?;
-            let invalid = |what, value| DecodeError::Invalid { what, value: u64::from(value), offset };
-            match bits & 0x3f {
-                0 => {}
-                1 => {
-                    let modifier = bits >> 6 & 0xff;
-                    if modifier > 3 {
-                        return Err(invalid("operand modifier", modifier));
-                    }
-                    self.modifiers = Modifiers { negate: modifier & 1 != 0, absolute: modifier & 2 != 0 };
-                    self.min_precision = MinPrecision::decode(bits >> 14 & 7, offset)?;
-                    self.non_uniform = bits & 1 << 17 != 0;
+        let offset = reader.offset();
+        let bits = reader.dword("extended operand token")?;
+        let invalid = |what, value| DecodeError::Invalid { what, value: u64::from(value), offset };
+        match extended_token::TYPE.get(bits) {
+            extended_token::EMPTY => {}
+            extended_token::MODIFIERS => {
+                let modifier = extended_token::MODIFIER.get(bits);
+                if modifier > 3 {
+                    return Err(invalid("operand modifier", modifier));
                 }
-                kind => return Err(invalid("extended operand token type", kind)),
+                MinPrecision::decode(extended_token::MIN_PRECISION.get(bits), offset)?;
             }
-            if bits >> 31 == 0 {
-                return Ok(());
-            }
+            kind => return Err(invalid("extended operand token type", kind)),
         }
+        if extended_token::CONTINUED.is_set(bits) {
+            // There is one type with a meaning, so nothing needs a second token.
+            return Err(DecodeError::Limit { what: "number of extended operand tokens", value: 2, limit: 1, offset });
+        }
+        self.extended = bits;
+        Ok(())
     }
 
     fn decode_immediate(&mut self, reader: &mut TokenReader, offset: usize) -> Result<(), DecodeError> {
         let invalid = |what, value: u32| DecodeError::Invalid { what, value: value.into(), offset };
-        if self.index_count != 0 {
-            return Err(invalid("number of indices of an immediate", self.index_count.into()));
+        let indices = operand_token::INDICES.get(self.token);
+        if indices != 0 {
+            return Err(invalid("number of indices of an immediate", indices));
         }
-        let dwords = match (self.file, self.components) {
+        let dwords = match (self.file(), self.components()) {
             (_, Components::None) => return Err(invalid("number of components of an immediate", 0)),
             (RegisterFile::Immediate32, Components::One) => 1,
             (_, Components::One) => 2,
@@ -377,17 +393,14 @@ impl Operand {
         Ok(())
     }
 
-    fn decode_indices(&mut self, token: u32, reader: &mut TokenReader, depth: u32) -> Result<(), DecodeError> {
-        use representation::*;
-
-        for index in 0..usize::from(self.index_count) {
+    fn decode_indices(&mut self, reader: &mut TokenReader, depth: u32) -> Result<(), DecodeError> {
+        for index in 0..self.index_count() {
             let offset = reader.offset();
-            let representation = token >> (22 + 3 * index) & 7;
-            if representation > IMM64_RELATIVE {
-                let value = u64::from(representation);
-                return Err(DecodeError::Invalid { what: "index representation", value, offset });
-            }
-            if matches!(representation, IMM64 | IMM64_RELATIVE) {
+            let representation = Representation::of(self.token, index).map_err(|number| {
+                let (what, value) = ("index representation", number.into());
+                DecodeError::Invalid { what, value, offset }
+            })?;
+            if representation.wide {
                 // No register file has 2^32 registers, so the high half carries nothing.
                 let high = reader.dword("index")?;
                 if high != 0 {
@@ -395,10 +408,10 @@ impl Operand {
                     return Err(DecodeError::Limit { what: "index", value, limit: u32::MAX.into(), offset });
                 }
             }
-            if matches!(representation, IMM32 | IMM64 | IMM32_RELATIVE | IMM64_RELATIVE) {
+            if representation.immediate {
                 self.words[index] = reader.dword("index")?;
             }
-            if matches!(representation, RELATIVE | IMM32_RELATIVE | IMM64_RELATIVE) {
+            if representation.relative {
                 if depth == MAX_INDEX_NESTING {
                     let limit = u64::from(MAX_INDEX_NESTING);
                     return Err(DecodeError::Limit { what: "nesting of indices", value: limit + 1, limit, offset });
@@ -410,9 +423,77 @@ impl Operand {
         Ok(())
     }
 
+    /// Appends its tokens: the inverse of [`decode`](Self::decode). Operands are nested as deep as decoding allows at most.
+    pub(super) fn encode(&self, tokens: &mut Vec<u32>) {
+        tokens.push(self.token);
+        if self.is_extended() {
+            tokens.push(self.extended);
+        }
+        if let Some(value) = self.immediates() {
+            return tokens.extend_from_slice(value);
+        }
+        for (n, index) in self.indices().enumerate() {
+            let representation = Representation::of(self.token, n).expect("decoding has checked it");
+            if representation.wide {
+                tokens.push(0);
+            }
+            if representation.immediate {
+                tokens.push(index.immediate);
+            }
+            if let Some(relative) = index.relative {
+                relative.encode(tokens);
+            }
+        }
+    }
+
+    /// The operand token as stored.
+    pub const fn token(&self) -> u32 {
+        self.token
+    }
+
+    /// Whether an extended token follows the operand token.
+    pub const fn is_extended(&self) -> bool {
+        operand_token::EXTENDED.is_set(self.token)
+    }
+
+    /// What it names.
+    pub const fn file(&self) -> RegisterFile {
+        RegisterFile::from_number(operand_token::FILE.get(self.token)).expect("decoding has checked it")
+    }
+
+    /// Its components.
+    pub fn components(&self) -> Components {
+        components(self.token).expect("decoding has checked them")
+    }
+
+    /// The extended token, or 0 if there is none that says something.
+    const fn modifier_token(&self) -> u32 {
+        match extended_token::TYPE.get(self.extended) {
+            extended_token::MODIFIERS => self.extended,
+            _ => 0,
+        }
+    }
+
+    /// What is done to what it reads.
+    pub const fn modifiers(&self) -> Modifiers {
+        let modifier = extended_token::MODIFIER.get(self.modifier_token());
+        Modifiers { negate: modifier & 1 != 0, absolute: modifier & 2 != 0 }
+    }
+
+    /// The precision it may be computed with.
+    pub const fn min_precision(&self) -> MinPrecision {
+        let number = extended_token::MIN_PRECISION.get(self.modifier_token());
+        MinPrecision::from_number(number).expect("decoding has checked it")
+    }
+
+    /// Whether its dynamic index may differ among the invocations that run together.
+    pub const fn non_uniform(&self) -> bool {
+        extended_token::NON_UNIFORM.is_set(self.modifier_token())
+    }
+
     /// Number of indices, 0 to 3.
-    pub fn index_count(&self) -> usize {
-        usize::from(self.index_count)
+    pub const fn index_count(&self) -> usize {
+        operand_token::INDICES.get(self.token) as usize
     }
 
     /// Index `n`, if the operand has that many.
@@ -435,12 +516,26 @@ impl Operand {
 
     /// The dwords of an immediate value: one, two or four.
     pub fn immediates(&self) -> Option<&[u32]> {
-        match (self.file, self.components) {
+        match (self.file(), self.components()) {
             (RegisterFile::Immediate32, Components::One) => Some(&self.words[..1]),
             (RegisterFile::Immediate64, Components::One) => Some(&self.words[..2]),
             (RegisterFile::Immediate32 | RegisterFile::Immediate64, _) => Some(&self.words),
             _ => None,
         }
+    }
+}
+
+/// The components that an operand token names, or what is wrong with them.
+fn components(token: u32) -> Result<Components, (&'static str, u32)> {
+    let selection = operand_token::SELECTION.get(token);
+    match (operand_token::COMPONENTS.get(token), operand_token::MODE.get(token)) {
+        (0, _) => Ok(Components::None),
+        (1, _) => Ok(Components::One),
+        (2, 0) => Ok(Components::Mask(Mask::from_bits(selection))),
+        (2, 1) => Ok(Components::Swizzle(Swizzle::from_bits(selection))),
+        (2, 2) => Ok(Components::Select(Component::from_bits(selection))),
+        (2, mode) => Err(("component selection mode", mode)),
+        (count, _) => Err(("number of components", count)),
     }
 }
 
@@ -469,24 +564,24 @@ mod tests {
     #[test]
     fn masks_swizzles_and_selections() {
         let (mask, _) = decode(&[0x0010_00a2, 3]).unwrap();
-        assert_eq!(mask.components, Components::Mask(Mask::from_bits(0b1010)));
-        assert_eq!(mask.components.written().to_string(), "yw");
+        assert_eq!(mask.components(), Components::Mask(Mask::from_bits(0b1010)));
+        assert_eq!(mask.components().written().to_string(), "yw");
         let (swizzle, _) = decode(&[0x0010_01b6, 3]).unwrap();
         assert_eq!(swizzle.constant_indices(), Some(&[3][..]));
-        let Components::Swizzle(letters) = swizzle.components else { panic!("{swizzle:?}") };
+        let Components::Swizzle(letters) = swizzle.components() else { panic!("{swizzle:?}") };
         assert_eq!(letters.to_string(), "wzyx");
-        assert_eq!(swizzle.components.source(Component::Y), Component::Z);
+        assert_eq!(swizzle.components().source(Component::Y), Component::Z);
         let (select, _) = decode(&[R_SELECT_Y, 3]).unwrap();
-        assert_eq!(select.components, Components::Select(Component::Y));
-        assert_eq!(select.components.source(Component::W), Component::Y);
+        assert_eq!(select.components(), Components::Select(Component::Y));
+        assert_eq!(select.components().source(Component::W), Component::Y);
     }
 
     #[test]
     fn modifiers_precision_and_non_uniform() {
         let (operand, rest) = decode(&[0x8010_001a, 1 << 17 | 5 << 14 | 3 << 6 | 1, 3]).unwrap();
-        assert_eq!(operand.modifiers, Modifiers { absolute: true, negate: true });
-        assert_eq!(operand.min_precision, MinPrecision::Uint16);
-        assert!(operand.non_uniform);
+        assert_eq!(operand.modifiers(), Modifiers { absolute: true, negate: true });
+        assert_eq!(operand.min_precision(), MinPrecision::Uint16);
+        assert!(operand.non_uniform());
         assert_eq!(rest, 0);
     }
 
@@ -498,7 +593,7 @@ mod tests {
 
         let (relative, _) = decode(&[cb(2 << 3), 1, R_SELECT_Y, 7]).unwrap();
         let index = relative.index(1).unwrap();
-        assert_eq!((index.immediate, index.relative.unwrap().file), (0, RegisterFile::Temp));
+        assert_eq!((index.immediate, index.relative.unwrap().file()), (0, RegisterFile::Temp));
         assert_eq!(relative.constant_indices(), None);
 
         let (both, _) = decode(&[cb(3 << 3), 1, 5, R_SELECT_Y, 7]).unwrap();
@@ -528,7 +623,7 @@ mod tests {
         let nested = 0x0010_3001 | 2 << 22;
         assert!(matches!(decode(&[nested; 64]), Err(DecodeError::Limit { what: "nesting of indices", .. })));
         let (operand, _) = decode(&[nested, nested, nested, nested, R_SELECT_Y, 0]).unwrap();
-        assert_eq!(operand.file, RegisterFile::IndexableTemp);
+        assert_eq!(operand.file(), RegisterFile::IndexableTemp);
     }
 
     #[test]

@@ -169,25 +169,25 @@ impl Style {
     }
 
     fn extended(self, extended: &Extended, f: &mut Formatter<'_>) -> fmt::Result {
-        if let Some([u, v, w]) = extended.texel_offsets {
+        if let Some([u, v, w]) = extended.texel_offsets() {
             if self.dialect == Dialect::Fxc10 {
                 f.write_str("_aoffimmi")?;
             }
-            if extended.resource.is_some() {
+            if extended.resource().is_some() {
                 f.write_str("_indexable")?;
             }
             write!(f, "({u},{v},{w})")?;
-        } else if extended.resource.is_some() {
+        } else if extended.resource().is_some() {
             f.write_str("_indexable")?;
         }
-        if let Some((dimension, stride)) = extended.resource {
+        if let Some((dimension, stride)) = extended.resource() {
             write!(f, "({}", dimension.name())?;
             if stride != 0 {
                 write!(f, ", stride={stride}")?;
             }
             f.write_str(")")?;
         }
-        if let Some(types) = extended.return_types {
+        if let Some(types) = extended.return_types() {
             return_types(&types).fmt(f)?;
         }
         Ok(())
@@ -195,7 +195,7 @@ impl Style {
 
     fn operand(self, operand: &Operand, class: DataClass) -> impl Display + '_ {
         printed(move |f| {
-            let modifiers = operand.modifiers;
+            let modifiers = operand.modifiers();
             f.write_str(if modifiers.negate { "-" } else { "" })?;
             f.write_str(if modifiers.absolute { "|" } else { "" })?;
             match operand.immediates() {
@@ -203,16 +203,16 @@ impl Style {
                 None => self.register(operand, f)?,
             }
             f.write_str(if modifiers.absolute { "|" } else { "" })?;
-            if operand.min_precision != MinPrecision::Default {
-                write!(f, " {{{}}}", operand.min_precision.name())?;
+            if operand.min_precision() != MinPrecision::Default {
+                write!(f, " {{{}}}", operand.min_precision().name())?;
             }
-            f.write_str(if operand.non_uniform { " { nonuniform }" } else { "" })
+            f.write_str(if operand.non_uniform() { " { nonuniform }" } else { "" })
         })
     }
 
     fn immediate(self, operand: &Operand, words: &[u32], class: DataClass, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(", operand.file.letters())?;
-        match (operand.file, class) {
+        write!(f, "{}(", operand.file().letters())?;
+        match (operand.file(), class) {
             (RegisterFile::Immediate64, _) => separated(words.chunks_exact(2).map(Double), ", ", f)?,
             (_, DataClass::Float | DataClass::Double) => separated(words.iter().map(|&word| Float(word)), ", ", f)?,
             (_, DataClass::Untyped) => separated(words.iter().map(|&word| Untyped(word, self.dialect)), ",", f)?,
@@ -223,8 +223,8 @@ impl Style {
 
     /// The register file's letters, the indices and the components.
     fn register(self, operand: &Operand, f: &mut Formatter<'_>) -> fmt::Result {
-        self.letters(operand.file, f)?;
-        let bracketed = match operand.file {
+        self.letters(operand.file(), f)?;
+        let bracketed = match operand.file() {
             RegisterFile::ImmediateConstants
             | RegisterFile::ThisPointer
             | RegisterFile::InputControlPoint
@@ -242,7 +242,7 @@ impl Style {
                 }
             }
         }
-        match operand.components {
+        match operand.components() {
             Components::None | Components::One => Ok(()),
             Components::Mask(mask) if mask.is_empty() => Ok(()),
             Components::Mask(mask) => write!(f, ".{mask}"),

@@ -10,6 +10,35 @@ use super::opcode::{Controls, Opcode};
 use super::operand::Mask;
 use crate::error::DecodeError;
 
+/// A range of bits in a token: read when decoding, written when encoding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    low: u32,
+    mask: u32,
+}
+
+impl Field {
+    /// The `count` bits from `low` up; less than 32.
+    pub const fn new(low: u32, count: u32) -> Self {
+        Field { low, mask: (1 << count) - 1 }
+    }
+
+    /// What the token holds there.
+    pub const fn get(self, token: u32) -> u32 {
+        token >> self.low & self.mask
+    }
+
+    /// Whether the token holds anything there.
+    pub const fn is_set(self, token: u32) -> bool {
+        self.get(token) != 0
+    }
+
+    /// The token with `value` there. Bits that do not fit are dropped.
+    pub const fn set(self, token: u32, value: u32) -> u32 {
+        token & !(self.mask << self.low) | (value & self.mask) << self.low
+    }
+}
+
 /// Reads dwords from a range of the program and knows where in the file it is.
 #[derive(Clone, Debug)]
 pub(super) struct TokenReader<'a> {
@@ -89,6 +118,21 @@ impl Test {
     }
 }
 
+/// Fields of the opcode token.
+pub(super) mod opcode_token {
+    use super::Field;
+
+    pub const OPCODE: Field = Field::new(0, 11);
+    pub const INFO_RETURN: Field = Field::new(11, 2);
+    pub const SATURATE: Field = Field::new(13, 1);
+    pub const TEST: Field = Field::new(18, 1);
+    pub const PRECISE: Field = Field::new(19, 4);
+    pub const LENGTH: Field = Field::new(24, 7);
+    pub const EXTENDED: Field = Field::new(31, 1);
+    /// Of `customdata`, which has neither controls nor a length here.
+    pub const CUSTOM_DATA_CLASS: Field = Field::new(11, 21);
+}
+
 /// The first token of an instruction. Fields that its opcode does not have read as absent, whatever their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpcodeToken {
@@ -101,10 +145,10 @@ pub struct OpcodeToken {
 impl OpcodeToken {
     /// Splits a token read at `offset`.
     pub(super) fn decode(bits: u32, offset: usize) -> Result<Self, DecodeError> {
-        let number = bits & 0x7ff;
+        let number = opcode_token::OPCODE.get(bits);
         let invalid = |what, value| DecodeError::Invalid { what, value: u64::from(value), offset };
         let opcode = Opcode::from_number(number).ok_or_else(|| invalid("opcode", number))?;
-        let info_return = bits >> 11 & 3;
+        let info_return = opcode_token::INFO_RETURN.get(bits);
         match opcode.controls() {
             Controls::ResinfoReturn => _ = InfoReturn::decode(info_return, offset)?,
             Controls::SampleInfoReturn if info_return > 1 => {
@@ -117,23 +161,23 @@ impl OpcodeToken {
 
     /// Length of the instruction in dwords, this token included. `customdata` has it in the next dword instead.
     pub(super) const fn length(self) -> u32 {
-        self.bits >> 24 & 0x7f
+        opcode_token::LENGTH.get(self.bits)
     }
 
     /// Whether an extended opcode token follows.
     pub(super) const fn is_extended(self) -> bool {
-        self.bits >> 31 != 0
+        opcode_token::EXTENDED.is_set(self.bits)
     }
 
     /// Whether float results are clamped to 0..1 (NaN to 0).
     pub const fn saturate(self) -> bool {
-        matches!(self.opcode.controls(), Controls::Saturate) && self.bits & 1 << 13 != 0
+        matches!(self.opcode.controls(), Controls::Saturate) && opcode_token::SATURATE.is_set(self.bits)
     }
 
     /// The test of a conditional instruction.
     pub const fn test(self) -> Option<Test> {
         match self.opcode.controls() {
-            Controls::Test if self.bits & 1 << 18 != 0 => Some(Test::NonZero),
+            Controls::Test if opcode_token::TEST.is_set(self.bits) => Some(Test::NonZero),
             Controls::Test => Some(Test::Zero),
             _ => None,
         }
@@ -143,15 +187,15 @@ impl OpcodeToken {
     pub fn precise(self) -> Mask {
         match self.opcode.destinations() {
             0 => Mask::NONE,
-            _ => Mask::from_bits(self.bits >> 19),
+            _ => Mask::from_bits(opcode_token::PRECISE.get(self.bits)),
         }
     }
 
     /// What `resinfo` and `sampleinfo` return.
     pub const fn info_return(self) -> Option<InfoReturn> {
         match self.opcode.controls() {
-            Controls::ResinfoReturn => InfoReturn::from_number(self.bits >> 11 & 3),
-            Controls::SampleInfoReturn if self.bits & 1 << 11 != 0 => Some(InfoReturn::Uint),
+            Controls::ResinfoReturn => InfoReturn::from_number(opcode_token::INFO_RETURN.get(self.bits)),
+            Controls::SampleInfoReturn if opcode_token::INFO_RETURN.is_set(self.bits) => Some(InfoReturn::Uint),
             Controls::SampleInfoReturn => Some(InfoReturn::Float),
             _ => None,
         }
@@ -166,19 +210,37 @@ impl OpcodeToken {
     }
 }
 
-/// What the extended opcode tokens of an instruction say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Extended {
-    /// Texel offsets in u, v and w, each -8 to 7.
-    pub texel_offsets: Option<[i8; 3]>,
-    /// Shape of the resource that is read, and the bytes from one structure to the next (0 unless structured).
-    pub resource: Option<(Dimension, u16)>,
-    /// What each component of the resource reads as.
-    pub return_types: Option<[ReturnType; 4]>,
+/// An instruction has at most this many extended opcode tokens.
+const MAX_EXTENDED: usize = 3;
+
+/// Fields of the extended opcode tokens.
+mod extended_token {
+    use super::Field;
+
+    pub const TYPE: Field = Field::new(0, 6);
+    /// Of texel offsets: signed, in u, v and w.
+    pub const OFFSETS: [Field; 3] = [Field::new(9, 4), Field::new(13, 4), Field::new(17, 4)];
+    /// Of a resource.
+    pub const DIMENSION: Field = Field::new(6, 5);
+    pub const STRIDE: Field = Field::new(11, 12);
+    /// Of return types: the four of them.
+    pub const RETURN_TYPES: Field = Field::new(6, 16);
+    pub const CONTINUED: Field = Field::new(31, 1);
+
+    pub const EMPTY: u32 = 0;
+    pub const TEXEL_OFFSETS: u32 = 1;
+    pub const RESOURCE: u32 = 2;
+    pub const RESOURCE_RETURN_TYPES: u32 = 3;
 }
 
-/// An instruction has at most this many extended opcode tokens.
-const MAX_EXTENDED: u32 = 3;
+/// What the extended opcode tokens of an instruction say. The tokens are kept as they are, so that their order and the bits
+/// that mean nothing survive encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extended {
+    /// Each of a type of its own, but the empty ones; all but the last continue.
+    tokens: [u32; MAX_EXTENDED],
+    count: u8,
+}
 
 impl Extended {
     /// Reads the extended tokens that follow an opcode token. Boxed since most instructions have none.
@@ -186,42 +248,64 @@ impl Extended {
         if !token.is_extended() {
             return Ok(None);
         }
-        let mut extended = Box::new(Extended::default());
-        for _ in 0..MAX_EXTENDED {
+        let mut extended = Box::new(Extended { tokens: [0; MAX_EXTENDED], count: 0 });
+        for count in 0..MAX_EXTENDED {
             let offset = reader.offset();
             let bits = reader.dword("extended opcode token")?;
-            let twice = match bits & 0x3f {
-                0 => false,
-                1 => extended.texel_offsets.replace([9, 13, 17].map(|low| signed_nibble(bits >> low))).is_some(),
-                2 => {
-                    let dimension = Dimension::decode(bits >> 6 & 0x1f, offset)?;
-                    let stride = (bits >> 11 & 0xfff) as u16;
-                    extended.resource.replace((dimension, stride)).is_some()
+            let kind = extended_token::TYPE.get(bits);
+            let invalid = |what| DecodeError::Invalid { what, value: kind.into(), offset };
+            match kind {
+                extended_token::EMPTY | extended_token::TEXEL_OFFSETS => {}
+                extended_token::RESOURCE => _ = Dimension::decode(extended_token::DIMENSION.get(bits), offset)?,
+                extended_token::RESOURCE_RETURN_TYPES => {
+                    return_types(extended_token::RETURN_TYPES.get(bits), offset)?;
                 }
-                3 => extended.return_types.replace(return_types(bits >> 6, offset)?).is_some(),
-                kind => {
-                    return Err(DecodeError::Invalid {
-                        what: "extended opcode token type",
-                        value: u64::from(kind),
-                        offset,
-                    });
-                }
-            };
-            if twice {
-                let value = u64::from(bits & 0x3f);
-                return Err(DecodeError::Invalid { what: "repeated extended opcode token", value, offset });
+                _ => return Err(invalid("extended opcode token type")),
             }
-            if bits >> 31 == 0 {
+            if kind != extended_token::EMPTY && extended.token(kind).is_some() {
+                return Err(invalid("repeated extended opcode token"));
+            }
+            extended.tokens[count] = bits;
+            extended.count = count as u8 + 1;
+            if !extended_token::CONTINUED.is_set(bits) {
                 return Ok(Some(extended));
             }
         }
-        let value = u64::from(MAX_EXTENDED) + 1;
         Err(DecodeError::Limit {
             what: "number of extended opcode tokens",
-            value,
-            limit: MAX_EXTENDED.into(),
+            value: MAX_EXTENDED as u64 + 1,
+            limit: MAX_EXTENDED as u64,
             offset: reader.offset(),
         })
+    }
+
+    /// The tokens, in order.
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens[..usize::from(self.count)]
+    }
+
+    /// The token of a type.
+    fn token(&self, kind: u32) -> Option<u32> {
+        self.tokens().iter().copied().find(|&token| extended_token::TYPE.get(token) == kind)
+    }
+
+    /// Texel offsets in u, v and w, each -8 to 7.
+    pub fn texel_offsets(&self) -> Option<[i8; 3]> {
+        let token = self.token(extended_token::TEXEL_OFFSETS)?;
+        Some(extended_token::OFFSETS.map(|field| signed_nibble(field.get(token))))
+    }
+
+    /// Shape of the resource that is read, and the bytes from one structure to the next (0 unless structured).
+    pub fn resource(&self) -> Option<(Dimension, u16)> {
+        let token = self.token(extended_token::RESOURCE)?;
+        let dimension = Dimension::from_number(extended_token::DIMENSION.get(token));
+        Some((dimension.expect("decoding has checked it"), extended_token::STRIDE.get(token) as u16))
+    }
+
+    /// What each component of the resource reads as.
+    pub fn return_types(&self) -> Option<[ReturnType; 4]> {
+        let token = self.token(extended_token::RESOURCE_RETURN_TYPES)?;
+        Some(return_types(extended_token::RETURN_TYPES.get(token), 0).expect("decoding has checked them"))
     }
 }
 
@@ -275,14 +359,12 @@ mod tests {
         let offsets = 1 << 31 | 0x7 << 17 | 0xe << 13 | 0x8 << 9 | 1;
         let resource = 1 << 31 | 52 << 11 | 12 << 6 | 2;
         let types = 0x5321 << 6 | 3;
-        assert_eq!(
-            extended(&[offsets, resource, types]).unwrap().as_deref(),
-            Some(&Extended {
-                texel_offsets: Some([-8, -2, 7]),
-                resource: Some((Dimension::StructuredBuffer, 52)),
-                return_types: Some([ReturnType::Unorm, ReturnType::Snorm, ReturnType::Sint, ReturnType::Float]),
-            })
-        );
+        let decoded = extended(&[offsets, resource, types]).unwrap().unwrap();
+        assert_eq!(decoded.texel_offsets(), Some([-8, -2, 7]));
+        assert_eq!(decoded.resource(), Some((Dimension::StructuredBuffer, 52)));
+        let expected = [ReturnType::Unorm, ReturnType::Snorm, ReturnType::Sint, ReturnType::Float];
+        assert_eq!(decoded.return_types(), Some(expected));
+        assert_eq!(decoded.tokens(), [offsets, resource, types]);
     }
 
     #[test]

@@ -298,7 +298,7 @@ impl Lowering {
     /// `case` with its value, or `default`. What comes before it falls through.
     fn case(&mut self, value: Option<&Operand>) -> Result<(), LowerError> {
         let value = match value {
-            Some(operand) if operand.file != RegisterFile::Immediate32 => {
+            Some(operand) if operand.file() != RegisterFile::Immediate32 => {
                 return Err(self.invalid("the value of a case is not an immediate"));
             }
             value => value.and_then(Operand::immediates).map(|words| words[0]),

@@ -73,9 +73,9 @@ impl Lowering {
             DataClass::Int | DataClass::Uint => Type::I32,
             _ => Type::F32,
         };
-        let mut value = self.load(operand, operand.components.source(component), ty)?;
+        let mut value = self.load(operand, operand.components().source(component), ty)?;
         let b = &mut self.b;
-        if operand.modifiers.absolute {
+        if operand.modifiers().absolute {
             value = match ty {
                 Type::F32 => b.fabs([value]),
                 _ => {
@@ -84,7 +84,7 @@ impl Lowering {
                 }
             };
         }
-        if operand.modifiers.negate {
+        if operand.modifiers().negate {
             value = match ty {
                 Type::F32 => b.fneg([value]),
                 _ => negate(b, value),
@@ -95,7 +95,7 @@ impl Lowering {
 
     /// One component of a register, as `ty`.
     fn load(&mut self, operand: &Operand, component: Component, ty: Type) -> Result<Value, LowerError> {
-        match operand.file {
+        match operand.file() {
             RegisterFile::Immediate32 => {
                 let words = operand.immediates().unwrap_or_default();
                 let word = words.get(component.index()).or(words.first()).copied().unwrap_or_default();
@@ -134,7 +134,7 @@ impl Lowering {
                 Ok(self.load_row(space, place, component, ty))
             }
             RegisterFile::Output | RegisterFile::Null => {
-                Err(self.invalid(format!("{} is read", operand.file.letters())))
+                Err(self.invalid(format!("{} is read", operand.file().letters())))
             }
             file => Err(self.unsupported(format!("operand {}", file.letters()))),
         }
@@ -232,8 +232,8 @@ impl Lowering {
 
     /// Reads a destination's indices.
     pub(super) fn destination(&mut self, operand: &Operand) -> Result<Destination, LowerError> {
-        let mask = operand.components.written();
-        let target = match operand.file {
+        let mask = operand.components().written();
+        let target = match operand.file() {
             RegisterFile::Null => return Ok(Destination { target: Target::Null, mask: Mask::NONE }),
             RegisterFile::Temp => Target::Temp(self.constant_index(operand)?),
             RegisterFile::Output => {
@@ -308,14 +308,14 @@ impl Lowering {
     fn constant_index(&self, operand: &Operand) -> Result<u32, LowerError> {
         match operand.constant_indices() {
             Some(&[register]) => Ok(register),
-            _ => Err(self.invalid(format!("{} takes one constant index", operand.file.letters()))),
+            _ => Err(self.invalid(format!("{} takes one constant index", operand.file().letters()))),
         }
     }
 
     /// The operand's indices, which must be `N`.
     fn places<const N: usize>(&mut self, operand: &Operand) -> Result<[Place; N], LowerError> {
         if operand.index_count() != N {
-            let (count, letters) = (operand.index_count(), operand.file.letters());
+            let (count, letters) = (operand.index_count(), operand.file().letters());
             return Err(self.invalid(format!("{letters} with {count} indices")));
         }
         let mut places = [Place { base: 0, dynamic: None }; N];

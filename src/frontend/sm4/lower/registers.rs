@@ -169,8 +169,8 @@ impl Registers {
             for destination in instruction.operands().iter().take(instruction.opcode().destinations()) {
                 // What else it may be is an error, or no variable; both show when the instruction is lowered.
                 let Some(&[register]) = destination.constant_indices() else { continue };
-                for component in destination.components.written().components() {
-                    match destination.file {
+                for component in destination.components().written().components() {
+                    match destination.file() {
                         RegisterFile::Temp => {
                             if let Some(variables) = self.temps.get_mut(register as usize) {
                                 variables[component.index()].get_or_insert_with(|| b.declare_var(Type::F32));
@@ -313,8 +313,8 @@ impl Declaring<'_> {
             SystemValue::InstanceId => SysVal::InstanceId,
             _ => return Err(Refusal::Unsupported(format!("input {}", value.name()))),
         };
-        if let (RegisterFile::Input, Some(&[register])) = (operand.file, operand.constant_indices()) {
-            for component in operand.components.written().components() {
+        if let (RegisterFile::Input, Some(&[register])) = (operand.file(), operand.constant_indices()) {
+            for component in operand.components().written().components() {
                 self.registers.inputs.components.insert((register, component), InputComponent::System(sysval));
             }
         }
@@ -322,17 +322,17 @@ impl Declaring<'_> {
     }
 
     fn index_range(&mut self, first: &Operand, count: u32) -> Result<(), Refusal> {
-        let (RegisterFile::Input | RegisterFile::Output, Some(&[register])) = (first.file, first.constant_indices())
+        let (RegisterFile::Input | RegisterFile::Output, Some(&[register])) = (first.file(), first.constant_indices())
         else {
             return Err(Refusal::Invalid("an index range of something else than inputs or outputs".into()));
         };
         let end = u64::from(register) + u64::from(count);
         limit("number of a register in an index range", end, MAX_SIGNATURE_REGISTERS)?;
-        let (end, mask) = (end as u32, first.components.written().bits());
+        let (end, mask) = (end as u32, first.components().written().bits());
         if count == 0 || mask == 0 {
             return Err(Refusal::Invalid("an empty index range".into()));
         }
-        let extent = self.ranges.entry(first.file).or_insert(Extent { first: register, end, mask });
+        let extent = self.ranges.entry(first.file()).or_insert(Extent { first: register, end, mask });
         let Extent { first, end: last, mask: components } = *extent;
         *extent = Extent { first: first.min(register), end: last.max(end), mask: components | mask };
         Ok(())
