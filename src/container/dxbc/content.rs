@@ -1,5 +1,6 @@
 //! What a part holds, as the type its name stands for.
 
+use super::RootSignature;
 use super::four_cc::for_each_part;
 use super::{CompilerVersion, DebugInformation, DebugName, DxilProgram, Level9Program, ProgramDatabase, ShaderHash};
 use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
@@ -33,6 +34,8 @@ pub enum PartContent<'a> {
     FeatureFlags(FeatureFlags),
     /// A DXIL program: its headers, and its bitcode unread.
     DxilProgram(DxilProgram<'a>),
+    /// A root signature.
+    RootSignature(RootSignature),
     /// Hash of a DXIL program or its source.
     ShaderHash(ShaderHash),
     /// The compiler that wrote the container.

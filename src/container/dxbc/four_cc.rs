@@ -24,7 +24,7 @@ macro_rules! for_each_part {
             IFCE Interfaces "interfaces and class instances",
             STAT Statistics "statistics, or reflection of a DXIL program",
             SFI0 FeatureFlags "required feature flags",
-            RTS0 Opaque "root signature",
+            RTS0 RootSignature "root signature",
             PSV0 Opaque "pipeline state validation",
             RDAT Opaque "runtime data of a library",
             DXIL DxilProgram "DXIL program",

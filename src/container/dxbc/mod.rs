@@ -20,6 +20,7 @@ mod interfaces;
 mod level9;
 mod program;
 mod rdef;
+mod root_signature;
 mod signature;
 mod statistics;
 
@@ -36,6 +37,10 @@ pub use program::{Program, ProgramKind};
 pub use rdef::{
     BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
     ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
+};
+pub use root_signature::{
+    AddressMode, BorderColour, Comparison, DescriptorRange, DescriptorType, RootParameter, RootParameterKind,
+    RootSignature, RootSignatureVersion, ShaderVisibility, StaticSampler,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
 pub use statistics::Statistics;
