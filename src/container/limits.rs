@@ -39,3 +39,8 @@ pub const DVLE_UNIFORMS: u32 = 1024;
 
 /// Dwords of a `STAT` part behind the known counters.
 pub const UNKNOWN_STATISTICS: usize = 256;
+
+/// Parameters of a root signature. Direct3D 12 has room for 64 dwords of them.
+pub const ROOT_PARAMETERS: u32 = 4096;
+/// Static samplers of a root signature. Direct3D 12 accepts 2032.
+pub const STATIC_SAMPLERS: u32 = 4096;

@@ -1,6 +1,8 @@
 //! What a part holds, as the type its name stands for.
 
+use super::RootSignature;
 use super::four_cc::for_each_part;
+use super::{CompilerVersion, DebugInformation, DebugName, DxilProgram, Level9Program, ProgramDatabase, ShaderHash};
 use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
 use crate::error::ContainerError;
 
@@ -30,6 +32,22 @@ pub enum PartContent<'a> {
     Statistics(Statistics),
     /// Features a device must have.
     FeatureFlags(FeatureFlags),
+    /// A DXIL program: its headers, and its bitcode unread.
+    DxilProgram(DxilProgram<'a>),
+    /// A root signature.
+    RootSignature(RootSignature),
+    /// Hash of a DXIL program or its source.
+    ShaderHash(ShaderHash),
+    /// The compiler that wrote the container.
+    CompilerVersion(CompilerVersion<'a>),
+    /// Name of the file with debug information.
+    DebugName(DebugName<'a>),
+    /// A Direct3D 9 program.
+    Level9Program(Level9Program<'a>),
+    /// FXC's own debug information.
+    DebugInformation(DebugInformation<'a>),
+    /// FXC's debug information as a program database.
+    ProgramDatabase(ProgramDatabase<'a>),
     /// Anything else.
     Opaque(Opaque<'a>),
 }

@@ -10,24 +10,39 @@
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
 mod builder;
+mod build;
+mod codes;
 mod content;
+mod debug;
+mod dxil;
 mod feature_flags;
 mod four_cc;
 mod interfaces;
+mod level9;
 mod program;
 mod rdef;
+mod root_signature;
 mod signature;
 mod statistics;
 
 pub use builder::Builder;
+pub use build::{CompilerVersion, DebugName, ShaderHash};
+pub use codes::{Interpolation, ResourceKind, SemanticKind, ShaderStage};
 pub use content::{Opaque, PartContent};
+pub use debug::{DebugInformation, DebugTable, ProgramDatabase};
+pub use dxil::DxilProgram;
 pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;
 pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
+pub use level9::{Level9Program, Level9Table};
 pub use program::{Program, ProgramKind};
 pub use rdef::{
     BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
     ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
+};
+pub use root_signature::{
+    AddressMode, BorderColour, Comparison, DescriptorRange, DescriptorType, RootParameter, RootParameterKind,
+    RootSignature, RootSignatureVersion, ShaderVisibility, StaticSampler,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
 pub use statistics::Statistics;
