@@ -15,6 +15,7 @@ mod listing;
 mod name;
 mod reader;
 pub mod shbin;
+mod writer;
 
 #[cfg(test)]
 mod tests;

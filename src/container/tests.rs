@@ -276,3 +276,26 @@ fn real_parts_are_read_whole() {
         }
     }
 }
+
+/// No byte of a real SHBIN goes unread, except the padding behind symbol tables.
+#[test]
+fn real_shbins_are_read_whole() {
+    for (path, bytes) in files("shbin") {
+        let gaps = coverage::unread(0..bytes.len(), || {
+            assert_eq!(visit(&bytes), Ok(Vec::new()), "{path}");
+        });
+        for gap in gaps {
+            let left = &bytes[gap.clone()];
+            assert!(left.len() < 4 && left.iter().all(|&byte| byte == 0), "{path} leaves {gap:x?}: {left:02x?}");
+        }
+    }
+}
+
+#[test]
+fn real_shbins_are_rebuilt_from_their_parts() {
+    for (path, bytes) in files("shbin") {
+        let file = shbin(&bytes);
+        let dvles: Vec<_> = (0..file.dvle_count()).map(|index| file.dvle(index).unwrap().unwrap()).collect();
+        assert!(super::shbin::write(&file.dvlp().unwrap(), &dvles).unwrap() == bytes, "{path}");
+    }
+}

@@ -1,11 +1,14 @@
 //! `DVLP`: the program memory, operand descriptors and file names that the executables of a SHBIN share.
 
+use super::tables::Table;
 use crate::container::limits;
 use crate::container::reader::Reader;
 use crate::error::ContainerError;
 
+/// Bytes of the header.
+pub(super) const HEADER: usize = 0x28;
 /// Bytes of an operand-descriptor record: the descriptor and a word that is 0.
-const DESCRIPTOR: u32 = 8;
+pub(super) const DESCRIPTOR: u32 = 8;
 
 /// A `DVLP` part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,11 @@ pub struct Dvlp<'a> {
     pub descriptors: Vec<u32>,
     /// Absolute byte offset of the first descriptor's record; a record has eight bytes.
     pub descriptors_offset: usize,
+    /// The second words of the operand descriptors' records.
+    pub descriptor_tails: Vec<u32>,
+    /// Header words 0x18 and 0x1c, of unknown meaning, perhaps offset and size of a table: picasso writes the end of the
+    /// operand descriptors and 0.
+    pub unknown: [u32; 2],
     /// Symbol table: NUL-terminated file names. Assemblers leave it empty.
     pub symbols: &'a [u8],
 }
@@ -36,16 +44,13 @@ impl<'a> Dvlp<'a> {
         let code_words = header.count("code size in words", limits::PICA_CODE_WORDS)?;
         let descriptors_offset = header.u32("operand descriptor offset")?;
         let descriptor_count = header.count("operand descriptor count", limits::PICA_DESCRIPTORS)?;
-        header.bytes(8, "DVLP header")?; // Two words of unknown meaning.
+        let unknown = [header.u32("DVLP header")?, header.u32("DVLP header")?];
         let symbols_offset = header.u32("DVLP symbol offset")?;
         let symbols_size = header.u32("DVLP symbol size")?;
 
-        let word = |mut record: Reader<'_>| record.u32("word");
-        let code = part.records(code_offset, code_words, 4, "code")?.map(word).collect::<Result<_, _>>()?;
-        let descriptors = part
-            .records(descriptors_offset, descriptor_count, DESCRIPTOR, "operand descriptors")?
-            .map(word)
-            .collect::<Result<_, _>>()?;
+        let code = words(&part, Table { offset: code_offset, count: code_words })?;
+        let (descriptors, descriptor_tails) =
+            descriptors(&part, Table { offset: descriptors_offset, count: descriptor_count })?;
         let symbols = part.range(symbols_offset, symbols_size.into(), "DVLP symbols")?;
         Ok(Self {
             offset: part.offset(),
@@ -54,9 +59,22 @@ impl<'a> Dvlp<'a> {
             code_offset: part.offset_of(code_offset),
             descriptors,
             descriptors_offset: part.offset_of(descriptors_offset),
+            descriptor_tails,
+            unknown,
             symbols: symbols.rest(),
         })
     }
+}
+
+/// The words of a program.
+pub(super) fn words(part: &Reader<'_>, table: Table) -> Result<Vec<u32>, ContainerError> {
+    table.records(part, 4, "code", |mut record| record.u32("word"))
+}
+
+/// Operand descriptors, and the second words of their records.
+pub(super) fn descriptors(part: &Reader<'_>, table: Table) -> Result<(Vec<u32>, Vec<u32>), ContainerError> {
+    let read = |mut record: Reader<'_>| Ok((record.u32("descriptor")?, record.u32("descriptor")?));
+    Ok(table.records(part, DESCRIPTOR, "operand descriptors", read)?.into_iter().unzip())
 }
 
 #[cfg(test)]
@@ -78,6 +96,16 @@ mod tests {
     fn tables_are_found_by_their_offsets() {
         assert_eq!(parse(1, 0), Ok((vec![0x8800_0000, 0x8400_0000], vec![0x36f], 44, 52)));
         assert_eq!(parse(2, 44).unwrap().0, [0x8400_0000, 0x36f]);
+    }
+
+    #[test]
+    fn words_of_unknown_meaning_are_kept() {
+        let words = [u32::from_le_bytes(*b"DVLP"), 7, 40, 0, 40, 1, 8, 9, 48, 3, 0x36f, 0xdead, 0x0062_0061];
+        let file: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let dvlp = Dvlp::parse(&file, 0).unwrap();
+        assert_eq!((dvlp.version, dvlp.unknown), (7, [8, 9]));
+        assert_eq!((dvlp.descriptors, dvlp.descriptor_tails), (vec![0x36f], vec![0xdead]));
+        assert_eq!(dvlp.symbols, b"a\0b");
     }
 
     #[test]
