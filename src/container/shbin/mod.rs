@@ -2,15 +2,19 @@
 //!
 //! A `DVLB` header lists the executables; a `DVLP` with the program memory they share follows it at once; each `DVLE` is one
 //! executable: entry point, constants, names. No sizes are stored, and offsets inside a `DVLP` or `DVLE` count from its start.
+//!
+//! A [`Dvoj`] is a container of its own: the same data for one program, before linking.
 
 mod dvle;
 mod dvlp;
+mod dvoj;
 mod float24;
 mod tables;
 mod write;
 
 pub use dvle::{Dvle, Geometry, GeometryMode, ShaderKind};
 pub use dvlp::Dvlp;
+pub use dvoj::{Dvoj, MAGIC as DVOJ_MAGIC, Object, SourceLine};
 pub use float24::float24_to_f32;
 pub use tables::{Constant, Label, OutputMapping, OutputSemantic, RegisterFile, RegisterRange, Uniform};
 pub use write::write;
@@ -121,6 +125,9 @@ impl<'a> Shbin<'a> {
         self.dvlp().err().into_iter().chain(dvles).collect()
     }
 }
+
+#[cfg(test)]
+pub(super) use dvoj::tests::sample as dvoj_sample;
 
 #[cfg(test)]
 mod tests {
