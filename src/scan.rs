@@ -5,7 +5,7 @@
 //! looking at a few bytes for each byte of its own index.
 
 use crate::ShaderFormat;
-use crate::container::{Dxbc, Shbin, dxbc, shbin};
+use crate::container::{Dvoj, Dxbc, Shbin, dxbc, shbin};
 
 /// A container somewhere in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ struct Kind {
 }
 
 /// Every kind.
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
     Kind {
         magic: dxbc::MAGIC,
         format: ShaderFormat::Dxbc,
@@ -48,6 +48,11 @@ const KINDS: [Kind; 2] = [
         magic: shbin::MAGIC,
         format: ShaderFormat::Shbin,
         measure: |bytes| Shbin::parse(bytes).and_then(|shbin| shbin.extent()).ok(),
+    },
+    Kind {
+        magic: shbin::DVOJ_MAGIC,
+        format: ShaderFormat::Dvoj,
+        measure: |bytes| Dvoj::parse(bytes).and_then(|dvoj| dvoj.extent()).ok(),
     },
 ];
 

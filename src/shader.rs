@@ -52,6 +52,8 @@ pub enum ShaderFormat {
     Dxbc,
     /// A Nintendo 3DS `SHBIN` container.
     Shbin,
+    /// A Nintendo 3DS unlinked shader object (`DVOJ`).
+    Dvoj,
     /// PICA200 program words without a container.
     PicaWords,
 }
@@ -62,13 +64,14 @@ impl ShaderFormat {
         match self {
             ShaderFormat::Dxbc => "DXBC",
             ShaderFormat::Shbin => "SHBIN",
+            ShaderFormat::Dvoj => "DVOJ",
             ShaderFormat::PicaWords => "PICA200 words",
         }
     }
 
     /// Whether the program is PICA200 code.
     pub fn is_pica(self) -> bool {
-        matches!(self, ShaderFormat::Shbin | ShaderFormat::PicaWords)
+        matches!(self, ShaderFormat::Shbin | ShaderFormat::Dvoj | ShaderFormat::PicaWords)
     }
 }
 
@@ -88,6 +91,15 @@ pub enum Stage {
     Domain,
     /// Compute shader.
     Compute,
+}
+
+impl From<ShaderKind> for Stage {
+    fn from(kind: ShaderKind) -> Stage {
+        match kind {
+            ShaderKind::Vertex => Stage::Vertex,
+            ShaderKind::Geometry => Stage::Geometry,
+        }
+    }
 }
 
 impl fmt::Display for Stage {
@@ -138,6 +150,7 @@ impl Shader {
         match self.container() {
             Some(Container::Dxbc(_)) => ShaderFormat::Dxbc,
             Some(Container::Shbin(_)) => ShaderFormat::Shbin,
+            Some(Container::Dvoj(_)) => ShaderFormat::Dvoj,
             None => ShaderFormat::PicaWords,
         }
     }
@@ -187,12 +200,10 @@ impl Shader {
                 Ok(EntryPoint { name: program.profile(), stage })
             }
             Some(Container::Shbin(shbin)) => {
-                let stage = match shbin.dvle(index)?.expect("the index was checked").kind {
-                    ShaderKind::Vertex => Stage::Vertex,
-                    ShaderKind::Geometry => Stage::Geometry,
-                };
-                Ok(EntryPoint { name: format!("DVLE {index}"), stage })
+                let kind = shbin.dvle(index)?.expect("the index was checked").kind;
+                Ok(EntryPoint { name: format!("DVLE {index}"), stage: kind.into() })
             }
+            Some(Container::Dvoj(dvoj)) => Ok(EntryPoint { name: "DVOJ".to_string(), stage: dvoj.kind().into() }),
             None => Ok(EntryPoint { name: "program".to_string(), stage: Stage::Vertex }),
         }
     }
@@ -211,6 +222,7 @@ impl Shader {
                 Ok(sm4::lower(&program, &inputs, &outputs)?)
             }
             (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index),
+            (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj),
             (None, Source::Pica(raw)) => {
                 let program = pica::decode(&raw.words, &raw.descriptors, 0)?;
                 let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
@@ -233,6 +245,10 @@ impl Shader {
             (Some(Container::Shbin(shbin)), _) => {
                 let dvlp = shbin.dvlp()?;
                 Ok(pica::decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?.to_string())
+            }
+            (Some(Container::Dvoj(dvoj)), _) => {
+                let object = dvoj.object()?;
+                Ok(pica::decode(&object.code, &object.descriptors, object.code_offset)?.to_string())
             }
             (None, Source::Pica(raw)) => Ok(pica::decode(&raw.words, &raw.descriptors, 0)?.to_string()),
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),

@@ -207,7 +207,10 @@ fn listings_show_what_they_are_asked_for() {
     assert_eq!((&json["digest"]["class"], &json["parts"][3]["name"]), (&"retail".into(), &"SHEX".into()));
     assert!(stdout(&["dis", &file]).contains("\nvs_5_0\n"));
     let raw = stdout(&["dis", "--offsets", "--raw", &file]);
-    assert!(raw.lines().rev().any(|line| line.ends_with(": ret ")) && raw.contains("\n            // 0100003e\n"), "{raw}");
+    assert!(
+        raw.lines().rev().any(|line| line.ends_with(": ret ")) && raw.contains("\n            // 0100003e\n"),
+        "{raw}"
+    );
     assert!(stdout(&["dis", &data("pica/t01_transform.shbin")]).contains("dp4 o0.x, c0, v0"));
 
     let lowered = stdout(&["ir", &file, "--pass", "lower"]);

@@ -22,8 +22,10 @@ pub const LISTED_MEMBERS: u64 = 1 << 18;
 /// Bytes of one record of an `RDEF` table. Such a part states its record sizes, the largest known of which is 60.
 pub const RDEF_STRIDE: u32 = 4096;
 
-/// `DVLE`s of one SHBIN. They may share tables, so this also bounds the work of reading them all.
+/// `DVLE`s of one SHBIN.
 pub const DVLES: u32 = 256;
+/// Bytes by which the tables of all executables of one SHBIN may be larger than the file, because executables share them.
+pub const DVLE_SHARED_BYTES: u32 = 1 << 18;
 /// Words of PICA200 program memory.
 pub const PICA_CODE_WORDS: u32 = 4096;
 /// PICA200 operand descriptors.

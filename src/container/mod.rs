@@ -15,6 +15,7 @@ mod listing;
 mod name;
 mod reader;
 pub mod shbin;
+mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,7 @@ use crate::error::ContainerError;
 pub use dxbc::Dxbc;
 pub use listing::PartInfo;
 pub use name::Name;
-pub use shbin::Shbin;
+pub use shbin::{Dvoj, Shbin};
 
 /// A container of any kind this crate reads, told apart by its first four bytes.
 ///
@@ -43,6 +44,8 @@ pub enum Container<'a> {
     Dxbc(Dxbc<'a>),
     /// Nintendo 3DS `SHBIN` (`DVLB`).
     Shbin(Shbin<'a>),
+    /// Nintendo 3DS unlinked shader object (`DVOJ`). Its layout is known from documentation alone, not from real files.
+    Dvoj(Dvoj<'a>),
 }
 
 impl<'a> Container<'a> {
@@ -50,11 +53,12 @@ impl<'a> Container<'a> {
     /// are tolerated.
     ///
     /// # Errors
-    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is neither kind; otherwise what is wrong with the header or index.
+    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is none of them; otherwise what is wrong with the header or index.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ContainerError> {
         match bytes.first_chunk() {
             Some(&dxbc::MAGIC) => Dxbc::parse(bytes).map(Self::Dxbc),
             Some(&shbin::MAGIC) => Shbin::parse(bytes).map(Self::Shbin),
+            Some(&shbin::DVOJ_MAGIC) => Dvoj::parse(bytes).map(Self::Dvoj),
             _ => Err(reader::unknown_magic(bytes)),
         }
     }
@@ -64,6 +68,7 @@ impl<'a> Container<'a> {
         match self {
             Self::Dxbc(dxbc) => dxbc.listing(),
             Self::Shbin(shbin) => shbin.listing(),
+            Self::Dvoj(dvoj) => dvoj.listing(),
         }
     }
 
@@ -76,6 +81,7 @@ impl<'a> Container<'a> {
                 // A part that is said to lie behind the end has no bytes.
                 Some(shbin.bytes().get(part.offset..part.offset + part.size).unwrap_or_default())
             }
+            Self::Dvoj(dvoj) => (index == 0).then_some(dvoj.bytes()),
         }
     }
 
@@ -84,6 +90,7 @@ impl<'a> Container<'a> {
         match self {
             Self::Dxbc(dxbc) => dxbc.errors(),
             Self::Shbin(shbin) => shbin.errors(),
+            Self::Dvoj(dvoj) => dvoj.errors(),
         }
     }
 }

@@ -9,8 +9,8 @@
 //! | 28..32 | number of parts |
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
-mod builder;
 mod build;
+mod builder;
 mod codes;
 mod content;
 mod debug;
@@ -25,8 +25,8 @@ mod root_signature;
 mod signature;
 mod statistics;
 
-pub use builder::Builder;
 pub use build::{CompilerVersion, DebugName, ShaderHash};
+pub use builder::Builder;
 pub use codes::{Interpolation, ResourceKind, SemanticKind, ShaderStage};
 pub use content::{Opaque, PartContent};
 pub use debug::{DebugInformation, DebugTable, ProgramDatabase};

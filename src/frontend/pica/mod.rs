@@ -34,7 +34,7 @@ mod shbin;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
 pub use lower::lower;
-pub use shbin::lower_shbin;
+pub use shbin::{lower_dvoj, lower_shbin};
 
 #[cfg(test)]
 mod testing;
