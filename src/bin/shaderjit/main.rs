@@ -15,6 +15,7 @@ mod generate;
 mod ir;
 mod options;
 mod parts;
+mod reflect;
 mod report;
 mod run;
 
@@ -39,6 +40,8 @@ enum Command {
     Parts(parts::Args),
     /// Print a program's instructions
     Dis(dis::Args),
+    /// Print what a shader declares: signatures, buffers, bindings
+    Reflect(reflect::Args),
     /// Print the IR, after any pass
     Ir(ir::Args),
     /// Print what Cranelift is given
@@ -60,6 +63,7 @@ impl Command {
         match self {
             Command::Parts(args) => parts::run(args),
             Command::Dis(args) => dis::run(args),
+            Command::Reflect(args) => reflect::run(args),
             Command::Ir(args) => ir::run(args),
             Command::Clif(args) => clif::run(args),
             Command::Asm(args) => asm::run(args),

@@ -163,7 +163,10 @@ mod tests {
 
     const BASE: usize = 0x48;
 
-    fn parse(dwords: &[u32]) -> Result<(u32, Vec<InterfaceSlots>, Vec<Option<u16>>), ContainerError> {
+    /// Slots in all, slot records, and the sampler of each instance.
+    type Parsed = (u32, Vec<InterfaceSlots>, Vec<Option<u16>>);
+
+    fn parse(dwords: &[u32]) -> Result<Parsed, ContainerError> {
         let data: Vec<u8> = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
         let parsed = Interfaces::parse(&Part { name: FourCc::IFCE, offset: BASE - 8, data: &data })?;
         assert!(parsed.class_types.iter().all(|class| class.name == "C" && class.constant_buffer_stride == 5));

@@ -30,6 +30,27 @@ open_code! {
     }
 }
 
+impl InputType {
+    /// Whether it is a buffer of structures, of either kind of view.
+    pub const fn is_structured(self) -> bool {
+        matches!(
+            self,
+            Self::STRUCTURED
+                | Self::UAV_STRUCTURED
+                | Self::UAV_APPEND
+                | Self::UAV_CONSUME
+                | Self::UAV_STRUCTURED_COUNTER
+        )
+    }
+}
+
+impl Dimension {
+    /// Whether a texel has several samples.
+    pub const fn is_multisampled(self) -> bool {
+        matches!(self, Self::TEXTURE_2D_MS | Self::TEXTURE_2D_MS_ARRAY)
+    }
+}
+
 open_code! {
     /// What reading a resource returns.
     ReturnType(u32) {
