@@ -10,6 +10,7 @@ mod clif;
 mod completions;
 mod diff;
 mod dis;
+mod extract;
 mod format;
 mod generate;
 mod ir;
@@ -17,6 +18,8 @@ mod options;
 mod parts;
 mod report;
 mod run;
+mod scan;
+mod sign;
 
 use clap::{Parser, Subcommand};
 use report::Outcome;
@@ -37,6 +40,12 @@ struct Cli {
 enum Command {
     /// List the parts of a container
     Parts(parts::Args),
+    /// Write the data of one part
+    Extract(extract::Args),
+    /// Compute the digest anew and write the container
+    Sign(sign::Args),
+    /// Find containers inside any file
+    Scan(scan::Args),
     /// Print a program's instructions
     Dis(dis::Args),
     /// Print the IR, after any pass
@@ -59,6 +68,9 @@ impl Command {
     fn run(&self) -> Outcome {
         match self {
             Command::Parts(args) => parts::run(args),
+            Command::Extract(args) => extract::run(args),
+            Command::Sign(args) => sign::run(args),
+            Command::Scan(args) => scan::run(args),
             Command::Dis(args) => dis::run(args),
             Command::Ir(args) => ir::run(args),
             Command::Clif(args) => clif::run(args),
