@@ -61,7 +61,108 @@ impl Drop for Temporary {
     }
 }
 
+/// A directory of its own, gone with the guard.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        Folder(std::env::temp_dir().join(format!("shaderjit-cli-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 const VERBS: [&str; 8] = ["parts", "dis", "ir", "clif", "asm", "run", "diff", "bench"];
+
+#[test]
+fn parts_are_extracted_by_name_and_by_number() {
+    let path = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+    let file = std::fs::read(&path).unwrap();
+    let listing: serde_json::Value = serde_json::from_str(&stdout(&["parts", &path, "--json"])).unwrap();
+    for (number, part) in (1..).zip(listing["parts"].as_array().unwrap()) {
+        let start = part["offset"].as_u64().unwrap() as usize + 8;
+        let data = &file[start..start + part["size"].as_u64().unwrap() as usize];
+        for selector in [part["name"].as_str().unwrap(), &format!("#{number}")] {
+            let output = shaderjit(&["extract", &path, selector]);
+            assert!(output.status.success() && output.stdout == data, "{selector}");
+        }
+    }
+    let shbin = data("pica/t27_shared_a.shbin");
+    let file = std::fs::read(&shbin).unwrap();
+    let parts = ["DVLP", "DVLE 0", "DVLE 1"].map(|name| shaderjit(&["extract", &shbin, name]).stdout);
+    assert!(parts.iter().all(|part| part.starts_with(b"DVL")));
+    assert_eq!(parts.concat(), file[16..], "the header and two offsets are no part");
+
+    let out = Temporary::new("part", b"");
+    assert_eq!(stdout(&["extract", &shbin, "#1", "-o", out.path()]), "");
+    assert_eq!(std::fs::read(out.path()).unwrap(), parts[0]);
+
+    let message = fails(&["extract", &path, "SHDR"], 1);
+    assert!(message.contains("no SHDR") && message.contains("SHEX"), "{message}");
+    fails(&["extract", &path, "SHEX:1"], 1);
+    fails(&["extract", &path, "#99"], 1);
+    fails(&["extract", &path, "#0"], 2);
+    fails(&["extract", &path], 2);
+}
+
+#[test]
+fn signing_restores_the_digest() {
+    for (path, class, option) in [
+        ("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc", "(retail)", None),
+        ("dxbc/cs_abort/CS.cs_5_0.fxc101.dxbc", "(debug)", Some("--debug")),
+    ] {
+        let whole = std::fs::read(data(path)).unwrap();
+        let mut unsigned = whole.clone();
+        unsigned[4..20].fill(0);
+        // Bytes behind the container stay.
+        unsigned.extend_from_slice(b"tail");
+        let file = Temporary::new("unsigned", &unsigned);
+        assert!(stdout(&["parts", file.path()]).contains("(zero)"));
+        let output = shaderjit(&[&["sign", file.path()], option.as_slice()].concat());
+        assert_eq!(output.stdout, [whole.as_slice(), b"tail"].concat());
+        let signed = Temporary::new("signed", b"");
+        assert_eq!(stdout(&[&["sign", file.path(), "-o", signed.path()], option.as_slice()].concat()), "");
+        assert!(stdout(&["parts", signed.path()]).contains(class));
+    }
+    let message = fails(&["sign", &data("pica/t01_transform.shbin")], 1);
+    assert!(message.contains("digest"), "{message}");
+}
+
+#[test]
+fn containers_are_found_in_any_file() {
+    let parts =
+        ["dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc", "pica/t01_transform.shbin", "dxbc/cs_dbg/CS.cs_5_0.fxc101.dxbc"]
+            .map(|path| std::fs::read(data(path)).unwrap());
+    let gap = b"an archive".as_slice();
+    let file = [gap, &parts[0], gap, &parts[1], &parts[2], gap].concat();
+    let file = Temporary::new("archive", &file);
+    let offsets = [10, 20 + parts[0].len(), 20 + parts[0].len() + parts[1].len()];
+
+    let text = stdout(&["scan", file.path()]);
+    let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let digests = [("DXBC", "retail"), ("SHBIN", "-"), ("DXBC", "debug")];
+    assert_eq!(rows.len(), 3, "{text}");
+    for (row, ((offset, part), (format, digest))) in rows.iter().zip(offsets.iter().zip(&parts).zip(digests)) {
+        let expected = [format!("{offset:#x}"), part.len().to_string(), format.to_string(), digest.to_string()];
+        assert_eq!(*row, expected);
+    }
+
+    let folder = Folder::new("carved");
+    let json = stdout(&["scan", file.path(), "--carve", folder.0.to_str().unwrap(), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for (container, part) in json["containers"].as_array().unwrap().iter().zip(&parts) {
+        assert_eq!(std::fs::read(container["file"].as_str().unwrap()).unwrap(), *part);
+    }
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+
+    let nothing = Temporary::new("nothing", b"DXBC, but not really");
+    assert_eq!(stdout(&["scan", nothing.path()]).lines().count(), 1);
+    fails(&["scan", "/nonexistent/file"], 1);
+}
 
 #[test]
 fn bad_files_are_errors_with_an_offset_and_print_nothing() {

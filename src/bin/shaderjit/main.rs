@@ -10,6 +10,7 @@ mod clif;
 mod completions;
 mod diff;
 mod dis;
+mod extract;
 mod format;
 mod generate;
 mod ir;
@@ -18,6 +19,8 @@ mod parts;
 mod reflect;
 mod report;
 mod run;
+mod scan;
+mod sign;
 
 use clap::{Parser, Subcommand};
 use report::Outcome;
@@ -38,6 +41,12 @@ struct Cli {
 enum Command {
     /// List the parts of a container
     Parts(parts::Args),
+    /// Write the data of one part
+    Extract(extract::Args),
+    /// Compute the digest anew and write the container
+    Sign(sign::Args),
+    /// Find containers inside any file
+    Scan(scan::Args),
     /// Print a program's instructions
     Dis(dis::Args),
     /// Print what a shader declares: signatures, buffers, bindings
@@ -62,6 +71,9 @@ impl Command {
     fn run(&self) -> Outcome {
         match self {
             Command::Parts(args) => parts::run(args),
+            Command::Extract(args) => extract::run(args),
+            Command::Sign(args) => sign::run(args),
+            Command::Scan(args) => scan::run(args),
             Command::Dis(args) => dis::run(args),
             Command::Reflect(args) => reflect::run(args),
             Command::Ir(args) => ir::run(args),

@@ -1,9 +1,10 @@
 //! Options that several subcommands have, and reading what they name.
 
-use crate::report::Failure;
+use crate::report::{Failure, Outcome, Report};
 use clap::ValueEnum;
 use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Shader};
 use std::io::Read;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -27,6 +28,47 @@ impl ShaderArgs {
     /// An error with the file's name in front.
     pub fn failure(&self, error: impl std::fmt::Display) -> Failure {
         Failure::input(format_args!("{}: {error}", self.file.0))
+    }
+}
+
+/// A file of any kind.
+#[derive(clap::Args)]
+pub struct FileArgs {
+    /// File, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: Source,
+}
+
+impl FileArgs {
+    pub fn read(&self) -> Result<Vec<u8>, Failure> {
+        self.file.read()
+    }
+
+    /// An error with the file's name in front.
+    pub fn failure(&self, error: impl std::fmt::Display) -> Failure {
+        Failure::input(format_args!("{}: {error}", self.file.0))
+    }
+}
+
+/// Where results go that are bytes.
+#[derive(clap::Args)]
+pub struct OutputArgs {
+    /// Write the result to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Puts the bytes where they go.
+    pub fn write(&self, bytes: Vec<u8>) -> Outcome {
+        match &self.output {
+            None => Ok(Report::bytes(bytes)),
+            Some(path) => {
+                let written = std::fs::write(path, bytes);
+                written.map_err(|error| Failure::input(format_args!("{}: {error}", path.display())))?;
+                Ok(Report::text(""))
+            }
+        }
     }
 }
 

@@ -2,11 +2,10 @@
 
 use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};
-use crate::options::{CompileArgs, ShaderArgs};
-use crate::report::{Failure, Outcome, Report};
+use crate::options::{CompileArgs, OutputArgs, ShaderArgs};
+use crate::report::Outcome;
 use clap::ValueEnum;
 use shaderjit::Backend;
-use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -22,9 +21,8 @@ pub struct Args {
     /// Run the vertices so many times, as instances 0, 1, …
     #[arg(long, value_name = "N", default_value_t = 1)]
     instances: u32,
-    /// Write the outputs to this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Form of the outputs [default: raw with -o, else table]
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -51,14 +49,6 @@ pub fn run(args: &Args) -> Outcome {
         instances.push(call.instance(instance).run(0..bindings.count)?);
     }
     let results = Results { format: shader.format(), code: &code, instances };
-    let default = if args.output.is_some() { Format::Raw } else { Format::Table };
-    let bytes = results.print(args.format.unwrap_or(default));
-    match &args.output {
-        None => Ok(Report::bytes(bytes)),
-        Some(path) => {
-            let written = std::fs::write(path, bytes);
-            written.map_err(|error| Failure::input(format_args!("{}: {error}", path.display())))?;
-            Ok(Report::text(""))
-        }
-    }
+    let default = if args.output.output.is_some() { Format::Raw } else { Format::Table };
+    args.output.write(results.print(args.format.unwrap_or(default)))
 }
