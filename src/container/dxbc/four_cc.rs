@@ -25,7 +25,7 @@ macro_rules! for_each_part {
             STAT Statistics "statistics, or reflection of a DXIL program",
             SFI0 FeatureFlags "required feature flags",
             RTS0 RootSignature "root signature",
-            PSV0 Opaque "pipeline state validation",
+            PSV0 PipelineState "pipeline state validation",
             RDAT Opaque "runtime data of a library",
             DXIL DxilProgram "DXIL program",
             ILDB DxilProgram "DXIL program with debug information",
