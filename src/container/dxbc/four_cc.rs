@@ -32,7 +32,7 @@ macro_rules! for_each_part {
             ILDN DebugName "name of the file with debug information",
             HASH ShaderHash "hash of the DXIL program or its source",
             VERS CompilerVersion "compiler version",
-            SRCI Opaque "shader sources and compiler arguments",
+            SRCI SourceInfo "shader sources and compiler arguments",
             PDBI Opaque "debug information of the compiler",
             PRIV Opaque "private data of a tool",
             Aon9 Level9Program "Direct3D 9 program of a level-9 profile",

@@ -19,11 +19,13 @@ mod feature_flags;
 mod four_cc;
 mod interfaces;
 mod level9;
+mod packed;
 mod program;
 mod psv;
 mod rdef;
 mod root_signature;
 mod signature;
+mod source;
 mod statistics;
 
 pub use build::{CompilerVersion, DebugName, ShaderHash};
@@ -39,6 +41,7 @@ pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;
 pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
 pub use level9::{Level9Program, Level9Table};
+pub use packed::Compression;
 pub use program::{Program, ProgramKind};
 pub use psv::{
     ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
@@ -53,6 +56,7 @@ pub use root_signature::{
     RootSignature, RootSignatureVersion, ShaderVisibility, StaticSampler,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
+pub use source::{Arguments, SourceFile, SourceInfo};
 pub use statistics::Statistics;
 
 use super::digest::{Digest, DigestClass};
