@@ -47,12 +47,36 @@ pub enum ContainerError {
         /// Absolute byte offset of the field.
         offset: usize,
     },
+    /// Compressed data that cannot be inflated.
+    #[error("{what} cannot be inflated: {reason} (at offset {offset:#x})")]
+    Compressed {
+        /// What is compressed.
+        what: &'static str,
+        /// Why it cannot be inflated.
+        reason: &'static str,
+        /// Absolute byte offset of the compressed data.
+        offset: usize,
+    },
     /// A part that is needed is not in the container.
     #[error("the container has no {what} part")]
     MissingPart {
         /// The part's name.
         what: &'static str,
     },
+}
+
+impl ContainerError {
+    /// The same error with its offset put through `map`.
+    pub(crate) fn at(mut self, map: impl FnOnce(usize) -> usize) -> Self {
+        match &mut self {
+            Self::Truncated { offset, .. }
+            | Self::Invalid { offset, .. }
+            | Self::Limit { offset, .. }
+            | Self::Compressed { offset, .. } => *offset = map(*offset),
+            Self::UnknownMagic { .. } | Self::MissingPart { .. } => {}
+        }
+        self
+    }
 }
 
 /// What can be wrong with a program's tokens or instruction words.

@@ -46,3 +46,11 @@ pub const UNKNOWN_STATISTICS: usize = 256;
 pub const ROOT_PARAMETERS: u32 = 4096;
 /// Static samplers of a root signature. Direct3D 12 accepts 2032.
 pub const STATIC_SAMPLERS: u32 = 4096;
+
+/// Bytes that what a part of `part_bytes` bytes holds compressed may have when inflated: eight times as many and 256 KiB.
+///
+/// Sources shrink to about a fifth. That is half of what this stage promises not to exceed (16 times the input and 1 MiB): the
+/// other half is left to what is parsed out of the inflated bytes.
+pub const fn inflated_bytes(part_bytes: usize) -> usize {
+    part_bytes.saturating_mul(8).saturating_add(256 << 10)
+}

@@ -118,3 +118,67 @@ open_code! {
         7 LINEAR_NOPERSPECTIVE_SAMPLE "linear noperspective sample",
     }
 }
+
+open_code! {
+    /// What a geometry shader takes.
+    InputPrimitive(u32) {
+        0 UNDEFINED "undefined",
+        1 POINT "point",
+        2 LINE "line",
+        3 TRIANGLE "triangle",
+        6 LINE_ADJACENCY "line with adjacency",
+        7 TRIANGLE_ADJACENCY "triangle with adjacency",
+    }
+}
+
+impl InputPrimitive {
+    /// Control points of a patch; `None` if it is no patch.
+    pub const fn control_points(self) -> Option<u32> {
+        match self.0 {
+            8..=39 => Some(self.0 - 7),
+            _ => None,
+        }
+    }
+}
+
+open_code! {
+    /// What a geometry shader makes.
+    Topology(u32) {
+        0 UNDEFINED "undefined",
+        1 POINT_LIST "point list",
+        2 LINE_LIST "line list",
+        3 LINE_STRIP "line strip",
+        4 TRIANGLE_LIST "triangle list",
+        5 TRIANGLE_STRIP "triangle strip",
+    }
+}
+
+open_code! {
+    /// What a tessellator subdivides.
+    TessellatorDomain(u32) {
+        0 UNDEFINED "undefined",
+        1 ISOLINE "isoline",
+        2 TRIANGLE "triangle",
+        3 QUAD "quad",
+    }
+}
+
+open_code! {
+    /// What a tessellator makes.
+    TessellatorOutput(u32) {
+        0 UNDEFINED "undefined",
+        1 POINT "point",
+        2 LINE "line",
+        3 TRIANGLE_CW "triangle, clockwise",
+        4 TRIANGLE_CCW "triangle, counterclockwise",
+    }
+}
+
+open_code! {
+    /// What a mesh shader makes.
+    MeshTopology(u8) {
+        0 UNDEFINED "undefined",
+        1 LINE "line",
+        2 TRIANGLE "triangle",
+    }
+}

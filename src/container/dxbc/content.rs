@@ -1,9 +1,9 @@
 //! What a part holds, as the type its name stands for.
 
-use super::RootSignature;
 use super::four_cc::for_each_part;
 use super::{CompilerVersion, DebugInformation, DebugName, DxilProgram, Level9Program, ProgramDatabase, ShaderHash};
 use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
+use super::{PipelineState, RootSignature, SourceInfo};
 use crate::error::ContainerError;
 
 /// Bytes whose meaning is not this crate's: private data of tools, other formats, parts of unknown name.
@@ -36,8 +36,12 @@ pub enum PartContent<'a> {
     DxilProgram(DxilProgram<'a>),
     /// A root signature.
     RootSignature(RootSignature),
+    /// What is checked when shaders are put together to a pipeline.
+    PipelineState(PipelineState<'a>),
     /// Hash of a DXIL program or its source.
     ShaderHash(ShaderHash),
+    /// Sources and arguments of a compilation.
+    SourceInfo(SourceInfo<'a>),
     /// The compiler that wrote the container.
     CompilerVersion(CompilerVersion<'a>),
     /// Name of the file with debug information.

@@ -14,28 +14,41 @@ mod builder;
 mod codes;
 mod content;
 mod debug;
+mod dwords;
 mod dxil;
 mod feature_flags;
 mod four_cc;
 mod interfaces;
 mod level9;
+mod packed;
 mod program;
+mod psv;
 mod rdef;
 mod root_signature;
 mod signature;
+mod source;
 mod statistics;
 
 pub use build::{CompilerVersion, DebugName, ShaderHash};
 pub use builder::Builder;
-pub use codes::{Interpolation, ResourceKind, SemanticKind, ShaderStage};
+pub use codes::{
+    InputPrimitive, Interpolation, MeshTopology, ResourceKind, SemanticKind, ShaderStage, TessellatorDomain,
+    TessellatorOutput, Topology,
+};
 pub use content::{Opaque, PartContent};
 pub use debug::{DebugInformation, DebugTable, ProgramDatabase};
+pub use dwords::Dwords;
 pub use dxil::DxilProgram;
 pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;
 pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
 pub use level9::{Level9Program, Level9Table};
+pub use packed::Compression;
 pub use program::{Program, ProgramKind};
+pub use psv::{
+    ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
+    PipelineState, Signatures, StageInfo,
+};
 pub use rdef::{
     BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
     ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
@@ -45,6 +58,7 @@ pub use root_signature::{
     RootSignature, RootSignatureVersion, ShaderVisibility, StaticSampler,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
+pub use source::{Arguments, SourceFile, SourceInfo};
 pub use statistics::Statistics;
 
 use super::digest::{Digest, DigestClass};
