@@ -46,3 +46,6 @@ pub const UNKNOWN_STATISTICS: usize = 256;
 pub const ROOT_PARAMETERS: u32 = 4096;
 /// Static samplers of a root signature. Direct3D 12 accepts 2032.
 pub const STATIC_SAMPLERS: u32 = 4096;
+
+/// Records of one list of a VBC. The format's own limit for the longest is 64.
+pub const VBC_RECORDS: u32 = 1024;

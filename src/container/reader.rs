@@ -33,6 +33,11 @@ impl<'a> Reader<'a> {
         self.position == self.data.len()
     }
 
+    /// Bytes that are not read yet.
+    pub(crate) fn left(&self) -> usize {
+        self.data.len() - self.position
+    }
+
     /// Absolute offset of the next byte.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.position
