@@ -5,8 +5,9 @@ use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
 use crate::container::dxbc::{self, Dxbc, ProgramKind};
 use crate::container::shbin::ShaderKind;
+use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
-use crate::error::{ContainerError, DecodeError, Error};
+use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
 use crate::frontend::{Lowered, pica, sm4};
 use std::fmt;
@@ -54,6 +55,8 @@ pub enum ShaderFormat {
     Shbin,
     /// A Nintendo 3DS unlinked shader object (`DVOJ`).
     Dvoj,
+    /// The Vega engine's `VBC`: SPIR-V, which can be looked at but not run.
+    Vbc,
     /// PICA200 program words without a container.
     PicaWords,
 }
@@ -65,6 +68,7 @@ impl ShaderFormat {
             ShaderFormat::Dxbc => "DXBC",
             ShaderFormat::Shbin => "SHBIN",
             ShaderFormat::Dvoj => "DVOJ",
+            ShaderFormat::Vbc => "VBC",
             ShaderFormat::PicaWords => "PICA200 words",
         }
     }
@@ -91,6 +95,18 @@ pub enum Stage {
     Domain,
     /// Compute shader.
     Compute,
+}
+
+impl From<vbc::Stage> for Stage {
+    fn from(stage: vbc::Stage) -> Stage {
+        match stage {
+            vbc::Stage::Vertex => Stage::Vertex,
+            vbc::Stage::TessellationControl => Stage::Hull,
+            vbc::Stage::TessellationEvaluation => Stage::Domain,
+            vbc::Stage::Geometry => Stage::Geometry,
+            vbc::Stage::Fragment => Stage::Pixel,
+        }
+    }
 }
 
 impl From<ShaderKind> for Stage {
@@ -151,6 +167,7 @@ impl Shader {
             Some(Container::Dxbc(_)) => ShaderFormat::Dxbc,
             Some(Container::Shbin(_)) => ShaderFormat::Shbin,
             Some(Container::Dvoj(_)) => ShaderFormat::Dvoj,
+            Some(Container::Vbc(_)) => ShaderFormat::Vbc,
             None => ShaderFormat::PicaWords,
         }
     }
@@ -172,10 +189,11 @@ impl Shader {
         }
     }
 
-    /// Number of programs: one, but in a `SHBIN` the number of its executables.
+    /// Number of programs: one, but in a `SHBIN` the number of its executables, and in a `VBC` the number of its stages.
     pub fn entry_count(&self) -> usize {
         match self.container() {
             Some(Container::Shbin(shbin)) => shbin.dvle_count(),
+            Some(Container::Vbc(vbc)) => vbc.stage_list().count(),
             _ => 1,
         }
     }
@@ -204,6 +222,10 @@ impl Shader {
                 Ok(EntryPoint { name: format!("DVLE {index}"), stage: kind.into() })
             }
             Some(Container::Dvoj(dvoj)) => Ok(EntryPoint { name: "DVOJ".to_string(), stage: dvoj.kind().into() }),
+            Some(Container::Vbc(vbc)) => {
+                let stage = vbc.stage_list().nth(index).expect("the index was checked");
+                Ok(EntryPoint { name: stage.name().to_string(), stage: stage.into() })
+            }
             None => Ok(EntryPoint { name: "program".to_string(), stage: Stage::Vertex }),
         }
     }
@@ -223,6 +245,7 @@ impl Shader {
             }
             (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index),
             (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj),
+            (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
             (None, Source::Pica(raw)) => {
                 let program = pica::decode(&raw.words, &raw.descriptors, 0)?;
                 let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
@@ -250,6 +273,7 @@ impl Shader {
                 let object = dvoj.object()?;
                 Ok(pica::decode(&object.code, &object.descriptors, object.code_offset)?.to_string())
             }
+            (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
             (None, Source::Pica(raw)) => Ok(pica::decode(&raw.words, &raw.descriptors, 0)?.to_string()),
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
         }
@@ -263,6 +287,14 @@ impl Shader {
     fn check_entry(&self, entry: usize) -> Result<(), Error> {
         let count = self.entry_count();
         if entry < count { Ok(()) } else { Err(Error::UnknownEntry { entry, count }) }
+    }
+}
+
+/// Why stage `index` of a `VBC` goes no further.
+fn spirv_unsupported(vbc: &Vbc<'_>, index: usize) -> Error {
+    match vbc.stages().nth(index).expect("the index was checked") {
+        Ok(module) => LowerError::Unsupported { what: "SPIR-V".to_string(), offset: module.offset }.into(),
+        Err(error) => error.into(),
     }
 }
 

@@ -25,7 +25,8 @@ const FILES: [&[u8]; 7] = [VS_4_0, VS_5_0, VS_5_1, TRANSFORM, SHARED, CONSTANTS,
 
 /// The real files, and one of each kind of which there are none.
 fn samples() -> Vec<Vec<u8>> {
-    FILES.into_iter().map(<[u8]>::to_vec).chain([super::shbin::dvoj_sample()]).collect()
+    let made = [super::shbin::dvoj_sample()].into_iter().chain(super::vbc::tests::samples());
+    FILES.into_iter().map(<[u8]>::to_vec).chain(made).collect()
 }
 
 fn dxbc(bytes: &[u8]) -> Dxbc<'_> {
@@ -62,6 +63,16 @@ fn visit(bytes: &[u8]) -> Result<Vec<ContainerError>, ContainerError> {
             if let Ok(dvlp) = shbin.dvlp() {
                 let word = |i: usize| u32::from_le_bytes(*bytes[dvlp.code_offset + 4 * i..].first_chunk().unwrap());
                 assert!(dvlp.code.iter().enumerate().all(|(i, &code)| code == word(i)));
+            }
+        }
+        Container::Vbc(vbc) => {
+            for module in vbc.stages().filter_map(Result::ok) {
+                assert_eq!(bytes[module.offset..][..module.bytes.len()], *module.bytes);
+                assert_eq!(module.words().len() * 4, module.bytes.len());
+            }
+            let modules: Vec<_> = vbc.stages().filter_map(Result::ok).collect();
+            if container.errors().is_empty() {
+                assert_eq!(super::vbc::write(vbc.tables(), &vbc.reflection()?, &modules).as_deref(), Ok(bytes));
             }
         }
         Container::Dvoj(dvoj) => {
@@ -231,7 +242,8 @@ fn no_change_of_a_file_can_make_parsing_panic() {
 #[test]
 fn no_bytes_can_make_parsing_panic() {
     arbtest::arbtest(|u| {
-        let magic = *u.choose(&[super::dxbc::MAGIC, super::shbin::MAGIC, super::shbin::DVOJ_MAGIC])?;
+        let vbc = *b"VBC\x01";
+        let magic = *u.choose(&[super::dxbc::MAGIC, super::shbin::MAGIC, super::shbin::DVOJ_MAGIC, vbc])?;
         let mut bytes = magic.to_vec();
         if magic == super::dxbc::MAGIC {
             // A valid header, so that what follows is read as an index and parts.

@@ -28,8 +28,8 @@ pub enum PartContent<'a> {
     ResourceDefinitions(ResourceDefinitions<'a>),
     /// Classes, their instances, interface slots.
     Interfaces(Interfaces<'a>),
-    /// The compiler's counters.
-    Statistics(Statistics),
+    /// The compiler's counters, or reflection.
+    Statistics(Statistics<'a>),
     /// Features a device must have.
     FeatureFlags(FeatureFlags),
     /// A DXIL program: its headers, and its bitcode unread.

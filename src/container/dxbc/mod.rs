@@ -59,7 +59,7 @@ pub use root_signature::{
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
 pub use source::{Arguments, SourceFile, SourceInfo};
-pub use statistics::Statistics;
+pub use statistics::{Counters, Statistics};
 
 use super::digest::{Digest, DigestClass};
 use super::limits;
@@ -250,11 +250,11 @@ impl<'a> Dxbc<'a> {
         self.part(FourCc::RDEF).map(ResourceDefinitions::parse).transpose()
     }
 
-    /// The compiler's counters, `STAT`.
+    /// The compiler's counters, or the reflection of a DXIL program: `STAT`.
     ///
     /// # Errors
     /// The part is malformed.
-    pub fn statistics(&self) -> Result<Option<Statistics>, ContainerError> {
+    pub fn statistics(&self) -> Result<Option<Statistics<'a>>, ContainerError> {
         self.part(FourCc::STAT).map(Statistics::parse).transpose()
     }
 

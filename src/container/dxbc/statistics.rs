@@ -1,8 +1,8 @@
-//! Statistics (`STAT`) of a tokenized program: counters the compiler kept.
-//!
-//! 28 dwords in very old files, 29 in shader model 4, 37 in 5. The names are those of Direct3D's reflection.
+//! Statistics (`STAT`). Beside a tokenized program they are counters the compiler kept: 28 dwords in very old files, 29 in
+//! shader model 4, 37 in 5, named as Direct3D's reflection names them. Beside a DXIL program the part is a second one, stripped
+//! to what reflection needs.
 
-use super::{FourCc, Part};
+use super::{DxilProgram, FourCc, Part};
 use crate::container::limits;
 use crate::container::reader::over_limit;
 use crate::error::ContainerError;
@@ -10,15 +10,15 @@ use crate::error::ContainerError;
 /// Declares the counters from their table, one line each in stored order: `field "what it counts"`.
 macro_rules! counters {
     ($($field:ident $doc:literal,)*) => {
-        /// A `STAT` part. A counter that the part is too short for is 0.
+        /// What the compiler counted. A counter that the part is too short for is 0.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct Statistics {
+        pub struct Counters {
             $( #[doc = concat!($doc, ".")] pub $field: u32, )*
             /// Dwords behind the known ones.
             pub unknown: Vec<u32>,
         }
 
-        impl Statistics {
+        impl Counters {
             /// The counters' names, in stored order.
             pub const NAMES: &[&str] = &[$(stringify!($field)),*];
 
@@ -74,9 +74,29 @@ counters! {
     texture_stores "Stores to textures and unordered-access views",
 }
 
-impl Statistics {
-    pub(super) fn parse(part: &Part<'_>) -> Result<Self, ContainerError> {
+/// A `STAT` part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statistics<'a> {
+    /// Of a tokenized program.
+    Counters(Counters),
+    /// A DXIL program that holds the reflection of the other.
+    Reflection(DxilProgram<'a>),
+}
+
+impl<'a> Statistics<'a> {
+    pub(super) fn parse(part: &Part<'a>) -> Result<Self, ContainerError> {
         debug_assert_eq!(part.name, FourCc::STAT);
+        let is_program = part.data.get(8..12) == Some(b"DXIL");
+        Ok(if is_program {
+            Self::Reflection(DxilProgram::parse(part)?)
+        } else {
+            Self::Counters(Counters::parse(part)?)
+        })
+    }
+}
+
+impl Counters {
+    fn parse(part: &Part<'_>) -> Result<Self, ContainerError> {
         let mut reader = part.reader();
         let mut statistics = Self::default();
         for counter in statistics.counters_mut() {
@@ -101,10 +121,13 @@ mod tests {
     use super::*;
     use crate::container::reader::truncated;
 
-    fn parse(dwords: u32, extra: &[u8]) -> Result<Statistics, ContainerError> {
+    fn parse(dwords: u32, extra: &[u8]) -> Result<Counters, ContainerError> {
         let mut data: Vec<u8> = (1..=dwords).flat_map(u32::to_le_bytes).collect();
         data.extend(extra);
-        Statistics::parse(&Part { name: FourCc::STAT, offset: 0x100, data: &data })
+        match Statistics::parse(&Part { name: FourCc::STAT, offset: 0x100, data: &data })? {
+            Statistics::Counters(counters) => Ok(counters),
+            Statistics::Reflection(program) => panic!("{program:?}"),
+        }
     }
 
     #[test]

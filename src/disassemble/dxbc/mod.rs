@@ -13,7 +13,7 @@ mod stage;
 use std::fmt::{self, Write};
 
 use super::ListingOptions;
-use crate::container::dxbc::{Dxbc, FeatureFlags, ResourceDefinitions, Statistics};
+use crate::container::dxbc::{Counters, Dxbc, FeatureFlags, ResourceDefinitions, Statistics};
 use crate::error::{ContainerError, Error};
 use crate::frontend::sm4::{Body, CustomData, Declaration, Dialect, GlobalFlags, Group, Instruction, Program};
 
@@ -32,7 +32,6 @@ use line;
 pub(crate) fn dxbc(dxbc: &Dxbc<'_>, program: &Program, options: ListingOptions) -> Result<String, Error> {
     let definitions = dxbc.resource_definitions();
     let dialect = dialect(&definitions);
-    let statistics = dxbc.statistics();
     let mut out = String::new();
 
     line!(out);
@@ -53,9 +52,15 @@ pub(crate) fn dxbc(dxbc: &Dxbc<'_>, program: &Program, options: ListingOptions) 
     }
     signatures::tables(&mut out, dxbc, program.version.stage, dialect);
     stage::tables(&mut out, program);
-    if let Ok(Some(statistics)) = &statistics
-        && statistics.sample_frequency != 0
-    {
+    let counters = match dxbc.statistics() {
+        Ok(Some(Statistics::Counters(counters))) => Some(counters),
+        Ok(_) => None,
+        Err(error) => {
+            malformed(&mut out, &error);
+            None
+        }
+    };
+    if counters.as_ref().is_some_and(|counters| counters.sample_frequency != 0) {
         line!(out, "Pixel Shader runs at sample frequency");
         line!(out);
     }
@@ -67,10 +72,8 @@ pub(crate) fn dxbc(dxbc: &Dxbc<'_>, program: &Program, options: ListingOptions) 
 
     let end = dxbc.program()?.map_or(0, |program| program.tokens_offset() + program.tokens.len());
     instructions(&mut out, &dxbc.bytes()[..end], program, dialect, options).expect("a String takes any text");
-    match statistics {
-        Ok(Some(Statistics { instructions, .. })) => line!(out, "Approximately {instructions} instruction slots used"),
-        Ok(None) => {}
-        Err(error) => malformed(&mut out, &error),
+    if let Some(Counters { instructions, .. }) = counters {
+        line!(out, "Approximately {instructions} instruction slots used");
     }
     Ok(out)
 }

@@ -5,6 +5,7 @@
 //! | [`opcode`] | the instruction set as one table of bit pictures |
 //! | [`operand`] | registers, uniforms, operand descriptors, conditions |
 //! | [`mod@decode`] | words → instructions |
+//! | `encode` | instructions → words ([`Instruction::encode`](decode::Instruction::encode)) |
 //! | `print` | instructions → assembly text (`Display` of [`Program`]) |
 //! | [`flow`] | the rings of CALL, IF and LOOP → a control-flow graph |
 //! | `lower` | the graph and its instructions → IR ([`lower()`]) |
@@ -25,6 +26,7 @@
 //! ```
 
 pub mod decode;
+mod encode;
 pub mod flow;
 mod lower;
 pub mod opcode;

@@ -68,7 +68,7 @@ impl Line<'_> {
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(opcode) = self.instruction.opcode else {
-            return write!(f, ".word {:#010x}", self.instruction.word);
+            return write!(f, ".word {:#010x}", self.instruction.rest);
         };
         f.write_str(opcode.mnemonic())?;
         match self.instruction.effect {
@@ -185,7 +185,7 @@ mod tests {
     001  madi r15.xw, -v1.wzyx, v0.y, c[a0.x].xxyy
     002  mova a0._, c[aL+10].x
 003:
-    003  cmp r0, lt, always, v1
+    003  cmp r0, lt, always7, v1
     004  ifc cmp.x && !cmp.y, else 006, end 007
     005  breakc cmp.x && !cmp.y
 006:

@@ -4,7 +4,7 @@ use super::buffers::{ConstantBuffer, constant_buffer};
 use super::{letters, level, name};
 use serde::{Serialize, Serializer};
 use shaderjit::container::dxbc::{
-    self, InputType, ResourceBinding, Signature, SignatureElement, Statistics, SystemValue,
+    self, Counters, InputType, ResourceBinding, Signature, SignatureElement, Statistics, SystemValue,
 };
 use shaderjit::frontend::sm4::codes::{Primitive, TessDomain, TessOutput, TessPartitioning, Topology};
 use shaderjit::frontend::sm4::{Declaration, Program, Stage};
@@ -38,7 +38,7 @@ pub struct Dxbc {
     #[serde(skip_serializing_if = "Option::is_none")]
     interfaces: Option<Interfaces>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "counters")]
-    statistics: Option<Statistics>,
+    statistics: Option<Counters>,
 }
 
 #[derive(Serialize)]
@@ -179,7 +179,10 @@ pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
             .flat_map(|definitions| definitions.constant_buffers.iter().map(|it| constant_buffer(it, definitions)))
             .collect(),
         interfaces: container.interfaces().ok().flatten().map(|it| interfaces(&it)),
-        statistics: container.statistics().ok().flatten(),
+        statistics: match container.statistics() {
+            Ok(Some(Statistics::Counters(counters))) => Some(counters),
+            _ => None,
+        },
     }
 }
 
@@ -249,8 +252,8 @@ fn interfaces(interfaces: &dxbc::Interfaces<'_>) -> Interfaces {
     }
 }
 
-fn counters<S: Serializer>(statistics: &Option<Statistics>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(statistics.iter().flat_map(Statistics::counters))
+fn counters<S: Serializer>(statistics: &Option<Counters>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(statistics.iter().flat_map(Counters::counters))
 }
 
 /// What only the program's declarations say.
