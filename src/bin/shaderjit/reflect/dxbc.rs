@@ -1,6 +1,7 @@
 //! Reflection of a `DXBC` container.
 
 use super::buffers::{ConstantBuffer, constant_buffer};
+use super::dxil::{self, Dxil, Root};
 use super::{letters, level, name};
 use serde::{Serialize, Serializer};
 use shaderjit::container::dxbc::{
@@ -37,6 +38,10 @@ pub struct Dxbc {
     constant_buffers: Vec<ConstantBuffer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interfaces: Option<Interfaces>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dxil: Option<Dxil>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root_signature: Option<Root>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "counters")]
     statistics: Option<Counters>,
 }
@@ -160,14 +165,15 @@ pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
     };
     let declarations = |program: &Program| declarations(program);
     let Declared { thread_group, geometry, tessellation } = program.as_ref().map(declarations).unwrap_or_default();
+    let dxil = dxil::reflect(container);
     Dxbc {
         digest: Digest { value: container.digest().to_string(), class: container.digest_class().to_string() },
-        profile: header.as_ref().map(dxbc::Program::profile),
+        profile: header.as_ref().map(dxbc::Program::profile).or_else(|| dxil.as_ref()?.profile()),
         creator: definitions.as_ref().map(|definitions| name(definitions.creator)),
         compile_flags: definitions.as_ref().map(|definitions| definitions.flags),
         minimum_feature_level: header.as_ref().map(|program| level::minimum(container, program, features)),
         features: features.known().map(|(name, _)| name).collect(),
-        thread_group,
+        thread_group: thread_group.or_else(|| dxil.as_ref()?.thread_group()),
         geometry,
         tessellation,
         inputs: signature(container.input_signature(), false),
@@ -179,6 +185,8 @@ pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
             .flat_map(|definitions| definitions.constant_buffers.iter().map(|it| constant_buffer(it, definitions)))
             .collect(),
         interfaces: container.interfaces().ok().flatten().map(|it| interfaces(&it)),
+        dxil,
+        root_signature: dxil::root_signature(container),
         statistics: match container.statistics() {
             Ok(Some(Statistics::Counters(counters))) => Some(counters),
             _ => None,

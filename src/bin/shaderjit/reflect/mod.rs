@@ -5,9 +5,11 @@
 
 mod buffers;
 mod dxbc;
+mod dxil;
 mod level;
 mod shbin;
 mod text;
+mod vbc;
 
 use crate::options::ShaderArgs;
 use crate::report::{Failure, Outcome, Report};
@@ -49,6 +51,10 @@ enum Reflection {
     Dxbc(Box<dxbc::Dxbc>),
     #[serde(rename = "SHBIN")]
     Shbin(shbin::Shbin),
+    #[serde(rename = "DVOJ")]
+    Dvoj(shbin::Object),
+    #[serde(rename = "VBC")]
+    Vbc(vbc::Vbc),
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -65,7 +71,11 @@ pub fn run(args: &Args) -> Outcome {
         container: match &container {
             Container::Dxbc(container) => Reflection::Dxbc(Box::new(dxbc::reflect(container))),
             Container::Shbin(container) => Reflection::Shbin(shbin::reflect(container)),
-            _ => return Err(shader.failure("no reflection of this format")),
+            Container::Dvoj(container) => {
+                Reflection::Dvoj(shbin::reflect_object(container).map_err(|error| shader.failure(error))?)
+            }
+            Container::Vbc(container) => Reflection::Vbc(vbc::reflect(container)),
+            _ => return Err(shader.failure("this format has no reflection")),
         },
         malformed: container.errors().iter().map(ToString::to_string).collect(),
     };

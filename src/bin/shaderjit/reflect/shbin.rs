@@ -1,8 +1,9 @@
-//! Reflection of a SHBIN.
+//! Reflection of a SHBIN, and of the unlinked object DVOJ.
 
 use super::{letters, name};
 use serde::Serialize;
 use shaderjit::container::shbin::{self, Constant, Dvle};
+use shaderjit::error::ContainerError;
 
 #[derive(Serialize)]
 pub struct Shbin {
@@ -28,6 +29,24 @@ struct Executable {
     merge_output_maps: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     geometry: Option<Geometry>,
+    #[serde(flatten)]
+    tables: Tables,
+}
+
+#[derive(Serialize)]
+pub struct Object {
+    program: ProgramInfo,
+    stage: String,
+    input_mask: u16,
+    output_mask: u16,
+    merge_output_maps: bool,
+    #[serde(flatten)]
+    tables: Tables,
+}
+
+/// What executables and objects both declare.
+#[derive(Serialize)]
+struct Tables {
     inputs: Vec<Named>,
     uniforms: Vec<Named>,
     outputs: Vec<Output>,
@@ -90,21 +109,23 @@ pub fn reflect(container: &shbin::Shbin<'_>) -> Shbin {
     Shbin { program: container.dvlp().ok().map(program), executables: executables.collect() }
 }
 
+/// An object.
+///
+/// # Errors
+/// One of its tables is malformed.
+pub fn reflect_object(container: &shbin::Dvoj<'_>) -> Result<Object, ContainerError> {
+    let object = container.object()?;
+    Ok(Object {
+        program: ProgramInfo { words: object.code.len(), descriptors: object.descriptors.len() },
+        stage: object.kind.to_string(),
+        input_mask: object.input_mask,
+        output_mask: object.output_mask,
+        merge_output_maps: object.merges_output_maps(),
+        tables: tables(&object.uniforms, &object.outputs, &object.constants, &object.labels),
+    })
+}
+
 fn executable(number: usize, dvle: &Dvle<'_>) -> Executable {
-    let is_input = |uniform: &&shbin::Uniform<'_>| uniform.registers.file == shbin::RegisterFile::Input;
-    let named =
-        |uniform: &shbin::Uniform<'_>| Named { name: name(uniform.name), registers: uniform.registers.to_string() };
-    let output = |output: &shbin::OutputMapping| Output {
-        register: output.register,
-        mask: letters(output.mask),
-        semantic: output.semantic.to_string(),
-    };
-    let label = |label: &shbin::Label<'_>| Label {
-        name: name(label.name),
-        id: label.id,
-        position: label.position,
-        words: label.words,
-    };
     Executable {
         number,
         stage: dvle.kind.to_string(),
@@ -119,11 +140,36 @@ fn executable(number: usize, dvle: &Dvle<'_>) -> Executable {
             variable_vertices: geometry.variable_vertices,
             fixed_vertices: geometry.fixed_vertices,
         }),
-        inputs: dvle.uniforms.iter().filter(is_input).map(named).collect(),
-        uniforms: dvle.uniforms.iter().filter(|uniform| !is_input(uniform)).map(named).collect(),
-        outputs: dvle.outputs.iter().map(output).collect(),
-        constants: dvle.constants.iter().map(constant).collect(),
-        labels: dvle.labels.iter().map(label).collect(),
+        tables: tables(&dvle.uniforms, &dvle.outputs, &dvle.constants, &dvle.labels),
+    }
+}
+
+fn tables(
+    uniforms: &[shbin::Uniform<'_>],
+    outputs: &[shbin::OutputMapping],
+    constants: &[Constant],
+    labels: &[shbin::Label<'_>],
+) -> Tables {
+    let is_input = |uniform: &&shbin::Uniform<'_>| uniform.registers.file == shbin::RegisterFile::Input;
+    let named =
+        |uniform: &shbin::Uniform<'_>| Named { name: name(uniform.name), registers: uniform.registers.to_string() };
+    let output = |output: &shbin::OutputMapping| Output {
+        register: output.register,
+        mask: letters(output.mask),
+        semantic: output.semantic.to_string(),
+    };
+    let label = |label: &shbin::Label<'_>| Label {
+        name: name(label.name),
+        id: label.id,
+        position: label.position,
+        words: label.words,
+    };
+    Tables {
+        inputs: uniforms.iter().filter(is_input).map(named).collect(),
+        uniforms: uniforms.iter().filter(|uniform| !is_input(uniform)).map(named).collect(),
+        outputs: outputs.iter().map(output).collect(),
+        constants: constants.iter().map(constant).collect(),
+        labels: labels.iter().map(label).collect(),
     }
 }
 
