@@ -1,0 +1,94 @@
+//! Damaged containers: cut short at every length, or with any byte changed. Each ends in a result or in a typed error, in memory
+//! proportional to the file.
+//!
+//! One test, since the allocator counts for the whole process.
+
+use peak_alloc::PeakAlloc;
+use shaderjit::container::Container;
+use shaderjit::container::dxbc;
+use shaderjit::{ListingOptions, Shader};
+use std::path::{Path, PathBuf};
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+/// What reading a container may allocate, for a file of `length` bytes.
+fn allowance(length: usize) -> usize {
+    16 * length + (1 << 20)
+}
+
+fn containers() -> Vec<(PathBuf, Vec<u8>)> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                _ if path.is_dir() => folders.push(path),
+                Some("dxbc" | "dxil" | "shbin") => {
+                    let bytes = std::fs::read(&path).unwrap();
+                    files.push((path, bytes));
+                }
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Reads all there is of a container: header, every part, every program's listing.
+fn read(bytes: &[u8]) {
+    let Ok(container) = Container::parse(bytes) else { return };
+    container.listing();
+    container.errors();
+    let shader = Shader::parse(bytes).expect("the container parses");
+    let _ = shader.digest();
+    for entry in 0..shader.entry_count().min(4) {
+        let _ = shader.disassemble(entry, ListingOptions { offsets: true, raw: true });
+    }
+}
+
+/// Reads a container and holds it to its allowance.
+fn check(bytes: &[u8], what: impl Fn() -> String) {
+    let before = HEAP.current_usage();
+    HEAP.reset_peak_usage();
+    read(bytes);
+    let used = HEAP.peak_usage() - before;
+    assert!(used <= allowance(bytes.len()), "{}: {used} bytes for a file of {}", what(), bytes.len());
+}
+
+/// Where a `DXBC` container states its size.
+const SIZE: std::ops::Range<usize> = 24..28;
+
+#[test]
+fn damaged_containers_end_in_a_result_or_an_error() {
+    let files = containers();
+    for (path, bytes) in &files {
+        for length in 0..bytes.len() {
+            let mut cut = bytes[..length].to_vec();
+            check(&cut, || format!("{} cut to {length}", path.display()));
+            // With the size set right, what is cut off is missed further in.
+            if cut.starts_with(&dxbc::MAGIC) && length >= SIZE.end {
+                cut[SIZE].copy_from_slice(&(length as u32).to_le_bytes());
+                check(&cut, || format!("{} cut to {length}, size corrected", path.display()));
+            }
+        }
+    }
+
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut bytes = Vec::new();
+    for _ in 0..100_000 {
+        let (path, original) = &files[random(files.len())];
+        bytes.clone_from(original);
+        let (at, value) = (random(bytes.len()), random(256) as u8);
+        bytes[at] = value;
+        check(&bytes, || format!("{} with {value:#04x} at {at:#x}", path.display()));
+    }
+}
