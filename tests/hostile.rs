@@ -5,7 +5,8 @@
 
 use peak_alloc::PeakAlloc;
 use shaderjit::container::Container;
-use shaderjit::container::dxbc;
+use shaderjit::container::digest::Signing;
+use shaderjit::container::dxbc::{self, Builder, FourCc};
 use shaderjit::{ListingOptions, Shader};
 use std::path::{Path, PathBuf};
 
@@ -76,19 +77,40 @@ fn damaged_containers_end_in_a_result_or_an_error() {
         }
     }
 
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut bytes = Vec::new();
     for _ in 0..100_000 {
-        let (path, original) = &files[random(files.len())];
+        let (path, original) = &files[random.below(files.len())];
         bytes.clone_from(original);
-        let (at, value) = (random(bytes.len()), random(256) as u8);
+        let (at, value) = (random.below(bytes.len()), random.below(256) as u8);
         bytes[at] = value;
         check(&bytes, || format!("{} with {value:#04x} at {at:#x}", path.display()));
+    }
+
+    // Parts of nothing but counts and offsets that fit, so that tables overlap and share what they point to.
+    let mut dwords = vec![0; 1 << 16];
+    for &name in FourCc::KNOWN {
+        for below in [2, 3, 16, 64, 256, 1024, 1 << 14, 1 << 18] {
+            dwords.fill_with(|| random.below(below) as u32);
+            // What readers look at first, so that some get further: sizes of the whole, first offsets, versions.
+            let size = 4 * dwords.len() as u32;
+            let headers = [[size, 8, size, 8], [24, 0, 4, 4], [16, 2, 16, 1024], [0; 4]];
+            dwords[..4].copy_from_slice(&headers[random.below(headers.len())]);
+            let data: Vec<u8> = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
+            let container = Builder::new().part(name, &data).build(Signing::Retail).unwrap();
+            check(&container, || format!("{name} of random numbers below {below}"));
+        }
+    }
+}
+
+/// A sequence of numbers that look random (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
     }
 }

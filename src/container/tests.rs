@@ -317,6 +317,22 @@ fn real_containers_are_rebuilt() {
     assert_eq!((files.len(), debug), (350, 4));
 }
 
+/// All real containers are signed, and a digest stands for every bit behind it.
+#[test]
+fn one_flipped_bit_makes_any_digest_wrong() {
+    for (path, mut bytes) in files("dxbc") {
+        assert!(matches!(dxbc(&bytes).digest_class(), DigestClass::Retail | DigestClass::Debug), "{path}");
+        // Somewhere in the parts, elsewhere in each file.
+        let start = dxbc(&bytes).parts()[0].data_offset();
+        let at = start + path.bytes().map(usize::from).sum::<usize>() * 31 % (bytes.len() - start);
+        // A name or a size may lie there, which is an error before any digest is looked at.
+        bytes[at] ^= 1 << (at % 8);
+        if let Ok(flipped) = Dxbc::parse(&bytes) {
+            assert_eq!(flipped.digest_class(), DigestClass::Mismatch, "{path} at {at:#x}");
+        }
+    }
+}
+
 /// No byte of a real SHBIN goes unread, except the padding behind symbol tables.
 #[test]
 fn real_shbins_are_read_whole() {
