@@ -3,7 +3,7 @@
 use super::four_cc::for_each_part;
 use super::{CompilerVersion, DebugInformation, DebugName, DxilProgram, Level9Program, ProgramDatabase, ShaderHash};
 use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
-use super::{PipelineState, RootSignature, SourceInfo};
+use super::{PipelineState, RootSignature, RuntimeData, SourceInfo};
 use crate::error::ContainerError;
 
 /// Bytes whose meaning is not this crate's: private data of tools, other formats, parts of unknown name.
@@ -40,6 +40,8 @@ pub enum PartContent<'a> {
     PipelineState(PipelineState<'a>),
     /// Hash of a DXIL program or its source.
     ShaderHash(ShaderHash),
+    /// What a runtime must know of a library.
+    RuntimeData(RuntimeData<'a>),
     /// Sources and arguments of a compilation.
     SourceInfo(SourceInfo<'a>),
     /// The compiler that wrote the container.

@@ -26,7 +26,7 @@ macro_rules! for_each_part {
             SFI0 FeatureFlags "required feature flags",
             RTS0 RootSignature "root signature",
             PSV0 PipelineState "pipeline state validation",
-            RDAT Opaque "runtime data of a library",
+            RDAT RuntimeData "runtime data of a library",
             DXIL DxilProgram "DXIL program",
             ILDB DxilProgram "DXIL program with debug information",
             ILDN DebugName "name of the file with debug information",

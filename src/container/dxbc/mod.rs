@@ -22,6 +22,7 @@ mod level9;
 mod packed;
 mod program;
 mod psv;
+mod rdat;
 mod rdef;
 mod root_signature;
 mod signature;
@@ -46,6 +47,12 @@ pub use program::{Program, ProgramKind};
 pub use psv::{
     ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
     PipelineState, Signatures, StageInfo,
+};
+pub use rdat::{
+    AmplificationInfo, ComputeInfo, DomainInfo, DxilComponentType, Function, FunctionExtension, GeometryInfo,
+    HitGroupKind, HullInfo, LaunchType, LibraryElement, MeshInfo, NameList, NodeFunctionAttribute, NodeId, NodeIo,
+    NodeIoAttribute, NodeIoKind, NodeShader, PdbLibrary, PdbRecord, PdbSource, PixelInfo, RecordDispatchGrid, Resource,
+    ResourceClass, Row, Rows, RuntimeData, StageRow, Subobject, SubobjectContent, Table, VertexInfo,
 };
 pub use rdef::{
     BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
