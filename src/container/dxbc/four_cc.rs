@@ -33,7 +33,7 @@ macro_rules! for_each_part {
             HASH ShaderHash "hash of the DXIL program or its source",
             VERS CompilerVersion "compiler version",
             SRCI SourceInfo "shader sources and compiler arguments",
-            PDBI Opaque "debug information of the compiler",
+            PDBI PdbInfo "debug information of the compiler",
             PRIV Opaque "private data of a tool",
             Aon9 Level9Program "Direct3D 9 program of a level-9 profile",
             XNAS Level9Program "Direct3D 9 program, laid out as Aon9",

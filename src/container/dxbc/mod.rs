@@ -20,6 +20,7 @@ mod four_cc;
 mod interfaces;
 mod level9;
 mod packed;
+mod pdb;
 mod program;
 mod psv;
 mod rdat;
@@ -43,6 +44,7 @@ pub use four_cc::FourCc;
 pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
 pub use level9::{Level9Program, Level9Table};
 pub use packed::Compression;
+pub use pdb::PdbInfo;
 pub use program::{Program, ProgramKind};
 pub use psv::{
     ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
