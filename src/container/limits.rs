@@ -47,6 +47,13 @@ pub const ROOT_PARAMETERS: u32 = 4096;
 /// Static samplers of a root signature. Direct3D 12 accepts 2032.
 pub const STATIC_SAMPLERS: u32 = 4096;
 
+/// Sub-parts of an `RDAT` part. About twenty types are known, and each is there once.
+pub const RDAT_SUB_PARTS: u32 = 256;
+/// Records of one table of an `RDAT` part.
+pub const RDAT_RECORDS: u32 = 1 << 20;
+/// References from all records of an `RDAT` part to one another and to names, by way of arrays that they may share.
+pub const RDAT_REFERENCES: u64 = 1 << 24;
+
 /// Bytes that what a part of `part_bytes` bytes holds compressed may have when inflated: eight times as many and 256 KiB.
 ///
 /// Sources shrink to about a fifth. That is half of what this stage promises not to exceed (16 times the input and 1 MiB): the

@@ -3,7 +3,7 @@
 use super::four_cc::for_each_part;
 use super::{CompilerVersion, DebugInformation, DebugName, DxilProgram, Level9Program, ProgramDatabase, ShaderHash};
 use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
-use super::{PipelineState, RootSignature, SourceInfo};
+use super::{PdbInfo, PipelineState, RootSignature, RuntimeData, SourceInfo};
 use crate::error::ContainerError;
 
 /// Bytes whose meaning is not this crate's: private data of tools, other formats, parts of unknown name.
@@ -40,8 +40,12 @@ pub enum PartContent<'a> {
     PipelineState(PipelineState<'a>),
     /// Hash of a DXIL program or its source.
     ShaderHash(ShaderHash),
+    /// What a runtime must know of a library.
+    RuntimeData(RuntimeData<'a>),
     /// Sources and arguments of a compilation.
     SourceInfo(SourceInfo<'a>),
+    /// Sources and arguments of a compilation, as runtime data.
+    PdbInfo(PdbInfo<'a>),
     /// The compiler that wrote the container.
     CompilerVersion(CompilerVersion<'a>),
     /// Name of the file with debug information.

@@ -21,8 +21,10 @@ mod four_cc;
 mod interfaces;
 mod level9;
 mod packed;
+mod pdb;
 mod program;
 mod psv;
+mod rdat;
 mod rdef;
 mod root_signature;
 mod signature;
@@ -44,10 +46,17 @@ pub use four_cc::FourCc;
 pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
 pub use level9::{Level9Program, Level9Table};
 pub use packed::Compression;
+pub use pdb::PdbInfo;
 pub use program::{Program, ProgramKind};
 pub use psv::{
     ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
     PipelineState, Signatures, StageInfo,
+};
+pub use rdat::{
+    AmplificationInfo, ComputeInfo, DomainInfo, DxilComponentType, Function, FunctionExtension, GeometryInfo,
+    HitGroupKind, HullInfo, LaunchType, LibraryElement, MeshInfo, NameList, NodeFunctionAttribute, NodeId, NodeIo,
+    NodeIoAttribute, NodeIoKind, NodeShader, PdbLibrary, PdbRecord, PdbSource, PixelInfo, RecordDispatchGrid, Resource,
+    ResourceClass, Row, Rows, RuntimeData, StageRow, Subobject, SubobjectContent, Table, VertexInfo,
 };
 pub use rdef::{
     BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
