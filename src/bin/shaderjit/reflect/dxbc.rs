@@ -2,6 +2,7 @@
 
 use super::buffers::{ConstantBuffer, constant_buffer};
 use super::dxil::{self, Dxil, Root};
+use super::library::{self, Library};
 use super::{letters, level, name};
 use serde::{Serialize, Serializer};
 use shaderjit::container::dxbc::{
@@ -40,6 +41,8 @@ pub struct Dxbc {
     interfaces: Option<Interfaces>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dxil: Option<Dxil>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    library: Option<Library>,
     #[serde(skip_serializing_if = "Option::is_none")]
     root_signature: Option<Root>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "counters")]
@@ -186,6 +189,7 @@ pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
             .collect(),
         interfaces: container.interfaces().ok().flatten().map(|it| interfaces(&it)),
         dxil,
+        library: library::reflect(container),
         root_signature: dxil::root_signature(container),
         statistics: match container.statistics() {
             Ok(Some(Statistics::Counters(counters))) => Some(counters),

@@ -7,6 +7,7 @@ mod buffers;
 mod dxbc;
 mod dxil;
 mod level;
+mod library;
 mod shbin;
 mod text;
 mod vbc;
