@@ -265,16 +265,10 @@ impl Shader {
         self.check_entry(index)?;
         match (self.container(), &*self.source) {
             (Some(Container::Dxbc(dxbc)), _) => disassemble::dxbc::dxbc(&dxbc, &sm4_program(&dxbc)?, options),
-            (Some(Container::Shbin(shbin)), _) => {
-                let dvlp = shbin.dvlp()?;
-                Ok(pica::decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?.to_string())
-            }
-            (Some(Container::Dvoj(dvoj)), _) => {
-                let object = dvoj.object()?;
-                Ok(pica::decode(&object.code, &object.descriptors, object.code_offset)?.to_string())
-            }
+            (Some(Container::Shbin(shbin)), _) => disassemble::pica::shbin(&shbin, index, options),
+            (Some(Container::Dvoj(dvoj)), _) => disassemble::pica::dvoj(&dvoj, options),
             (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
-            (None, Source::Pica(raw)) => Ok(pica::decode(&raw.words, &raw.descriptors, 0)?.to_string()),
+            (None, Source::Pica(raw)) => disassemble::pica::words(&raw.words, &raw.descriptors, raw.entry, options),
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
         }
     }

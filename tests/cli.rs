@@ -312,7 +312,7 @@ fn listings_show_what_they_are_asked_for() {
         raw.lines().rev().any(|line| line.ends_with(": ret ")) && raw.contains("\n            // 0100003e\n"),
         "{raw}"
     );
-    assert!(stdout(&["dis", &data("pica/t01_transform.shbin")]).contains("dp4 o0.x, c0, v0"));
+    assert!(stdout(&["dis", &data("pica/t01_transform.shbin")]).contains("dp4 position.x, mvp[0], a\n"));
 
     let lowered = stdout(&["ir", &file, "--pass", "lower"]);
     let last = stdout(&["ir", &file]);

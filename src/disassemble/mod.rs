@@ -4,6 +4,7 @@
 //! signatures and bindings, names, offsets.
 
 pub(crate) mod dxbc;
+pub(crate) mod pica;
 
 /// What a listing shows besides the instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -34,6 +34,11 @@ impl Program {
         &self.instructions
     }
 
+    /// The address behind the last instruction.
+    pub fn end(&self) -> Address {
+        Address(self.instructions.len() as u16)
+    }
+
     /// The descriptor `index`, `None` past the end of the table.
     pub fn descriptor(&self, index: DescriptorIndex) -> Option<Descriptor> {
         self.descriptors.get(usize::from(index.0)).copied()

@@ -6,6 +6,7 @@
 //! | [`operand`] | registers, uniforms, operand descriptors, conditions |
 //! | [`mod@decode`] | words → instructions |
 //! | `encode` | instructions → words ([`Instruction::encode`](decode::Instruction::encode)) |
+//! | `names` | what a listing calls registers and words |
 //! | `print` | instructions → assembly text (`Display` of [`Program`]) |
 //! | [`flow`] | the rings of CALL, IF and LOOP → a control-flow graph |
 //! | `lower` | the graph and its instructions → IR ([`lower()`]) |
@@ -29,9 +30,10 @@ pub mod decode;
 mod encode;
 pub mod flow;
 mod lower;
+pub(crate) mod names;
 pub mod opcode;
 pub mod operand;
-mod print;
+pub(crate) mod print;
 mod shbin;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};

@@ -135,8 +135,7 @@ impl fmt::Display for Source {
             Source::Input(n) => write!(f, "v{n}"),
             Source::Temporary(n) => write!(f, "r{n}"),
             Source::Uniform { base, relative: None } => write!(f, "c{base}"),
-            Source::Uniform { base: 0, relative: Some(register) } => write!(f, "c[{register}]"),
-            Source::Uniform { base, relative: Some(register) } => write!(f, "c[{register}+{base}]"),
+            Source::Uniform { base, relative: Some(register) } => write!(f, "c{base}[{register}]"),
         }
     }
 }
@@ -412,7 +411,7 @@ mod tests {
         assert_eq!(Source::of_field(0x0f, Some(AddressRegister::X)), Source::Input(15));
         assert_eq!(Source::of_field(0x10, None), Source::Temporary(0));
         assert_eq!(Source::of_field(0x7f, None), Source::Uniform { base: 95, relative: None });
-        assert_eq!(Source::of_field(0x24, AddressRegister::of_field(3)).to_string(), "c[aL+4]");
+        assert_eq!(Source::of_field(0x24, AddressRegister::of_field(3)).to_string(), "c4[aL]");
         assert_eq!(Destination::of_field(0x05), Destination::Output(5));
         assert_eq!(Destination::of_field(0x15), Destination::Temporary(5));
     }
