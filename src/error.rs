@@ -77,6 +77,18 @@ impl ContainerError {
         }
         self
     }
+
+    /// Absolute byte offset of the cause, if there is one place that causes it.
+    pub const fn offset(&self) -> Option<usize> {
+        match *self {
+            Self::Truncated { offset, .. }
+            | Self::Invalid { offset, .. }
+            | Self::Limit { offset, .. }
+            | Self::Compressed { offset, .. } => Some(offset),
+            Self::UnknownMagic { .. } => Some(0),
+            Self::MissingPart { .. } => None,
+        }
+    }
 }
 
 /// What can be wrong with a program's tokens or instruction words.
@@ -123,6 +135,18 @@ pub enum DecodeError {
         /// Absolute byte offset of the instruction.
         offset: usize,
     },
+}
+
+impl DecodeError {
+    /// Absolute byte offset of the cause.
+    pub const fn offset(&self) -> usize {
+        match *self {
+            Self::Truncated { offset, .. }
+            | Self::Invalid { offset, .. }
+            | Self::Limit { offset, .. }
+            | Self::TrailingTokens { offset, .. } => offset,
+        }
+    }
 }
 
 /// Why a decoded program cannot be lowered to the IR.

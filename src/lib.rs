@@ -33,6 +33,7 @@ mod options;
 pub mod pipeline;
 pub mod scan;
 mod shader;
+pub mod validate;
 
 pub use cache::CacheStats;
 pub use call::{Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place};

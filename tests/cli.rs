@@ -133,6 +133,35 @@ fn signing_restores_the_digest() {
 }
 
 #[test]
+fn findings_are_printed_and_errors_have_exit_code_1() {
+    let path = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+    assert_eq!(stdout(&["val", &path]), "");
+    let whole = std::fs::read(&path).unwrap();
+    let mut changed = whole.clone();
+    changed[4..20].fill(0);
+    let unsigned = Temporary::new("val-unsigned", &changed);
+    assert_eq!(stdout(&["val", unsigned.path()]), "note: the container is unsigned (at offset 0x4)\n");
+
+    // The program's last token is `ret`; a `nop` does not end it.
+    let ret = whole.windows(4).rposition(|token| token == [0x3e, 0, 0, 1]).unwrap();
+    changed[ret] = 58;
+    let broken = Temporary::new("val-broken", &changed);
+    let output = shaderjit(&["val", broken.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains(&format!("error: the last instruction of a function is not ret (at offset {ret:#x})")),
+        "{text}"
+    );
+    let json: serde_json::Value = serde_json::from_slice(&shaderjit(&["val", broken.path(), "--json"]).stdout).unwrap();
+    assert_eq!(json["valid"], false);
+    let severities: Vec<_> = json["findings"].as_array().unwrap().iter().map(|row| row["severity"].as_str()).collect();
+    assert_eq!(severities, [Some("note"), Some("error")]);
+    assert_eq!(json["findings"][1]["offset"], ret);
+    fails(&["val", "/nonexistent/file"], 1);
+}
+
+#[test]
 fn containers_are_found_in_any_file() {
     let parts =
         ["dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc", "pica/t01_transform.shbin", "dxbc/cs_dbg/CS.cs_5_0.fxc101.dxbc"]

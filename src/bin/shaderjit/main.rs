@@ -21,6 +21,7 @@ mod report;
 mod run;
 mod scan;
 mod sign;
+mod val;
 
 use clap::{Parser, Subcommand};
 use report::Outcome;
@@ -41,6 +42,8 @@ struct Cli {
 enum Command {
     /// List the parts of a container
     Parts(parts::Args),
+    /// Say what is wrong with a container
+    Val(val::Args),
     /// Write the data of one part
     Extract(extract::Args),
     /// Compute the digest anew and write the container
@@ -71,6 +74,7 @@ impl Command {
     fn run(&self) -> Outcome {
         match self {
             Command::Parts(args) => parts::run(args),
+            Command::Val(args) => val::run(args),
             Command::Extract(args) => extract::run(args),
             Command::Sign(args) => sign::run(args),
             Command::Scan(args) => scan::run(args),

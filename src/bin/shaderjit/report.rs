@@ -9,7 +9,8 @@ use std::process::ExitCode;
 /// What a subcommand prints to stdout.
 pub struct Report {
     stdout: Vec<u8>,
-    differs: bool,
+    /// What was looked for is wrong with the input, and that is what is printed. Exit code 1.
+    bad: bool,
 }
 
 /// Why there is nothing to print.
@@ -28,7 +29,7 @@ impl Report {
     }
 
     pub fn bytes(stdout: Vec<u8>) -> Report {
-        Report { stdout, differs: false }
+        Report { stdout, bad: false }
     }
 
     /// One JSON document and a newline.
@@ -40,7 +41,12 @@ impl Report {
 
     /// The report of a comparison that failed: exit code 1.
     pub fn difference(self) -> Report {
-        Report { differs: true, ..self }
+        Report { bad: true, ..self }
+    }
+
+    /// The report of an input that is invalid: exit code 1.
+    pub fn invalid(self) -> Report {
+        Report { bad: true, ..self }
     }
 }
 
@@ -75,7 +81,7 @@ pub fn finish(outcome: Outcome) -> ExitCode {
                     message(format_args!("cannot write: {error}"));
                     ExitCode::from(1)
                 }
-                _ => ExitCode::from(u8::from(report.differs)),
+                _ => ExitCode::from(u8::from(report.bad)),
             }
         }
         Err(Failure::Input(what)) => {

@@ -122,6 +122,7 @@ impl<'a> Part<'a> {
 #[derive(Clone, Debug)]
 pub struct Dxbc<'a> {
     bytes: &'a [u8],
+    trailing: usize,
     digest: Digest,
     version: (u16, u16),
     parts: Vec<Part<'a>>,
@@ -150,7 +151,7 @@ impl<'a> Dxbc<'a> {
         if size < HEADER {
             return Err(invalid("DXBC file size", size as u64, size_offset));
         }
-        let Some(bytes) = bytes.get(..size) else {
+        let Some((bytes, tail)) = bytes.split_at_checked(size) else {
             return Err(truncated("DXBC container", 0, size, bytes.len()));
         };
 
@@ -176,7 +177,7 @@ impl<'a> Dxbc<'a> {
             let data = rest.get(..length).ok_or_else(|| truncated("part data", data_offset, length, rest.len()))?;
             parts.push(Part { name, offset: start, data });
         }
-        Ok(Self { bytes, digest, version, parts })
+        Ok(Self { bytes, trailing: tail.len(), digest, version, parts })
     }
 
     /// The container's bytes, up to the header's file size.
@@ -187,6 +188,11 @@ impl<'a> Dxbc<'a> {
     /// The file size in the header, in bytes.
     pub fn file_size(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// How many bytes were given behind the header's file size.
+    pub fn trailing(&self) -> usize {
+        self.trailing
     }
 
     /// The format version in the header: major (always 1), minor.
@@ -381,7 +387,7 @@ mod tests {
         let size = file.len();
         file.extend_from_slice(b"tail");
         let dxbc = Dxbc::parse(&file).unwrap();
-        assert_eq!(dxbc.bytes().len(), size);
+        assert_eq!((dxbc.bytes().len(), dxbc.trailing()), (size, 4));
     }
 
     #[test]

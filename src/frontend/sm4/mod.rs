@@ -13,7 +13,7 @@ pub mod opcode;
 pub mod operand;
 mod print;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod token;
 
 pub use codes::{GlobalFlags, Stage};

@@ -38,18 +38,20 @@ pub fn program(tokens: &[u32]) -> Result<Program, DecodeError> {
 }
 
 /// Assembles lines in the listing's spelling: instructions, and the declarations that tests need. Sources have one or four
-/// letters behind the point, destinations any.
+/// letters behind the point, destinations any. Other declarations are their operands and numbers in token order, the
+/// controls of the opcode token behind a `!`: `dcl_resource!0x1800 t0, 0x5555`.
 pub fn assemble(text: &str) -> Vec<u32> {
     text.lines().map(|line| line.trim()).filter(|line| !line.is_empty()).flat_map(instruction).collect()
 }
 
 fn instruction(line: &str) -> Vec<u32> {
-    let (mut head, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let (head, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let (mut head, controls) = head.split_once('!').map_or((head, 0), |(head, bits)| (head, number(bits)));
     let (precise, rest) = match rest.strip_prefix("[precise(").and_then(|rest| rest.split_once(")] ")) {
         Some((letters, rest)) => (letters.bytes().map(|letter| 1 << letter_index(letter)).sum::<u32>(), rest),
         None => (0, rest),
     };
-    let mut bits = precise << 19;
+    let mut bits = precise << 19 | controls;
     for (suffix, bit) in [("_sat", 1 << 13), ("_nz", 1 << 18), ("_z", 0)] {
         if let Some(name) = head.strip_suffix(suffix).filter(|name| by_name(name).is_some()) {
             (head, bits) = (name, bits | bit);
@@ -72,8 +74,12 @@ fn instruction(line: &str) -> Vec<u32> {
             let (first, count) = rest.split_once(' ').unwrap();
             [operand(first, true), vec![number(count)]].concat()
         }
+        _ if opcode.controls() == Controls::Own => {
+            let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+            let tokens = |part: &String| if is_number(part) { vec![number(part)] } else { operand(part, true) };
+            parts.iter().flat_map(tokens).collect()
+        }
         _ => {
-            assert_ne!(opcode.controls(), Controls::Own, "{line}");
             assert_eq!(parts.len(), opcode.slots().len(), "{line}");
             let destinations = opcode.destinations();
             parts.iter().enumerate().flat_map(|(n, part)| operand(part, n < destinations)).collect()

@@ -1,0 +1,116 @@
+//! Resource definitions against the program's declarations, in both directions.
+
+use std::collections::HashMap;
+
+use crate::container::Dxbc;
+use crate::container::dxbc::InputType;
+use crate::frontend::sm4::declaration::Binding;
+use crate::frontend::sm4::operand::RegisterFile;
+use crate::frontend::sm4::{Body, Declaration, Program};
+use crate::validate::Findings;
+
+/// Slots of each register file and space: first and last of each range.
+type Slots = HashMap<(RegisterFile, u32), Vec<(u32, u32)>>;
+
+/// The register file of a binding's type, if it has one in shader model 4 and 5.
+fn file(input_type: InputType) -> Option<RegisterFile> {
+    Some(match input_type {
+        InputType::CBUFFER => RegisterFile::ConstantBuffer,
+        InputType::SAMPLER => RegisterFile::Sampler,
+        InputType::TBUFFER | InputType::TEXTURE | InputType::STRUCTURED | InputType::BYTE_ADDRESS => {
+            RegisterFile::Resource
+        }
+        InputType::UAV_TYPED
+        | InputType::UAV_STRUCTURED
+        | InputType::UAV_BYTE_ADDRESS
+        | InputType::UAV_APPEND
+        | InputType::UAV_CONSUME
+        | InputType::UAV_STRUCTURED_COUNTER => RegisterFile::UnorderedAccess,
+        _ => return None,
+    })
+}
+
+/// What a declaration binds.
+fn declared(declaration: &Declaration) -> Option<(RegisterFile, Binding)> {
+    Some(match *declaration {
+        Declaration::ConstantBuffer { binding, .. } => (RegisterFile::ConstantBuffer, binding),
+        Declaration::Sampler { binding, .. } => (RegisterFile::Sampler, binding),
+        Declaration::Resource { binding, .. }
+        | Declaration::ResourceRaw { binding }
+        | Declaration::ResourceStructured { binding, .. } => (RegisterFile::Resource, binding),
+        Declaration::UavTyped { binding, .. }
+        | Declaration::UavRaw { binding, .. }
+        | Declaration::UavStructured { binding, .. } => (RegisterFile::UnorderedAccess, binding),
+        _ => return None,
+    })
+}
+
+pub(super) fn check(program: &Program, dxbc: &Dxbc<'_>, findings: &mut Findings) {
+    // Without definitions there is nothing to compare; malformed ones were reported as such.
+    let Ok(Some(definitions)) = dxbc.resource_definitions() else { return };
+    let offset = dxbc.part(crate::container::dxbc::FourCc::RDEF).map_or(0, |part| part.offset);
+    let declarations = || {
+        let declaration = |instruction: &crate::frontend::sm4::Instruction| match &instruction.body {
+            Body::Declaration(declaration) => Some((instruction.offset, declared(declaration)?)),
+            _ => None,
+        };
+        program.instructions.iter().filter_map(declaration)
+    };
+    let bindings = || {
+        definitions.bindings.iter().filter_map(|binding| {
+            // Unbounded ranges have no slots of their own to count.
+            let more = binding.slots.count.checked_sub(1).unwrap_or(u32::MAX);
+            let last = binding.slots.first.saturating_add(more);
+            Some((binding.name, file(binding.input_type)?, binding.space, (binding.slots.first, last)))
+        })
+    };
+
+    let defined = merge(bindings().map(|(_, file, space, slots)| ((file, space), slots)));
+    for (offset, (file, Binding { lower, upper, space, .. })) in declarations() {
+        if !overlaps(&defined, (file, space), (lower, upper)) {
+            let place = place(file, lower, space);
+            findings.warning(offset, format_args!("{place} is declared and not in the resource definitions"));
+        }
+    }
+    let used = merge(declarations().map(|(_, (file, at))| ((file, at.space), (at.lower, at.upper))));
+    for (name, file, space, slots) in bindings() {
+        if !overlaps(&used, (file, space), slots) {
+            let place = place(file, slots.0, space);
+            findings.warning(offset, format_args!("{name} is bound to {place}, which the program does not declare"));
+        }
+    }
+}
+
+fn place(file: RegisterFile, slot: u32, space: u32) -> String {
+    match space {
+        0 => format!("{}{slot}", file.letters()),
+        _ => format!("{}{slot} in space {space}", file.letters()),
+    }
+}
+
+/// Ranges by file and space, sorted and without overlaps.
+fn merge(ranges: impl Iterator<Item = ((RegisterFile, u32), (u32, u32))>) -> Slots {
+    let mut slots = Slots::new();
+    for (place, range) in ranges {
+        slots.entry(place).or_default().push(range);
+    }
+    for ranges in slots.values_mut() {
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, kept| {
+            let touches = next.0 <= kept.1;
+            if touches {
+                kept.1 = kept.1.max(next.1);
+            }
+            touches
+        });
+    }
+    slots
+}
+
+/// Whether some slot of the range is among those of the file and space.
+fn overlaps(slots: &Slots, place: (RegisterFile, u32), (first, last): (u32, u32)) -> bool {
+    slots.get(&place).is_some_and(|ranges| {
+        let at = ranges.partition_point(|range| range.1 < first);
+        ranges.get(at).is_some_and(|range| range.0 <= last)
+    })
+}

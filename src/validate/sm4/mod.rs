@@ -1,0 +1,79 @@
+//! Programs of shader model 4 and 5.
+
+mod bindings;
+mod declarations;
+mod flow;
+mod operands;
+mod signatures;
+
+use super::Findings;
+use crate::container::Dxbc;
+use crate::frontend::sm4::{Body, Program};
+use declarations::Declared;
+
+/// Checks the container's program, and what other parts say about it.
+pub(super) fn check(dxbc: &Dxbc<'_>, findings: &mut Findings) {
+    // Parts that are malformed were reported as such.
+    let Ok(Some(part)) = dxbc.program() else { return };
+    let program = match Program::from_container(&part) {
+        Ok(program) => program,
+        Err(error) => return findings.parse_error(error.offset(), &error),
+    };
+    check_program(&program, findings);
+    signatures::check(&program, dxbc, findings);
+    bindings::check(&program, dxbc, findings);
+}
+
+/// The rules that need nothing but the program.
+fn check_program(program: &Program, findings: &mut Findings) {
+    let mut declared = Declared::new(program);
+    for instruction in &program.instructions {
+        match &instruction.body {
+            Body::Declaration(declaration) => declared.declare(instruction, declaration, findings),
+            Body::CustomData(data) => declared.data(instruction.offset, data, findings),
+            Body::Operation(_) => {
+                declared.begin_code();
+                operands::check(instruction, &declared, findings);
+            }
+        }
+    }
+    declared.finish(findings);
+    flow::check(program, findings);
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::frontend::sm4::testing::{assemble, program_of};
+
+    /// What the rules find in a program of these lines.
+    pub fn findings(model: u32, text: &str) -> Vec<String> {
+        let program = program_of(model, &assemble(text)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut findings = Findings::default();
+        check_program(&program, &mut findings);
+        findings.finish().iter().map(ToString::to_string).collect()
+    }
+
+    /// Version tokens.
+    pub const PS_5_0: u32 = 0x0000_0050;
+    pub const VS_4_0: u32 = 0x0001_0040;
+    pub const VS_5_0: u32 = 0x0001_0050;
+    pub const VS_5_1: u32 = 0x0001_0051;
+    pub const GS_5_0: u32 = 0x0002_0050;
+    pub const HS_5_0: u32 = 0x0003_0050;
+    pub const DS_5_0: u32 = 0x0004_0050;
+    pub const CS_4_0: u32 = 0x0005_0040;
+    pub const CS_5_0: u32 = 0x0005_0050;
+
+    /// The program breaks one rule, at this instruction (counted from 0), with this message.
+    pub fn breaks(model: u32, text: &str, line: usize, expected: &str) {
+        let program = program_of(model, &assemble(text)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let offset = program.instructions[line].offset;
+        assert_eq!(findings(model, text), [format!("{expected} (at offset {offset:#x})")], "{text}");
+    }
+
+    /// The program breaks no rule.
+    pub fn is_fine(model: u32, text: &str) {
+        assert_eq!(findings(model, text), [""; 0], "{text}");
+    }
+}
