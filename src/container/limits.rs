@@ -63,4 +63,4 @@ pub const fn inflated_bytes(part_bytes: usize) -> usize {
 }
 
 /// Records of one list of a VBC. The format's own limit for the longest is 64.
-pub const VBC_RECORDS: u32 = 1024;
+pub const VBC_RECORDS: u32 = 256;

@@ -149,6 +149,24 @@ impl<'a> Vbc<'a> {
         Ok(Self { bytes, words, tables, code: bytes.len() - code_size })
     }
 
+    /// The bytes that a VBC at the start of `bytes` has, if there is one: [`parse`](Self::parse) needs to be given just those. It
+    /// ends behind the SPIR-V, each stage of which must begin with its magic number.
+    pub fn measure(bytes: &'a [u8]) -> Option<usize> {
+        let header = Self::parse(bytes).ok()?;
+        let code_size = bytes.len() - header.code;
+        let mut file = Reader::new(bytes, 0);
+        file.bytes(HEADER as usize, "VBC header").ok()?;
+        let fits = |start: &usize| {
+            let end = start.checked_add(code_size).filter(|&end| end <= bytes.len());
+            end.is_some_and(|end| {
+                Self { bytes: &bytes[..end], code: *start, ..header.clone() }.stages().all(|it| it.is_ok())
+            })
+        };
+        let start = Reflection::ends(file).ok()?.find(fits)?;
+        // Without SPIR-V nothing confirms that this is a VBC.
+        (code_size > 0).then_some(start + code_size)
+    }
+
     /// The container's bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

@@ -223,7 +223,21 @@ pub struct Reflection<'a> {
 impl<'a> Reflection<'a> {
     /// Reads what `reader` covers, to its end.
     pub(super) fn parse(mut reader: Reader<'a>) -> Result<Self, ContainerError> {
-        let reader = &mut reader;
+        let mut reflection = Self::before_subpass_inputs(&mut reader)?;
+        (reflection.subpass_inputs, reflection.warning) = subpass_inputs(&mut reader)?;
+        Ok(reflection)
+    }
+
+    /// Where the reflection may end, by each size that subpass inputs are known to have: absolute offsets.
+    pub(super) fn ends(mut reader: Reader<'a>) -> Result<impl Iterator<Item = usize>, ContainerError> {
+        Self::before_subpass_inputs(&mut reader)?;
+        let count = reader.count("subpass input count", VBC_RECORDS)? as usize;
+        let start = reader.offset();
+        Ok([SUBPASS_RECORD].into_iter().chain(SUBPASS_OBJECTS).map(move |size| start + size * count))
+    }
+
+    /// Reads everything but the last list, whose records have no certain size.
+    fn before_subpass_inputs(reader: &mut Reader<'a>) -> Result<Self, ContainerError> {
         let inputs = list(reader, "vertex input count", interface_variable)?;
         let outputs = list(reader, "fragment output count", interface_variable)?;
         let bindings = list(reader, "binding count", binding)?;
@@ -235,8 +249,7 @@ impl<'a> Reflection<'a> {
                 members: list(reader, "uniform member count", member)?,
             }),
         };
-        let (subpass_inputs, warning) = subpass_inputs(reader)?;
-        Ok(Self { inputs, outputs, bindings, uniform, subpass_inputs, warning })
+        Ok(Self { inputs, outputs, bindings, uniform, subpass_inputs: Vec::new(), warning: None })
     }
 }
 
