@@ -37,4 +37,4 @@ pub use lower::lower;
 pub use shbin::lower_shbin;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
