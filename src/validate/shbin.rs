@@ -249,3 +249,209 @@ fn letters(mask: u8) -> String {
         .map(|component| component.letter())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::pica::opcode::{Field, Opcode};
+    use crate::frontend::pica::testing::{PLAIN, word};
+    use crate::validate::validate;
+
+    /// Absolute offset of the first code word when there is one executable.
+    const CODE: usize = 12 + 0x28;
+
+    /// An executable: what its header says, and its records.
+    struct Executable {
+        kind: u8,
+        main: u32,
+        end: u32,
+        output_mask: u16,
+        mode: u8,
+        constants: Vec<[u32; 5]>,
+        labels: Vec<[u32; 4]>,
+        outputs: Vec<[u16; 4]>,
+        uniforms: Vec<[u16; 2]>,
+    }
+
+    impl Executable {
+        /// A vertex shader that begins at word 0, ends behind `end`, and maps nothing.
+        fn new(end: u32) -> Self {
+            let (constants, labels, outputs, uniforms) = (vec![], vec![], vec![], vec![]);
+            Self { kind: 0, main: 0, end, output_mask: 0xffff, mode: 0, constants, labels, outputs, uniforms }
+        }
+
+        /// It maps components of output registers: semantic, register, mask.
+        fn maps(mut self, outputs: &[[u16; 3]]) -> Self {
+            self.outputs = outputs.iter().map(|&[semantic, register, mask]| [semantic, register, mask, 0]).collect();
+            self
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+            let halves = |halves: &[u16]| halves.iter().flat_map(|half| half.to_le_bytes()).collect::<Vec<u8>>();
+            let uniforms =
+                self.uniforms.iter().flat_map(|&[first, last]| [0, u32::from(first) | u32::from(last) << 16]);
+            let tables = [
+                (words(self.constants.as_flattened()), 20),
+                (words(self.labels.as_flattened()), 16),
+                (halves(self.outputs.as_flattened()), 8),
+                (words(&uniforms.collect::<Vec<u32>>()), 8),
+                (b"name\0\0\0\0".to_vec(), 1),
+            ];
+            let mut bytes = [b"DVLE\x02\x10".as_slice(), &[self.kind, 0], &words(&[self.main, self.end])].concat();
+            bytes.extend(halves(&[0, self.output_mask]));
+            bytes.extend([self.mode, 0, 0, 0]);
+            let mut position = 0x40;
+            for (table, stride) in &tables {
+                bytes.extend(words(&[position, (table.len() / stride) as u32]));
+                position += table.len() as u32;
+            }
+            bytes.extend(tables.into_iter().flat_map(|(table, _)| table));
+            bytes
+        }
+    }
+
+    /// What is found in a SHBIN of these words, two descriptors and these executables; offsets left out.
+    fn found(code: &[u32], executables: &[Executable]) -> Vec<String> {
+        let file = file(code, executables);
+        let container = crate::container::Container::parse(&file).unwrap();
+        assert_eq!(container.errors(), []);
+        validate(&container).iter().map(|finding| format!("{}: {}", finding.severity, finding.message)).collect()
+    }
+
+    fn file(code: &[u32], executables: &[Executable]) -> Vec<u8> {
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let descriptors = 0x28 + 4 * code.len() as u32;
+        let header = [0, 0x28, code.len() as u32, descriptors, 2, 0, 0, 0, 0];
+        let program = [b"DVLP".as_slice(), &words(&header), &words(code), &words(&[PLAIN, 0, PLAIN & !1, 0])].concat();
+        let parts: Vec<Vec<u8>> = executables.iter().map(Executable::bytes).collect();
+        let mut start = (8 + 4 * parts.len() + program.len()) as u32;
+        let mut file = [b"DVLB".as_slice(), &words(&[parts.len() as u32])].concat();
+        for part in &parts {
+            file.extend(words(&[start]));
+            start += part.len() as u32;
+        }
+        [file, program, parts.concat()].concat()
+    }
+
+    fn mov(destination: u32, descriptor: u32) -> u32 {
+        word(Opcode::Mov, &[(Field::Destination, destination), (Field::Descriptor, descriptor)])
+    }
+
+    fn end() -> u32 {
+        word(Opcode::End, &[])
+    }
+
+    #[test]
+    fn a_plain_program_is_fine() {
+        let executable = Executable::new(2).maps(&[[0, 0, 0xf]]);
+        assert_eq!(found(&[mov(0, 0), end()], &[executable]), [""; 0]);
+    }
+
+    #[test]
+    fn jumps_stay_inside_of_the_program() {
+        let at = |word: u32| found(&[word, end()], &[Executable::new(2)]);
+        for (opcode, name) in
+            [(Opcode::Jmpc, "a jump"), (Opcode::Loop, "a loop"), (Opcode::Ifc, "an if"), (Opcode::Call, "a call")]
+        {
+            let fields = [(Field::Target, 9)];
+            let last = if opcode == Opcode::Ifc { 8 } else { 9 };
+            let expected = format!("error: {name} leads to word {last:03x}, the program has 0x2");
+            assert_eq!(at(word(opcode, &fields)), [expected], "{opcode:?}");
+        }
+        // The word behind a procedure need not be there.
+        assert_eq!(at(word(Opcode::Call, &[(Field::Target, 1), (Field::Count, 1)])), [""; 0]);
+        let long = at(word(Opcode::Call, &[(Field::Target, 1), (Field::Count, 2)]));
+        assert_eq!(long, ["error: a call leads to word 002, the program has 0x2"]);
+    }
+
+    #[test]
+    fn executables_lie_inside_of_the_program() {
+        let of = |main, end_of_main| found(&[end(), end()], &[Executable { main, ..Executable::new(end_of_main) }]);
+        assert_eq!(of(1, 2), [""; 0]);
+        assert_eq!(of(2, 3), ["error: it begins at word 0x2 of 0x2"]);
+        let outside = "warning: it begins at word 0x0 and ends before 0x3, the program has 0x2";
+        assert_eq!(of(0, 3), [outside]);
+        let labels = vec![[0, 1, 2, 0]];
+        let label = found(&[end(), end()], &[Executable { labels, ..Executable::new(2) }]);
+        assert_eq!(label, ["warning: label name is outside of the program"]);
+    }
+
+    #[test]
+    fn only_what_is_reached_must_be_valid() {
+        let undefined = 0x10 << 26;
+        assert_eq!(found(&[end(), undefined], &[Executable::new(1)]), [""; 0]);
+        let reached = found(&[undefined, end()], &[Executable::new(2)]);
+        assert_eq!(reached, ["error: undefined opcode 0x10 is reached"]);
+        let descriptor = found(&[mov(16, 2), end()], &[Executable::new(2)]);
+        assert_eq!(descriptor, ["error: mov uses operand descriptor 2, there are 2"]);
+        // Two executables that share code share its findings.
+        let shared = found(&[mov(16, 2), end()], &[Executable::new(2), Executable::new(2)]);
+        assert_eq!(shared.len(), 1);
+    }
+
+    #[test]
+    fn geometry_shaders_emit() {
+        let emit = [word(Opcode::Setemit, &[(Field::Vertex, 3)]), word(Opcode::Emit, &[]), end()];
+        let vertex = ["error: setemit in a vertex shader", "error: emit in a vertex shader"];
+        assert_eq!(found(&emit, &[Executable::new(3)]), vertex);
+        let geometry = |mode| found(&emit, &[Executable { kind: 1, mode, ..Executable::new(3) }]);
+        assert_eq!(geometry(2), ["error: setemit 3: a primitive has three vertices"]);
+        assert_eq!(geometry(3).len(), 2);
+        assert_eq!(geometry(3)[1], "error: there is no geometry mode unknown(0x3)");
+    }
+
+    #[test]
+    fn the_output_map_is_of_what_is_written() {
+        let of = |maps: &[[u16; 3]]| found(&[mov(0, 1), end()], &[Executable::new(2).maps(maps)]);
+        // The second descriptor writes xyz.
+        assert_eq!(of(&[[0, 0, 7]]), [""; 0]);
+        assert_eq!(of(&[[0, 0, 0xf]]), ["warning: o0.w is mapped to position and never written"]);
+        assert_eq!(of(&[[0, 0, 7], [2, 0, 1]]), ["warning: o0.x is mapped twice"]);
+        assert_eq!(of(&[[7, 0, 7]]), ["warning: o0 is mapped to unknown(0x7)"]);
+        assert_eq!(of(&[]), ["note: o0 is written and mapped to nothing"]);
+        let executable = Executable { output_mask: 2, ..Executable::new(2) };
+        let unlisted = found(&[mov(0, 1), end()], &[executable.maps(&[[0, 0, 7]])]);
+        assert_eq!(unlisted, ["warning: o0 is mapped and not in the mask of outputs"]);
+        // A geometry shader takes what the vertex shader does not map.
+        let pair = [Executable::new(2), Executable { kind: 1, main: 1, ..Executable::new(2) }];
+        assert_eq!(found(&[mov(0, 1), end()], &pair), [""; 0]);
+    }
+
+    #[test]
+    fn registers_have_one_name_and_one_value() {
+        let uniforms = vec![[0x10, 0x12], [0x12, 0x13]];
+        let shared = found(&[end()], &[Executable { uniforms, ..Executable::new(1) }]);
+        assert_eq!(shared, ["warning: name and name share registers of c2-c3"]);
+        let constants = vec![[1, 5, 0, 0, 0], [1, 6, 0, 0, 0], [1, 6, 0, 0, 0]];
+        let values = found(&[end()], &[Executable { constants, ..Executable::new(1) }]);
+        assert_eq!(values, ["warning: i0 has two values"]);
+    }
+
+    #[test]
+    fn vertex_shaders_have_fewer_words() {
+        let mut code = vec![word(Opcode::Nop, &[]); 511];
+        code.extend([mov(16, 0), end()]);
+        assert_eq!(found(&code, &[Executable::new(513)]), [""; 0], "the last of 512");
+        code.splice(0..0, [word(Opcode::Nop, &[])]);
+        let long = found(&code, &[Executable::new(514)]);
+        assert_eq!(long, ["warning: a vertex shader has 512 words of program memory"]);
+    }
+
+    #[test]
+    fn entry_points_are_followed_up_to_a_number() {
+        let code = vec![end(); 40];
+        let executables: Vec<Executable> =
+            (0..20).map(|main| Executable { main, ..Executable::new(main + 1) }).collect();
+        let notes = found(&code, &executables);
+        assert_eq!(notes.len(), 4, "{notes:?}");
+        assert!(notes.iter().all(|note| note.starts_with("note: there are more than 16 entry points")));
+    }
+
+    #[test]
+    fn findings_lie_where_their_cause_is() {
+        let file = file(&[end(), word(Opcode::Jmpc, &[(Field::Target, 9)])], &[Executable::new(2)]);
+        let findings = validate(&crate::container::Container::parse(&file).unwrap());
+        assert_eq!(findings[0].offset, CODE + 4);
+    }
+}

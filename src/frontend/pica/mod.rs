@@ -41,4 +41,4 @@ pub use lower::lower;
 pub use shbin::{lower_dvoj, lower_shbin};
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

@@ -65,7 +65,6 @@ fn instruction(line: &str) -> Vec<u32> {
             let (register, size) = parts[0][1..].split_once('[').unwrap();
             vec![number(register), number(size.trim_end_matches(']')), number(&parts[1])]
         }
-        Opcode::DclConstantBuffer | Opcode::DclInput | Opcode::DclOutput => operand(rest, true),
         Opcode::DclInputSgv => {
             let value = SystemValue::ALL.iter().find(|value| value.name() == parts[1]).unwrap();
             [operand(&parts[0], true), vec![value.number()]].concat()

@@ -114,3 +114,52 @@ fn overlaps(slots: &Slots, place: (RegisterFile, u32), (first, last): (u32, u32)
         ranges.get(at).is_some_and(|range| range.0 <= last)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::dxbc::FourCc;
+    use crate::validate::sm4::testing::*;
+
+    /// The data of an `RDEF` part of shader model 4: for each binding its type, first slot and number of slots.
+    fn definitions(bindings: &[[u32; 3]]) -> Vec<u8> {
+        let names = 28 + 32 * bindings.len() as u32;
+        let mut dwords = vec![0, 0, bindings.len() as u32, 28, 0xfffe_0400, 0, names];
+        for &[input_type, first, count] in bindings {
+            dwords.extend([names, input_type, 0, 0, 0, first, count, 0]);
+        }
+        let mut data = crate::frontend::sm4::testing::bytes(&dwords);
+        data.extend_from_slice(b"it\0\0");
+        data
+    }
+
+    fn found(bindings: &[[u32; 3]], text: &str) -> Vec<String> {
+        findings_of(&[(FourCc::RDEF, definitions(bindings))], VS_5_0, &format!("{text}\nret"))
+    }
+
+    #[test]
+    fn bindings_and_declarations_agree() {
+        let bindings = [[InputType::CBUFFER.0, 1, 1], [InputType::TEXTURE.0, 4, 3], [InputType::SAMPLER.0, 2, 1]];
+        let buffers = "dcl_constantbuffer cb1[4].xyzw\n dcl_sampler s2\n";
+        assert_eq!(found(&bindings, &format!("{buffers} dcl_resource_raw t6")), [""; 0]);
+        let unbound = [
+            "warning: it is bound to t4, which the program does not declare",
+            "warning: t7 is declared and not in the resource definitions",
+        ];
+        assert_eq!(found(&bindings, &format!("{buffers} dcl_resource_raw t7")), unbound);
+        assert_eq!(found(&bindings[..1], "dcl_constantbuffer cb1[4].xyzw"), [""; 0]);
+        assert_eq!(found(&[], "dcl_sampler s0"), ["warning: s0 is declared and not in the resource definitions"]);
+    }
+
+    #[test]
+    fn ranges_are_merged_and_found() {
+        let at = |space| (RegisterFile::Resource, space);
+        let ranges = [(5, 7), (0, 2), (2, 3), (9, u32::MAX)];
+        let slots = merge(ranges.into_iter().map(|range| (at(0), range)));
+        assert_eq!(slots[&at(0)], [(0, 3), (5, 7), (9, u32::MAX)]);
+        assert!(overlaps(&slots, at(0), (3, 4)) && overlaps(&slots, at(0), (1 << 20, 1 << 21)));
+        assert!(
+            !overlaps(&slots, at(0), (4, 4)) && !overlaps(&slots, at(0), (8, 8)) && !overlaps(&slots, at(1), (0, 9))
+        );
+    }
+}

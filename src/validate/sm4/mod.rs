@@ -44,7 +44,20 @@ fn check_program(program: &Program, findings: &mut Findings) {
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::frontend::sm4::testing::{assemble, program_of};
+    use crate::container::digest::Signing;
+    use crate::container::dxbc::{Builder, FourCc, SystemValue};
+    use crate::frontend::sm4::testing::{assemble, bytes, program_of};
+    use crate::validate::validate;
+
+    /// Version tokens.
+    pub const PS_5_0: u32 = 0x0000_0050;
+    pub const VS_5_0: u32 = 0x0001_0050;
+    pub const VS_5_1: u32 = 0x0001_0051;
+    pub const GS_5_0: u32 = 0x0002_0050;
+    pub const HS_5_0: u32 = 0x0003_0050;
+    pub const DS_5_0: u32 = 0x0004_0050;
+    pub const CS_4_0: u32 = 0x0005_0040;
+    pub const CS_5_0: u32 = 0x0005_0050;
 
     /// What the rules find in a program of these lines.
     pub fn findings(model: u32, text: &str) -> Vec<String> {
@@ -53,17 +66,6 @@ mod testing {
         check_program(&program, &mut findings);
         findings.finish().iter().map(ToString::to_string).collect()
     }
-
-    /// Version tokens.
-    pub const PS_5_0: u32 = 0x0000_0050;
-    pub const VS_4_0: u32 = 0x0001_0040;
-    pub const VS_5_0: u32 = 0x0001_0050;
-    pub const VS_5_1: u32 = 0x0001_0051;
-    pub const GS_5_0: u32 = 0x0002_0050;
-    pub const HS_5_0: u32 = 0x0003_0050;
-    pub const DS_5_0: u32 = 0x0004_0050;
-    pub const CS_4_0: u32 = 0x0005_0040;
-    pub const CS_5_0: u32 = 0x0005_0050;
 
     /// The program breaks one rule, at this instruction (counted from 0), with this message.
     pub fn breaks(model: u32, text: &str, line: usize, expected: &str) {
@@ -75,5 +77,32 @@ mod testing {
     /// The program breaks no rule.
     pub fn is_fine(model: u32, text: &str) {
         assert_eq!(findings(model, text), [""; 0], "{text}");
+    }
+
+    /// One element: semantic, register (`u32::MAX` for none), system value, mask, read or never-written mask.
+    pub type Element = (&'static str, u32, SystemValue, u8, u8);
+
+    /// The data of a signature part.
+    pub fn signature(elements: &[Element]) -> Vec<u8> {
+        let mut dwords = vec![elements.len() as u32, 8];
+        let mut names = Vec::new();
+        for &(semantic, register, SystemValue(value), mask, rw) in elements {
+            let name = 8 + 24 * elements.len() + names.len();
+            dwords.extend([name as u32, 0, value, 3, register, u32::from(mask) | u32::from(rw) << 8]);
+            names.extend_from_slice(semantic.as_bytes());
+            names.push(0);
+        }
+        names.resize(names.len().next_multiple_of(4), 0);
+        [bytes(&dwords), names].concat()
+    }
+
+    /// What is found in a container of these parts and a program of these lines, offsets left out.
+    pub fn findings_of(parts: &[(FourCc, Vec<u8>)], model: u32, text: &str) -> Vec<String> {
+        let program = program_of(model, &assemble(text)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let program = bytes(&program.encode());
+        let builder = parts.iter().fold(Builder::new(), |builder, (name, data)| builder.part(*name, data));
+        let file = builder.part(FourCc::SHEX, &program).build(Signing::Retail).unwrap();
+        let findings = validate(&crate::container::Container::parse(&file).unwrap());
+        findings.iter().map(|finding| format!("{}: {}", finding.severity, finding.message)).collect()
     }
 }

@@ -172,12 +172,12 @@ impl Checker<'_> {
             (Kind::Input | Kind::Output, _) => self.register(operand, used),
             (Kind::Buffer, [Some(id), Some(row), None]) if !self.has_spaces() => {
                 if let Some(rows) = self.bound(file, id, None) {
-                    self.row("cb", id.immediate, row, rows);
+                    self.row(id.immediate, row, rows);
                 }
             }
             (Kind::Buffer, [Some(id), Some(slot), Some(row)]) if self.has_spaces() => {
                 if let Some(rows) = self.bound(file, id, Some(slot)) {
-                    self.row("CB", id.immediate, row, rows);
+                    self.row(id.immediate, row, rows);
                 }
             }
             (Kind::ImmediateBuffer, [Some(row), None, _]) => match self.declared.immediate_rows() {
@@ -296,10 +296,10 @@ impl Checker<'_> {
     }
 
     /// A row of a constant buffer. One of 0 rows does not say how many it has.
-    fn row(&mut self, letters: &str, id: u32, row: Index<'_>, rows: u32) {
+    fn row(&mut self, id: u32, row: Index<'_>, rows: u32) {
         if row.relative.is_none() && rows != 0 && row.immediate >= rows {
             let row = row.immediate;
-            self.error(format_args!("{letters}{id}[{row}] is read, {rows} rows are declared"));
+            self.error(format_args!("row {row} of cb{id} is read, {rows} are declared"));
         }
     }
 
@@ -324,5 +324,106 @@ fn used(components: Components, reads: Option<Mask>) -> Option<Mask> {
             let bit = |component: Component| 1 << swizzle.get(component).index();
             reads.map(|reads| Mask::from_bits(reads.components().fold(0, |mask, component| mask | bit(component))))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::validate::sm4::testing::*;
+
+    /// A vertex shader with registers of most kinds, and this instruction.
+    const REGISTERS: &str = "dcl_constantbuffer cb0[4].xyzw\n dcl_sampler s0\n dcl_resource!0x1800 t0, 0x5555\n\
+                             dcl_input v0.xyz\n dcl_input v1.xyz\n dcl_input v2.xyz\n dcl_output o0.xy\n\
+                             dcl_temps 2\n dcl_indexableTemp x0[4], 2\n";
+
+    fn is_accepted(line: &str) {
+        is_fine(VS_5_0, &format!("{REGISTERS}{line}\nret"));
+    }
+
+    fn is_refused(line: &str, message: &str) {
+        breaks(VS_5_0, &format!("{REGISTERS}{line}\nret"), 9, &format!("error: {message}"));
+    }
+
+    #[test]
+    fn temporary_registers_are_counted() {
+        is_accepted("mov r0.xyzw, r1.xyzw");
+        is_refused("mov r2.x, r1.x", "r2 is used, 2 are declared");
+        is_refused("mov r0.x, r9.x", "r9 is used, 2 are declared");
+        is_refused("mov r0.x, cb0[r7.x + 1].x", "r7 is used, 2 are declared");
+        is_refused("mov x0[1].x, x1[0].x", "x1 is not declared");
+        is_refused("mov x0[4].x, r0.x", "x0[4] is used, it has 4 registers");
+        is_refused("mov r0.xyz, x0[r0.x + 9].xyzz", "x0 has no component z");
+        is_accepted("mov r0.xy, x0[r0.x + 9].xyzz");
+    }
+
+    #[test]
+    fn inputs_and_outputs_are_declared_by_component() {
+        is_accepted("mov o0.xy, v0.zyxw");
+        is_refused("mov o0.xy, v0.xwzy", "v0.w is not declared");
+        is_refused("mov r0.x, v0.w", "v0.w is not declared");
+        is_refused("dp4 r0.x, v0.xyzw, r0.xyzw", "v0.w is not declared");
+        is_accepted("dp3 r0.x, v0.xyzw, r0.xyzw");
+        is_refused("mov r0.x, v3.x", "v3 is not declared");
+        is_refused("mov o0.z, r0.x", "o0.z is not declared");
+        is_refused("mov o1.x, r0.x", "o1 is not declared");
+        is_refused("mov r0.x, vPrim", "vPrim is not declared");
+        is_refused("mov r0.x, v[r0.x + 0].x", "v is indexed dynamically and has no index range");
+    }
+
+    #[test]
+    fn inputs_of_several_vertices_have_so_many() {
+        let program = |line: &str| {
+            format!("dcl_inputprimitive!0x1800\n dcl_maxout 1\n dcl_input v[3][1].xy\n dcl_temps 1\n {line}\n ret")
+        };
+        is_fine(GS_5_0, &program("mov r0.xy, v[2][1].xyxy"));
+        is_fine(GS_5_0, &program("mov r0.xy, v[r0.x + 5][1].xyxy"));
+        breaks(GS_5_0, &program("mov r0.xy, v[3][1].xyxy"), 4, "error: v[3][1] is read, there are 3");
+    }
+
+    #[test]
+    fn what_is_bound_is_declared() {
+        is_accepted("sample_l r0.xyzw, v0.xyzw, t0.xyzw, s0, l(0.0)");
+        is_refused("sample_l r0.xyzw, v0.xyzw, t1.xyzw, s0, l(0.0)", "t1 is not declared");
+        is_refused("sample_l r0.xyzw, v0.xyzw, t0.xyzw, s2, l(0.0)", "s2 is not declared");
+        is_refused("mov r0.x, cb1[0].x", "cb1 is not declared");
+        is_refused("mov r0.x, cb0[4].x", "row 4 of cb0 is read, 4 are declared");
+        is_accepted("mov r0.x, cb0[r0.x + 4].x");
+        is_refused("mov r0.x, icb[0].x", "there is no immediate constant buffer");
+        let ranges = |line: &str| format!("dcl_constantbuffer cb0[2][5].xyzw, 4, 0\n dcl_temps 1\n {line}\n ret");
+        is_fine(VS_5_1, &ranges("mov r0.x, cb0[5][3].x"));
+        breaks(VS_5_1, &ranges("mov r0.x, cb0[6][3].x"), 2, "error: cb0 has the registers 2 to 5, 6 is used");
+        breaks(VS_5_1, &ranges("mov r0.x, cb0[5][4].x"), 2, "error: row 4 of cb0 is read, 4 are declared");
+    }
+
+    #[test]
+    fn group_memory_streams_and_interfaces_are_declared() {
+        let cs = "dcl_thread_group 1, 1, 1\n dcl_tgsm_raw g0, 4\n";
+        is_fine(CS_5_0, &format!("{cs} store_raw g0.x, l(0), l(1)\n ret"));
+        breaks(CS_5_0, &format!("{cs} store_raw g1.x, l(0), l(1)\n ret"), 2, "error: g1 is not declared");
+        let gs = "dcl_inputprimitive!0x1800\n dcl_maxout 1\n dcl_stream m0\n";
+        is_fine(GS_5_0, &format!("{gs} emit_stream m0\n ret"));
+        breaks(GS_5_0, &format!("{gs} emit_stream m1\n ret"), 3, "error: m1 is not declared");
+    }
+
+    #[test]
+    fn registers_are_read_and_written_as_they_may_be() {
+        is_refused("mov v0.x, r0.x", "v is written");
+        is_refused("mov cb0[0].x, r0.x", "cb is written");
+        is_refused("mov r0.x, o0.x", "o is read");
+        is_refused("add r0.x, r0.x, null", "null is read");
+        is_refused("mov r0.x, t0.x", "t is read");
+        is_refused("sample_l r0.xyzw, v0.xyzw, r0.xyzw, s0, l(0.0)", "r is read");
+        is_refused("store_raw t0.x, l(0), l(1)", "t is written");
+        is_accepted("mov null, r0.x");
+        is_refused("mov r0.x, cb0[r0.xyzw + 0].x", "an index has more than one component");
+        is_refused("mov r0.x, cb0.x", "cb has 1 indices, or a dynamic one it cannot have");
+        is_refused("mov r[r0.x + 0].x, r0.x", "r has 1 indices, or a dynamic one it cannot have");
+    }
+
+    #[test]
+    fn opcodes_have_their_stages() {
+        breaks(VS_5_0, "discard_nz l(1)\n ret", 0, "error: discard in vs code");
+        breaks(PS_5_0, "cut\n ret", 0, "error: cut in ps code");
+        is_refused("sample r0.xyzw, v0.xyzw, t0.xyzw, s0", "sample in vs code");
     }
 }

@@ -219,3 +219,95 @@ fn mask_of(operand: &Operand) -> Mask {
         _ => Mask::ALL,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::dxbc::FourCc;
+    use crate::validate::sm4::testing::*;
+
+    const NONE: Stored = Stored::NONE;
+    const NO_REGISTER: u32 = u32::MAX;
+
+    fn found(model: u32, inputs: &[Element], outputs: &[Element], text: &str) -> Vec<String> {
+        let parts = [(FourCc::ISGN, signature(inputs)), (FourCc::OSGN, signature(outputs))];
+        findings_of(&parts, model, text)
+    }
+
+    #[test]
+    fn what_is_declared_is_in_the_signature() {
+        let inputs = [("A", 0, NONE, 0b0011, 0b0011), ("B", 0, NONE, 0b0100, 0)];
+        let outputs = [("SV_Position", 0, Stored::POSITION, 0b1111, 0)];
+        let vs = |text: &str| found(VS_5_0, &inputs, &outputs, text);
+        let output = "dcl_output_siv o0.xyzw, 1\n ret";
+        assert_eq!(vs(&format!("dcl_input v0.xyz\n {output}")), [""; 0]);
+        let missing = ["error: the input signature has no w of register 0"];
+        assert_eq!(vs(&format!("dcl_input v0.xyzw\n {output}")), missing);
+        let missing = ["error: the output signature has no xy of register 1"];
+        assert_eq!(vs(&format!("dcl_input v0.xy\n dcl_output o1.xy\n {output}")), missing);
+    }
+
+    #[test]
+    fn what_the_signature_uses_is_declared() {
+        let inputs = [("A", 1, NONE, 0b0011, 0b0011)];
+        let outputs = [("B", 0, NONE, 0b1111, 0b1100)];
+        let vs = |text: &str| found(VS_5_0, &inputs, &outputs, text);
+        assert_eq!(vs("dcl_input v1.xy\n dcl_output o0.xy\n ret"), [""; 0]);
+        let unread = ["warning: A0 of the input signature is used, y of it is not declared"];
+        assert_eq!(vs("dcl_input v1.x\n dcl_output o0.xy\n ret"), unread);
+        let unwritten = ["warning: B0 of the output signature is used, xy of it is not declared"];
+        assert_eq!(vs("dcl_input v1.xy\n ret"), unwritten);
+    }
+
+    #[test]
+    fn system_values_agree() {
+        let inputs = [("SV_VertexID", 0, Stored::VERTEX_ID, 1, 1)];
+        let vs = |text: &str| found(VS_5_0, &inputs, &[], text);
+        assert_eq!(vs("dcl_input_sgv v0.x, vertex_id\n ret"), [""; 0]);
+        let differs = ["error: register 0 is InstanceID, the input signature says VertexID"];
+        assert_eq!(vs("dcl_input_sgv v0.x, instance_id\n ret"), differs);
+        let differs = ["error: register 0 is none, the input signature says VertexID"];
+        assert_eq!(vs("dcl_input v0.x\n ret"), differs);
+        // Declarations of control points do not say them, but may not say others.
+        let ds = |text: &str| {
+            let inputs = [("SV_Position", 0, Stored::POSITION, 1, 1), ("A", 1, NONE, 1, 1)];
+            found(DS_5_0, &inputs, &[], &format!("dcl_tessellator_domain!0x1000\n {text}\n ret"))
+        };
+        assert_eq!(ds("dcl_input vicp[3][0].x\n dcl_input vicp[3][1].x"), [""; 0]);
+        let differs = ["warning: register 1 is Position, the input signature says none"];
+        assert_eq!(ds("dcl_input vicp[3][0].x\n dcl_input_siv vicp[3][1].x, 1"), differs);
+    }
+
+    #[test]
+    fn outputs_without_a_register_are_told_by_their_system_value() {
+        let ps = |outputs: &[Element], text: &str| found(PS_5_0, &[], outputs, text);
+        let depth = [("SV_Depth", NO_REGISTER, NONE, 1, 0)];
+        assert_eq!(ps(&depth, "dcl_output oDepth\n ret"), [""; 0]);
+        let missing = ["error: oMask is declared, the output signature has no Coverage"];
+        assert_eq!(ps(&depth, "dcl_output oMask\n ret"), missing);
+    }
+
+    #[test]
+    fn elements_do_not_share_components() {
+        let inputs = [("A", 0, NONE, 0b0011, 0), ("B", 0, NONE, 0b0110, 0)];
+        let shared = ["error: B0 of the input signature shares components of register 0"];
+        assert_eq!(found(VS_5_0, &inputs, &[], "ret"), shared);
+    }
+
+    #[test]
+    fn patch_constants_have_a_signature_of_their_own() {
+        let edges = ["SV_TessFactor"; 2].map(|name| (name, Stored::FINAL_TRI_EDGE_TESS_FACTOR));
+        let elements: Vec<Element> = (0..).zip(edges).map(|(n, (name, value))| (name, n, value, 1, 0)).collect();
+        let parts =
+            [(FourCc::ISGN, signature(&[])), (FourCc::OSGN, signature(&[])), (FourCc::PCSG, signature(&elements))];
+        let head = "hs_decls\ndcl_tessellator_domain!0x1000\ndcl_tessellator_partitioning!0x800\n\
+                    dcl_tessellator_output_primitive!0x1000\nhs_fork_phase\n";
+        let hs = |text: &str| findings_of(&parts, HS_5_0, &format!("{head}{text}\nret"));
+        assert_eq!(hs("dcl_output_siv o0.x, 17\n dcl_output_siv o1.x, 18"), [""; 0]);
+        let unwritten = ["warning: SV_TessFactor0 of the patch-constant signature is used, x of it is not declared"];
+        assert_eq!(hs("dcl_output_siv o0.x, 17"), unwritten);
+        let differs =
+            ["error: register 1 is FinalTriInsideTessFactor, the patch-constant signature says FinalTriEdgeTessFactor"];
+        assert_eq!(hs("dcl_output_siv o0.x, 17\n dcl_output_siv o1.x, 20"), differs);
+    }
+}
