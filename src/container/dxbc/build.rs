@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn compiler_version_has_two_texts() {
-        let data = version(11, b"abc123\01.8\0\0");
+        let data = version(11, b"abc123\x001.8\0\0");
         let parsed = CompilerVersion::parse(&part(FourCc::VERS, &data)).unwrap();
         assert_eq!((parsed.version, parsed.flags, parsed.commits), ((1, 8), 3, 10_000));
         assert_eq!((parsed.commit, parsed.custom), (Name::new(b"abc123"), Name::new(b"1.8")));
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(error(8, b"abc\0"), truncated("compiler version text", BASE + 16, 8, 4));
         assert_eq!(error(u32::MAX, b""), truncated("compiler version text", BASE + 16, u32::MAX as usize, 0));
         assert_eq!(error(3, b"abc\0"), truncated("compiler commit", BASE + 16, 4, 3));
-        assert_eq!(error(6, b"abc\01.8\0"), truncated("compiler version text", BASE + 20, 3, 2));
+        assert_eq!(error(6, b"abc\x001.8\0"), truncated("compiler version text", BASE + 20, 3, 2));
         let data = version(0, b"");
         let error = CompilerVersion::parse(&part(FourCc::VERS, &data[..15])).unwrap_err();
         assert_eq!(error, truncated("compiler version text size", BASE + 12, 4, 3));

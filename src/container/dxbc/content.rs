@@ -37,11 +37,11 @@ pub enum PartContent<'a> {
     /// A root signature.
     RootSignature(RootSignature),
     /// What is checked when shaders are put together to a pipeline.
-    PipelineState(PipelineState<'a>),
+    PipelineState(Box<PipelineState<'a>>),
     /// Hash of a DXIL program or its source.
     ShaderHash(ShaderHash),
     /// What a runtime must know of a library.
-    RuntimeData(RuntimeData<'a>),
+    RuntimeData(Box<RuntimeData<'a>>),
     /// Sources and arguments of a compilation.
     SourceInfo(SourceInfo<'a>),
     /// Sources and arguments of a compilation, as runtime data.
@@ -69,7 +69,8 @@ macro_rules! parsers {
             /// The part is malformed. The rest of the container stays readable.
             pub fn content(&self) -> Result<PartContent<'a>, ContainerError> {
                 Ok(match self.name {
-                    $(FourCc::$name => PartContent::$content($content::parse(self)?),)*
+                    // Large ones are boxed.
+                    $(FourCc::$name => PartContent::$content($content::parse(self)?.into()),)*
                     _ => PartContent::Opaque(Opaque::parse(self)?),
                 })
             }

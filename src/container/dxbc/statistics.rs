@@ -86,7 +86,7 @@ pub enum Statistics<'a> {
 impl<'a> Statistics<'a> {
     pub(super) fn parse(part: &Part<'a>) -> Result<Self, ContainerError> {
         debug_assert_eq!(part.name, FourCc::STAT);
-        let is_program = part.data.get(8..12) == Some(b"DXIL");
+        let is_program = DxilProgram::is_in(part);
         Ok(if is_program {
             Self::Reflection(DxilProgram::parse(part)?)
         } else {

@@ -81,21 +81,23 @@ impl<'a> Dependencies<'a> {
         let mut masks = Masks { reader, missing: 0 };
         let mut found = Self::default();
         let inputs = shape.input_vectors;
-        let outputs = shape.output_vectors;
         let patch = shape.patch_or_primitive_vectors();
-        let streams = if shape.stage == ShaderStage::GEOMETRY { 4 } else { 1 };
+        let outputs = match (shape.stage, shape.output_vectors) {
+            (ShaderStage::GEOMETRY, streams) => streams,
+            (_, [first, ..]) => [first, 0, 0, 0],
+        };
 
         if shape.uses_view_id {
-            for stream in 0..streams {
-                found.view_to_outputs[stream] = masks.mask(outputs[stream])?;
+            for (mask, &vectors) in found.view_to_outputs.iter_mut().zip(&outputs) {
+                *mask = masks.mask(vectors)?;
             }
             if matches!(shape.stage, ShaderStage::HULL | ShaderStage::MESH) {
                 found.view_to_patch_or_primitive = masks.mask(patch)?;
             }
         }
         if shape.stage != ShaderStage::MESH {
-            for stream in 0..streams {
-                found.inputs_to_outputs[stream] = masks.table(inputs, outputs[stream])?;
+            for (table, &vectors) in found.inputs_to_outputs.iter_mut().zip(&outputs) {
+                *table = masks.table(inputs, vectors)?;
             }
         }
         match shape.stage {
