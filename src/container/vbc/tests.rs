@@ -153,7 +153,7 @@ fn each_bad_field_is_an_error_with_its_offset() {
     assert_eq!(error(&smallest, 6, 1), truncated("SPIR-V", 25, 4 * (256 + 11), 18 + 44));
     // One word more of SPIR-V is one word less of reflection.
     assert_eq!(error(&smallest, 7, 1), truncated("subpass input count", 39, 4, 0));
-    assert_eq!(error(&smallest, 26, 4), truncated("interface variable", 29 + 8, 8, 6));
+    assert_eq!(error(&smallest, 25, 4), truncated("interface variable", 29 + 8, 8, 6));
     assert_eq!(error(&smallest, 27, 1), over_limit("vertex input count", 0x1_0000, 256, 25));
     assert_eq!(error(&smallest, 31, 1), over_limit("fragment output count", 0x1_0000, 256, 29));
     assert_eq!(error(&smallest, 35, 1), over_limit("binding count", 0x1_0000, 256, 33));
