@@ -84,6 +84,9 @@ impl fmt::Display for Finding {
 /// No more findings than this are made, so that a hostile container cannot fill the memory with them. One more says so.
 pub const MAX_FINDINGS: usize = 1000;
 
+/// Bytes of a message at most: the names in it come from the container and may be thousands of bytes long.
+const MAX_MESSAGE: usize = 400;
+
 /// What was found so far.
 #[derive(Default)]
 struct Findings {
@@ -95,7 +98,13 @@ struct Findings {
 impl Findings {
     fn add(&mut self, severity: Severity, offset: usize, message: fmt::Arguments<'_>) {
         if self.list.len() < MAX_FINDINGS {
-            self.list.push(Finding { severity, offset, message: message.to_string() });
+            let mut message = message.to_string();
+            if message.len() > MAX_MESSAGE {
+                message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+                message.push('…');
+                message.shrink_to_fit();
+            }
+            self.list.push(Finding { severity, offset, message });
         } else {
             let (worst, first) = self.dropped.unwrap_or((severity, offset));
             self.dropped = Some((worst.max(severity), first));
@@ -163,6 +172,14 @@ mod tests {
         assert_eq!(list.len(), MAX_FINDINGS + 1);
         let last = list.last().unwrap();
         assert_eq!((last.severity, last.offset), (Severity::Error, MAX_FINDINGS));
+    }
+
+    #[test]
+    fn messages_are_no_longer_than_readable() {
+        let mut findings = Findings::default();
+        findings.error(0, format_args!("{}", "é".repeat(3000)));
+        let message = &findings.finish()[0].message;
+        assert!(message.len() <= MAX_MESSAGE + 3 && message.ends_with("é…"), "{message}");
     }
 
     /// Every container of the test data, by its path.

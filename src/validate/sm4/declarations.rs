@@ -25,6 +25,8 @@ mod limits {
     pub const CONTROL_POINTS: u32 = 32;
     pub const MAX_TESS_FACTOR: f32 = 64.0;
     pub const OUTPUT_VERTICES: u32 = 1024;
+    /// Components of all vertices that a geometry shader emits.
+    pub const OUTPUT_COMPONENTS: u64 = 1024;
     pub const GS_INSTANCES: u32 = 32;
     pub const STREAMS: u32 = 4;
     /// Group-shared bytes and threads of a group: shader model 5, and 4.
@@ -90,6 +92,8 @@ pub struct Declared {
     streams: HashSet<u32>,
     /// Declarations that there is one of at most.
     once: HashSet<Opcode>,
+    /// Most vertices emitted, and where that is declared.
+    emitted: Option<(u32, usize)>,
 }
 
 impl Declared {
@@ -107,6 +111,7 @@ impl Declared {
             interfaces: HashMap::new(),
             streams: HashSet::new(),
             once: HashSet::new(),
+            emitted: None,
         }
     }
 
@@ -185,6 +190,9 @@ impl Declared {
             _ => {}
         }
         numbers(self.version, instruction, declaration, findings);
+        if let Declaration::MaxOutputVertices(count @ ..=limits::OUTPUT_VERTICES) = *declaration {
+            self.emitted = Some((count, offset));
+        }
         match *declaration {
             Declaration::Temps(count) => {
                 if u64::from(count) + self.scope.array_registers > limits::TEMPS {
@@ -249,10 +257,8 @@ impl Declared {
                     findings.error(offset, format_args!("m{stream} is declared twice"));
                 }
             }
-            Declaration::FunctionBody(body) => {
-                if !self.bodies.insert(body) {
-                    findings.error(offset, format_args!("fb{body} is declared twice"));
-                }
+            Declaration::FunctionBody(body) if !self.bodies.insert(body) => {
+                findings.error(offset, format_args!("fb{body} is declared twice"));
             }
             Declaration::FunctionTable { id, ref bodies } => {
                 for body in bodies.iter().filter(|body| !self.bodies.contains(body)) {
@@ -286,6 +292,16 @@ impl Declared {
         for &opcode in required(self.version.stage) {
             if !self.once.contains(&opcode) {
                 findings.error(self.offset, format_args!("{opcode} is missing"));
+            }
+        }
+        // Streams have vertices of their own, of which each has its components.
+        if let Some((vertices, offset)) = self.emitted.filter(|_| self.streams.len() < 2) {
+            let registers = self.scope.registers.iter().filter(|((file, _), _)| *file == RegisterFile::Output);
+            let components: u64 = registers.map(|(_, register)| u64::from(register.mask.count_ones())).sum();
+            if components * u64::from(vertices) > limits::OUTPUT_COMPONENTS {
+                let limit = limits::OUTPUT_COMPONENTS;
+                let message = format_args!("{vertices} vertices of {components} components are more than {limit}");
+                findings.error(offset, message);
             }
         }
     }
@@ -505,11 +521,12 @@ mod tests {
         format!("dcl_inputprimitive!0x1800\n{declarations}\nret")
     }
 
-    /// A hull shader with these declarations behind the four that it needs.
+    /// A hull shader with these declarations behind the four that it needs, and a phase unless they begin one.
     fn hs(declarations: &str) -> String {
         let needed = "hs_decls\ndcl_tessellator_domain!0x1000\ndcl_tessellator_partitioning!0x800\n\
                       dcl_tessellator_output_primitive!0x1000";
-        format!("{needed}\n{declarations}\nret")
+        let phase = if declarations.contains("_phase\n") { "" } else { "hs_fork_phase\n" };
+        format!("{needed}\n{declarations}\n{phase}ret")
     }
 
     #[test]
@@ -551,7 +568,7 @@ mod tests {
         let missing = findings(GS_5_0, "ret");
         assert_eq!(missing[0], "error: dcl_inputprimitive is missing (at offset 0x0)");
         assert_eq!(missing[1], "error: dcl_maxout is missing (at offset 0x0)");
-        assert_eq!(findings(HS_5_0, "ret").len(), 4);
+        assert_eq!(findings(HS_5_0, "hs_fork_phase\n ret").len(), 4);
         breaks(VS_5_0, "dcl_maxout 3\n ret", 0, "error: dcl_maxout in vs code");
         breaks(VS_5_0, "dcl_input_ps!0x1000 v0.x\n ret", 0, "error: dcl_input_ps in vs code");
     }
@@ -570,6 +587,10 @@ mod tests {
         breaks(PS_5_0, "dcl_uav_raw u64\n ret", 0, "error: there is no slot u64");
         breaks(VS_5_1, "dcl_sampler s0[5][4], 0\n ret", 0, "error: the registers 5 to 4 are no range");
         breaks(GS_5_0, &gs("dcl_maxout 1025"), 1, "error: the most vertices emitted is 1025");
+        let full = (0..31).map(|register| format!("dcl_output o{register}.xyzw\n")).collect::<String>();
+        is_fine(GS_5_0, &gs(&format!("dcl_maxout 8\n {full}")));
+        let message = "error: 9 vertices of 124 components are more than 1024";
+        breaks(GS_5_0, &gs(&format!("dcl_maxout 9\n {full}")), 1, message);
         breaks(GS_5_0, &gs("dcl_maxout 1\n dcl_gsinstances 33"), 2, "error: the number of instances is 33");
         breaks(GS_5_0, &gs("dcl_maxout 1\n dcl_stream m4"), 2, "error: the number of the stream is 4");
         breaks(HS_5_0, &hs("dcl_hs_max_tessfactor 65.0"), 4, "error: the largest tessellation factor is 65");
