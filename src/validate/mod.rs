@@ -3,7 +3,8 @@
 //! | file | what it holds against what |
 //! |---|---|
 //! | `dxbc.rs` | the layout of a DXBC container, its digest, each part on its own |
-//! | `sm4/declarations.rs` | declarations: order, duplicates, numbers, what a stage must have |
+//! | `sm4/declarations.rs` | declarations: numbers, and what a stage must have |
+//! | `sm4/declared.rs` | declarations: before the code, once each |
 //! | `sm4/operands.rs` | each operand: its register is declared, its index in range, its components there, its file writable |
 //! | `sm4/flow.rs` | control flow: what is opened is closed, jumps have a target, everything ends with `ret` |
 //! | `sm4/signatures.rs` | signatures against declarations, in both directions |
