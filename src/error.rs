@@ -47,6 +47,16 @@ pub enum ContainerError {
         /// Absolute byte offset of the field.
         offset: usize,
     },
+    /// Compressed data that cannot be inflated.
+    #[error("{what} cannot be inflated: {reason} (at offset {offset:#x})")]
+    Compressed {
+        /// What is compressed.
+        what: &'static str,
+        /// Why it cannot be inflated.
+        reason: &'static str,
+        /// Absolute byte offset of the compressed data.
+        offset: usize,
+    },
     /// A part that is needed is not in the container.
     #[error("the container has no {what} part")]
     MissingPart {
@@ -56,10 +66,25 @@ pub enum ContainerError {
 }
 
 impl ContainerError {
+    /// The same error with its offset put through `map`.
+    pub(crate) fn at(mut self, map: impl FnOnce(usize) -> usize) -> Self {
+        match &mut self {
+            Self::Truncated { offset, .. }
+            | Self::Invalid { offset, .. }
+            | Self::Limit { offset, .. }
+            | Self::Compressed { offset, .. } => *offset = map(*offset),
+            Self::UnknownMagic { .. } | Self::MissingPart { .. } => {}
+        }
+        self
+    }
+
     /// Absolute byte offset of the cause, if there is one place that causes it.
     pub const fn offset(&self) -> Option<usize> {
         match *self {
-            Self::Truncated { offset, .. } | Self::Invalid { offset, .. } | Self::Limit { offset, .. } => Some(offset),
+            Self::Truncated { offset, .. }
+            | Self::Invalid { offset, .. }
+            | Self::Limit { offset, .. }
+            | Self::Compressed { offset, .. } => Some(offset),
             Self::UnknownMagic { .. } => Some(0),
             Self::MissingPart { .. } => None,
         }

@@ -5,7 +5,7 @@
 //! looking at a few bytes for each byte of its own index.
 
 use crate::ShaderFormat;
-use crate::container::{Dxbc, Shbin, dxbc, shbin};
+use crate::container::{Dvoj, Dxbc, Shbin, Vbc, dxbc, shbin};
 
 /// A container somewhere in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ struct Kind {
 }
 
 /// Every kind.
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 4] = [
     Kind {
         magic: dxbc::MAGIC,
         format: ShaderFormat::Dxbc,
@@ -49,6 +49,13 @@ const KINDS: [Kind; 2] = [
         format: ShaderFormat::Shbin,
         measure: |bytes| Shbin::parse(bytes).and_then(|shbin| shbin.extent()).ok(),
     },
+    Kind {
+        magic: shbin::DVOJ_MAGIC,
+        format: ShaderFormat::Dvoj,
+        measure: |bytes| Dvoj::parse(bytes).and_then(|dvoj| dvoj.extent()).ok(),
+    },
+    // The magic has three bytes; the version follows.
+    Kind { magic: *b"VBC\x01", format: ShaderFormat::Vbc, measure: |bytes| Vbc::measure(bytes) },
 ];
 
 /// The containers in `bytes`, by ascending offset. One that lies in the range of another, as in a part of it, is not reported.

@@ -5,7 +5,9 @@ use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
 use crate::container::dxbc::{self, Dxbc, ProgramKind};
 use crate::container::shbin::ShaderKind;
-use crate::error::{ContainerError, DecodeError, Error};
+use crate::container::vbc::{self, Vbc};
+use crate::disassemble::{self, ListingOptions};
+use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
 use crate::frontend::{Lowered, pica, sm4};
 use std::fmt;
@@ -51,6 +53,10 @@ pub enum ShaderFormat {
     Dxbc,
     /// A Nintendo 3DS `SHBIN` container.
     Shbin,
+    /// A Nintendo 3DS unlinked shader object (`DVOJ`).
+    Dvoj,
+    /// The Vega engine's `VBC`: SPIR-V, which can be looked at but not run.
+    Vbc,
     /// PICA200 program words without a container.
     PicaWords,
 }
@@ -61,13 +67,15 @@ impl ShaderFormat {
         match self {
             ShaderFormat::Dxbc => "DXBC",
             ShaderFormat::Shbin => "SHBIN",
+            ShaderFormat::Dvoj => "DVOJ",
+            ShaderFormat::Vbc => "VBC",
             ShaderFormat::PicaWords => "PICA200 words",
         }
     }
 
     /// Whether the program is PICA200 code.
     pub fn is_pica(self) -> bool {
-        matches!(self, ShaderFormat::Shbin | ShaderFormat::PicaWords)
+        matches!(self, ShaderFormat::Shbin | ShaderFormat::Dvoj | ShaderFormat::PicaWords)
     }
 }
 
@@ -87,6 +95,27 @@ pub enum Stage {
     Domain,
     /// Compute shader.
     Compute,
+}
+
+impl From<vbc::Stage> for Stage {
+    fn from(stage: vbc::Stage) -> Stage {
+        match stage {
+            vbc::Stage::Vertex => Stage::Vertex,
+            vbc::Stage::TessellationControl => Stage::Hull,
+            vbc::Stage::TessellationEvaluation => Stage::Domain,
+            vbc::Stage::Geometry => Stage::Geometry,
+            vbc::Stage::Fragment => Stage::Pixel,
+        }
+    }
+}
+
+impl From<ShaderKind> for Stage {
+    fn from(kind: ShaderKind) -> Stage {
+        match kind {
+            ShaderKind::Vertex => Stage::Vertex,
+            ShaderKind::Geometry => Stage::Geometry,
+        }
+    }
 }
 
 impl fmt::Display for Stage {
@@ -137,6 +166,8 @@ impl Shader {
         match self.container() {
             Some(Container::Dxbc(_)) => ShaderFormat::Dxbc,
             Some(Container::Shbin(_)) => ShaderFormat::Shbin,
+            Some(Container::Dvoj(_)) => ShaderFormat::Dvoj,
+            Some(Container::Vbc(_)) => ShaderFormat::Vbc,
             None => ShaderFormat::PicaWords,
         }
     }
@@ -158,10 +189,11 @@ impl Shader {
         }
     }
 
-    /// Number of programs: one, but in a `SHBIN` the number of its executables.
+    /// Number of programs: one, but in a `SHBIN` the number of its executables, and in a `VBC` the number of its stages.
     pub fn entry_count(&self) -> usize {
         match self.container() {
             Some(Container::Shbin(shbin)) => shbin.dvle_count(),
+            Some(Container::Vbc(vbc)) => vbc.stage_list().count(),
             _ => 1,
         }
     }
@@ -186,11 +218,13 @@ impl Shader {
                 Ok(EntryPoint { name: program.profile(), stage })
             }
             Some(Container::Shbin(shbin)) => {
-                let stage = match shbin.dvle(index)?.expect("the index was checked").kind {
-                    ShaderKind::Vertex => Stage::Vertex,
-                    ShaderKind::Geometry => Stage::Geometry,
-                };
-                Ok(EntryPoint { name: format!("DVLE {index}"), stage })
+                let kind = shbin.dvle(index)?.expect("the index was checked").kind;
+                Ok(EntryPoint { name: format!("DVLE {index}"), stage: kind.into() })
+            }
+            Some(Container::Dvoj(dvoj)) => Ok(EntryPoint { name: "DVOJ".to_string(), stage: dvoj.kind().into() }),
+            Some(Container::Vbc(vbc)) => {
+                let stage = vbc.stage_list().nth(index).expect("the index was checked");
+                Ok(EntryPoint { name: stage.name().to_string(), stage: stage.into() })
             }
             None => Ok(EntryPoint { name: "program".to_string(), stage: Stage::Vertex }),
         }
@@ -210,6 +244,8 @@ impl Shader {
                 Ok(sm4::lower(&program, &inputs, &outputs)?)
             }
             (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index),
+            (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj),
+            (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
             (None, Source::Pica(raw)) => {
                 let program = pica::decode(&raw.words, &raw.descriptors, 0)?;
                 let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
@@ -225,15 +261,14 @@ impl Shader {
     ///
     /// # Errors
     /// There is no such program, or it does not decode.
-    pub fn disassemble(&self, index: usize) -> Result<String, Error> {
+    pub fn disassemble(&self, index: usize, options: ListingOptions) -> Result<String, Error> {
         self.check_entry(index)?;
         match (self.container(), &*self.source) {
-            (Some(Container::Dxbc(dxbc)), _) => Ok(sm4_program(&dxbc)?.to_string()),
-            (Some(Container::Shbin(shbin)), _) => {
-                let dvlp = shbin.dvlp()?;
-                Ok(pica::decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?.to_string())
-            }
-            (None, Source::Pica(raw)) => Ok(pica::decode(&raw.words, &raw.descriptors, 0)?.to_string()),
+            (Some(Container::Dxbc(dxbc)), _) => disassemble::dxbc::dxbc(&dxbc, &sm4_program(&dxbc)?, options),
+            (Some(Container::Shbin(shbin)), _) => disassemble::pica::shbin(&shbin, index, options),
+            (Some(Container::Dvoj(dvoj)), _) => disassemble::pica::dvoj(&dvoj, options),
+            (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
+            (None, Source::Pica(raw)) => disassemble::pica::words(&raw.words, &raw.descriptors, raw.entry, options),
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
         }
     }
@@ -246,6 +281,14 @@ impl Shader {
     fn check_entry(&self, entry: usize) -> Result<(), Error> {
         let count = self.entry_count();
         if entry < count { Ok(()) } else { Err(Error::UnknownEntry { entry, count }) }
+    }
+}
+
+/// Why stage `index` of a `VBC` goes no further.
+fn spirv_unsupported(vbc: &Vbc<'_>, index: usize) -> Error {
+    match vbc.stages().nth(index).expect("the index was checked") {
+        Ok(module) => LowerError::Unsupported { what: "SPIR-V".to_string(), offset: module.offset }.into(),
+        Err(error) => error.into(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The public face: bindings and their errors, the cache, both engines behind one call.
 
 use shaderjit::attribute::AttributeFormat;
-use shaderjit::error::CallError;
+use shaderjit::error::{CallError, LowerError};
 use shaderjit::{
     Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Lanes, OutputLayout, PicaUniforms,
-    Place, Shader,
+    Place, Shader, Stage,
 };
 use std::sync::{Arc, Barrier};
 
@@ -311,4 +311,20 @@ fn compiled_shaders_and_calls_cross_threads() {
     is_send_and_sync::<CompiledShader>();
     is_send_and_sync::<Call<'_>>();
     is_send_and_sync::<Shader>();
+}
+
+/// A `VBC` is looked into; its SPIR-V is not run.
+#[test]
+fn spirv_is_a_typed_error() {
+    let mut bytes = b"VBC\x01\x01\x05\0\0\0\0\0\0\0\x05\0".to_vec();
+    bytes.extend([0; 10 + 18]);
+    (0..2)
+        .for_each(|_| bytes.extend([0x0723_0203u32, 0x0001_0500, 0, 1, 0].iter().flat_map(|word| word.to_le_bytes())));
+    let shader = Shader::parse(&bytes).unwrap();
+    assert_eq!((shader.format().name(), shader.format().is_pica(), shader.entry_count()), ("VBC", false, 2));
+    assert_eq!((shader.entry(1).unwrap().name.as_str(), shader.entry(1).unwrap().stage), ("frag", Stage::Pixel));
+    let unsupported = |offset| Err(LowerError::Unsupported { what: "SPIR-V".to_string(), offset }.into());
+    assert_eq!(shader.lower(0).map(drop), unsupported(43));
+    assert_eq!(shader.disassemble(1, Default::default()).map(drop), unsupported(63));
+    assert_eq!(shader.lower(2).map(drop), Err(Error::UnknownEntry { entry: 2, count: 2 }));
 }

@@ -335,8 +335,13 @@ fn listings_show_what_they_are_asked_for() {
     assert!(parts.starts_with("DXBC 4de9017fb057e7ac14e17438691b03f0 (retail)\n"), "{parts}");
     let json: serde_json::Value = serde_json::from_str(&stdout(&["parts", &file, "--json"])).unwrap();
     assert_eq!((&json["digest"]["class"], &json["parts"][3]["name"]), (&"retail".into(), &"SHEX".into()));
-    assert!(stdout(&["dis", &file]).starts_with("vs_5_0\n"));
-    assert!(stdout(&["dis", &data("pica/t01_transform.shbin")]).contains("dp4 o0.x, c0, v0"));
+    assert!(stdout(&["dis", &file]).contains("\nvs_5_0\n"));
+    let raw = stdout(&["dis", "--offsets", "--raw", &file]);
+    assert!(
+        raw.lines().rev().any(|line| line.ends_with(": ret ")) && raw.contains("\n            // 0100003e\n"),
+        "{raw}"
+    );
+    assert!(stdout(&["dis", &data("pica/t01_transform.shbin")]).contains("dp4 position.x, mvp[0], a\n"));
 
     let lowered = stdout(&["ir", &file, "--pass", "lower"]);
     let last = stdout(&["ir", &file]);

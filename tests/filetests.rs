@@ -1,12 +1,16 @@
-//! Runs `tests/filetests`: each file is a test, text in and text out.
+//! Runs `tests/filetests`: each file is a test, text in and text out. Files of IR end in `.ir`, those of the command line in `.txt`.
 //!
-//! A file begins with `; test: MODE`. The input follows, up to the end or to a line `; ---`, after which comes the output that
+//! A file of IR begins with `; test: MODE`. The input follows, up to the end or to a line `; ---`, after which comes the output that
 //! is expected. `BLESS=1 cargo test --test filetests` rewrites that part; look at what changed.
 //!
 //! * `print`: the text of the functions is what the printer makes of them; with a `; ---` part, the printer's text is that part.
 //! * `verify`: what the verifier says of each function.
 //! * `run`: each function is followed by lines that say what it computes, see [`run_line`]. All engines must agree.
 //! * `pass NAME, NAME…`: the functions after these passes.
+//!
+//! A file of the command line begins with `; run: ARGUMENTS`, separated by blanks, paths from the root of the repository. What
+//! follows the line `; ---` is what `shaderjit` prints when it is run with them: its output, or if it fails its exit code and
+//! message.
 
 #[path = "filetests/run_line.rs"]
 mod run_line;
@@ -19,7 +23,7 @@ use shaderjit_ir::parse::parse_module;
 use shaderjit_ir::pass::{self, ExpandOptions, PassError};
 use shaderjit_ir::verify::{Rule, verify};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 /// A pass as a test names it.
 type Pass = fn(&mut Function) -> Result<(), PassError>;
@@ -47,6 +51,9 @@ const PASSES: [(&str, Pass); 3] = [
 
 const SEPARATOR: &str = "; ---\n";
 
+/// The command line, if it was built.
+const COMMAND: Option<&str> = option_env!("CARGO_BIN_EXE_shaderjit");
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
@@ -57,8 +64,10 @@ fn main() -> ExitCode {
     for path in &paths {
         let name = path.strip_prefix(&root).expect("the files were found below it").display().to_string();
         let path = path.clone();
-        trials.push(Trial::test(name, move || TestFile::read(&path).and_then(|file| file.check())));
+        let cannot_run = COMMAND.is_none() && extension(&path) == Some("txt");
+        trials.push(Trial::test(name, move || TestFile::read(&path)?.check()).with_ignored_flag(cannot_run));
     }
+    paths.retain(|path| extension(path) == Some("ir"));
     let files = paths.clone();
     trials.push(Trial::test("every op has a run test", move || every_op_runs(&files)));
     trials.push(Trial::test("every rule has a verify test", move || every_rule_breaks(&paths)));
@@ -71,9 +80,26 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
         let path = entry.expect("the folder of the tests can be read").path();
         if path.is_dir() {
             collect(&path, paths);
-        } else if path.extension().is_some_and(|extension| extension == "ir") {
+        } else if matches!(extension(&path), Some("ir" | "txt")) {
             paths.push(path);
         }
+    }
+}
+
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
+/// What `shaderjit` prints when it is run with these arguments.
+fn run_command(arguments: &str) -> Result<String, Failed> {
+    let command = COMMAND.ok_or("the command line was not built")?;
+    let arguments = arguments.split_whitespace();
+    let root = env!("CARGO_MANIFEST_DIR");
+    let output = Command::new(command).args(arguments).current_dir(root).stdin(Stdio::null()).output()?;
+    match output.status.code() {
+        Some(0) => Ok(String::from_utf8(output.stdout)?),
+        Some(code) => Ok(format!("exit code {code}\n{}", String::from_utf8(output.stderr)?)),
+        None => Err("it was killed".into()),
     }
 }
 
@@ -89,7 +115,11 @@ impl TestFile {
     fn read(path: &Path) -> Result<TestFile, Failed> {
         let text = std::fs::read_to_string(path)?;
         let first = text.lines().next().unwrap_or_default();
-        let mode = first.strip_prefix("; test: ").ok_or("the first line is not `; test: MODE`")?.trim().to_string();
+        let (prefix, missing) = match extension(path) {
+            Some("txt") => ("; ", "the first line is not `; run: ARGUMENTS`"),
+            _ => ("; test: ", "the first line is not `; test: MODE`"),
+        };
+        let mode = first.strip_prefix(prefix).ok_or(missing)?.trim().to_string();
         let (input, expected) = match text.split_once(SEPARATOR) {
             Some((input, expected)) => (input.to_string(), Some(expected.to_string())),
             None => (text.clone(), None),
@@ -113,6 +143,7 @@ impl TestFile {
             ("print", "") => self.check_print(),
             ("verify", "") => self.check_text(&self.functions()?.iter().map(verdict).collect::<String>()),
             ("run", "") => self.check_runs(),
+            ("run:", arguments) => self.check_text(&run_command(arguments)?),
             ("pass", names) => self.check_text(&self.after_passes(names)?),
             _ => Err(format!("there is no mode `{}`", self.mode).into()),
         }

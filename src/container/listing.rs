@@ -3,7 +3,8 @@
 /// One part of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartInfo {
-    /// The part's name: its four-CC, or for the executables of a SHBIN `DVLE` and their number.
+    /// The part's name: its four-CC, or for the executables of a SHBIN `DVLE` and their number,
+    /// for the stages of a VBC their short name.
     pub name: String,
     /// Absolute byte offset of the part, at its own header.
     pub offset: usize,

@@ -15,6 +15,8 @@ mod listing;
 mod name;
 mod reader;
 pub mod shbin;
+pub mod vbc;
+mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -23,9 +25,10 @@ use crate::error::ContainerError;
 pub use dxbc::Dxbc;
 pub use listing::PartInfo;
 pub use name::Name;
-pub use shbin::Shbin;
+pub use shbin::{Dvoj, Shbin};
+pub use vbc::Vbc;
 
-/// A container of any kind this crate reads, told apart by its first four bytes.
+/// A container of any kind this crate reads, told apart by its first bytes.
 ///
 /// ```
 /// use shaderjit::container::Container;
@@ -43,18 +46,24 @@ pub enum Container<'a> {
     Dxbc(Dxbc<'a>),
     /// Nintendo 3DS `SHBIN` (`DVLB`).
     Shbin(Shbin<'a>),
+    /// Nintendo 3DS unlinked shader object (`DVOJ`). Its layout is known from documentation alone, not from real files.
+    Dvoj(Dvoj<'a>),
+    /// The Vega engine's `VBC`: SPIR-V with reflection.
+    Vbc(Vbc<'a>),
 }
 
 impl<'a> Container<'a> {
     /// Reads the header and the part index of `bytes`, which must hold the container from its first byte; bytes behind its end
-    /// are tolerated.
+    /// are tolerated, except by a `VBC`, which is read from both ends.
     ///
     /// # Errors
-    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is neither kind; otherwise what is wrong with the header or index.
+    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is none of them; otherwise what is wrong with the header or index.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ContainerError> {
         match bytes.first_chunk() {
             Some(&dxbc::MAGIC) => Dxbc::parse(bytes).map(Self::Dxbc),
             Some(&shbin::MAGIC) => Shbin::parse(bytes).map(Self::Shbin),
+            Some(&shbin::DVOJ_MAGIC) => Dvoj::parse(bytes).map(Self::Dvoj),
+            _ if bytes.starts_with(&vbc::MAGIC) => Vbc::parse(bytes).map(Self::Vbc),
             _ => Err(reader::unknown_magic(bytes)),
         }
     }
@@ -64,6 +73,8 @@ impl<'a> Container<'a> {
         match self {
             Self::Dxbc(dxbc) => dxbc.listing(),
             Self::Shbin(shbin) => shbin.listing(),
+            Self::Dvoj(dvoj) => dvoj.listing(),
+            Self::Vbc(vbc) => vbc.listing(),
         }
     }
 
@@ -71,11 +82,9 @@ impl<'a> Container<'a> {
     pub fn part_data(&self, index: usize) -> Option<&'a [u8]> {
         match self {
             Self::Dxbc(dxbc) => dxbc.parts().get(index).map(|part| part.data),
-            Self::Shbin(shbin) => {
-                let part = shbin.listing().into_iter().nth(index)?;
-                // A part that is said to lie behind the end has no bytes.
-                Some(shbin.bytes().get(part.offset..part.offset + part.size).unwrap_or_default())
-            }
+            Self::Shbin(shbin) => listed(shbin.bytes(), shbin.listing(), index),
+            Self::Dvoj(dvoj) => listed(dvoj.bytes(), dvoj.listing(), index),
+            Self::Vbc(vbc) => listed(vbc.bytes(), vbc.listing(), index),
         }
     }
 
@@ -84,6 +93,14 @@ impl<'a> Container<'a> {
         match self {
             Self::Dxbc(dxbc) => dxbc.errors(),
             Self::Shbin(shbin) => shbin.errors(),
+            Self::Dvoj(dvoj) => dvoj.errors(),
+            Self::Vbc(vbc) => vbc.errors(),
         }
     }
+}
+
+/// The bytes of a row of a listing. A part that is said to lie behind the end has none.
+fn listed(bytes: &[u8], listing: Vec<PartInfo>, index: usize) -> Option<&[u8]> {
+    let part = listing.into_iter().nth(index)?;
+    Some(bytes.get(part.offset..part.offset + part.size).unwrap_or_default())
 }

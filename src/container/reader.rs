@@ -28,6 +28,16 @@ impl<'a> Reader<'a> {
         self.data.len()
     }
 
+    /// Whether every byte is read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.position == self.data.len()
+    }
+
+    /// Bytes that are not read yet.
+    pub(crate) fn left(&self) -> usize {
+        self.unread().len()
+    }
+
     /// Absolute offset of the next byte.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.position

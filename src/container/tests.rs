@@ -4,7 +4,7 @@ use super::digest::{DigestClass, Signing};
 use super::dxbc::{Builder, ComponentType, FourCc, InputType, ProgramKind, SystemValue};
 use super::reader::coverage;
 use super::shbin::{Constant, OutputSemantic, ShaderKind};
-use super::{Container, Dxbc, Shbin};
+use super::{Container, Dvoj, Dxbc, Shbin};
 use crate::error::ContainerError;
 
 macro_rules! data {
@@ -12,6 +12,8 @@ macro_rules! data {
         include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $path)).as_slice()
     };
 }
+
+mod dxil;
 
 const VS_4_0: &[u8] = data!("dxbc/vs_transform/VS.vs_4_0.fxc101.dxbc");
 const VS_5_0: &[u8] = data!("dxbc/vs_transform/VS.vs_5_0.vkd3d21.dxbc");
@@ -22,6 +24,13 @@ const CONSTANTS: &[u8] = data!("pica/t30_constants.shbin");
 const GEOMETRY: &[u8] = data!("pica/t31_geo_point.shbin");
 
 const FILES: [&[u8]; 7] = [VS_4_0, VS_5_0, VS_5_1, TRANSFORM, SHARED, CONSTANTS, GEOMETRY];
+
+/// The real files, and one of each kind of which there are none.
+fn samples() -> Vec<Vec<u8>> {
+    let made = [super::shbin::dvoj_sample()].into_iter().chain(super::vbc::tests::samples());
+    let dxil = dxil::FILES.into_iter().map(|(_, bytes)| bytes.to_vec());
+    FILES.into_iter().map(<[u8]>::to_vec).chain(made).chain(dxil).collect()
+}
 
 fn dxbc(bytes: &[u8]) -> Dxbc<'_> {
     match Container::parse(bytes) {
@@ -57,6 +66,21 @@ fn visit(bytes: &[u8]) -> Result<Vec<ContainerError>, ContainerError> {
             if let Ok(dvlp) = shbin.dvlp() {
                 let word = |i: usize| u32::from_le_bytes(*bytes[dvlp.code_offset + 4 * i..].first_chunk().unwrap());
                 assert!(dvlp.code.iter().enumerate().all(|(i, &code)| code == word(i)));
+            }
+        }
+        Container::Vbc(vbc) => {
+            for module in vbc.stages().filter_map(Result::ok) {
+                assert_eq!(bytes[module.offset..][..module.bytes.len()], *module.bytes);
+                assert_eq!(module.words().len() * 4, module.bytes.len());
+            }
+            let modules: Vec<_> = vbc.stages().filter_map(Result::ok).collect();
+            if container.errors().is_empty() {
+                assert_eq!(super::vbc::write(vbc.tables(), &vbc.reflection()?, &modules).as_deref(), Ok(bytes));
+            }
+        }
+        Container::Dvoj(dvoj) => {
+            if let Ok(object) = dvoj.object() {
+                assert_eq!(Dvoj::parse(&object.write().unwrap()).unwrap().object().unwrap().code, object.code);
             }
         }
     }
@@ -186,7 +210,7 @@ fn real_files_have_no_errors() {
 /// up to three bytes of padding).
 #[test]
 fn every_truncation_is_an_error() {
-    for bytes in FILES {
+    for bytes in samples() {
         let padding = if bytes.starts_with(&super::shbin::MAGIC) { 3 } else { 0 };
         for length in 0..bytes.len() - padding {
             let result = visit(&bytes[..length]);
@@ -196,9 +220,10 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn no_change_of_a_real_file_can_make_parsing_panic() {
+fn no_change_of_a_file_can_make_parsing_panic() {
+    let samples = samples();
     arbtest::arbtest(|u| {
-        let mut bytes = u.choose(&FILES)?.to_vec();
+        let mut bytes = u.choose(&samples)?.clone();
         for _ in 0..u.int_in_range(1..=8)? {
             let at = u.choose_index(bytes.len())?;
             if u.ratio(1, 4)? && at + 4 <= bytes.len() {
@@ -220,7 +245,8 @@ fn no_change_of_a_real_file_can_make_parsing_panic() {
 #[test]
 fn no_bytes_can_make_parsing_panic() {
     arbtest::arbtest(|u| {
-        let magic = *u.choose(&[super::dxbc::MAGIC, super::shbin::MAGIC])?;
+        let vbc = *b"VBC\x01";
+        let magic = *u.choose(&[super::dxbc::MAGIC, super::shbin::MAGIC, super::shbin::DVOJ_MAGIC, vbc])?;
         let mut bytes = magic.to_vec();
         if magic == super::dxbc::MAGIC {
             // A valid header, so that what follows is read as an index and parts.
@@ -260,8 +286,8 @@ fn files(extension: &str) -> Vec<(String, Vec<u8>)> {
 /// No part of a real container has bytes its parser does not look at, except the padding behind strings.
 #[test]
 fn real_parts_are_read_whole() {
-    for (path, bytes) in files("dxbc") {
-        for part in dxbc(&bytes).parts().iter().filter(|part| part.name != FourCc::RDEF) {
+    for (path, bytes) in files("dxbc").into_iter().chain(files("dxil")) {
+        for part in dxbc(&bytes).parts() {
             let range = part.data_offset()..part.data_offset() + part.data.len();
             let gaps = coverage::unread(range, || drop(part.content().unwrap()));
             for gap in gaps {
@@ -291,4 +317,43 @@ fn real_containers_are_rebuilt() {
         assert!(builder.build(signing).unwrap() == *bytes, "{path}");
     }
     assert_eq!((files.len(), debug), (350, 4));
+}
+
+/// All real containers are signed, and a digest stands for every bit behind it.
+#[test]
+fn one_flipped_bit_makes_any_digest_wrong() {
+    for (path, mut bytes) in files("dxbc") {
+        assert!(matches!(dxbc(&bytes).digest_class(), DigestClass::Retail | DigestClass::Debug), "{path}");
+        // Somewhere in the parts, elsewhere in each file.
+        let start = dxbc(&bytes).parts()[0].data_offset();
+        let at = start + path.bytes().map(usize::from).sum::<usize>() * 31 % (bytes.len() - start);
+        // A name or a size may lie there, which is an error before any digest is looked at.
+        bytes[at] ^= 1 << (at % 8);
+        if let Ok(flipped) = Dxbc::parse(&bytes) {
+            assert_eq!(flipped.digest_class(), DigestClass::Mismatch, "{path} at {at:#x}");
+        }
+    }
+}
+
+/// No byte of a real SHBIN goes unread, except the padding behind symbol tables.
+#[test]
+fn real_shbins_are_read_whole() {
+    for (path, bytes) in files("shbin") {
+        let gaps = coverage::unread(0..bytes.len(), || {
+            assert_eq!(visit(&bytes), Ok(Vec::new()), "{path}");
+        });
+        for gap in gaps {
+            let left = &bytes[gap.clone()];
+            assert!(left.len() < 4 && left.iter().all(|&byte| byte == 0), "{path} leaves {gap:x?}: {left:02x?}");
+        }
+    }
+}
+
+#[test]
+fn real_shbins_are_rebuilt_from_their_parts() {
+    for (path, bytes) in files("shbin") {
+        let file = shbin(&bytes);
+        let dvles: Vec<_> = (0..file.dvle_count()).map(|index| file.dvle(index).unwrap().unwrap()).collect();
+        assert!(super::shbin::write(&file.dvlp().unwrap(), &dvles).unwrap() == bytes, "{path}");
+    }
 }

@@ -9,7 +9,8 @@
 //! | `sm4/flow.rs` | control flow: what is opened is closed, jumps have a target, everything ends with `ret` |
 //! | `sm4/signatures.rs` | signatures against declarations, in both directions |
 //! | `sm4/bindings.rs` | resource definitions against declarations, in both directions |
-//! | `shbin.rs` | a SHBIN: each part, jumps and tables within the program, outputs against the output map |
+//! | `shbin.rs` | a SHBIN: each part, jumps and tables within the program, outputs against the output map; a DVOJ's jumps |
+//! | `vbc.rs` | a VBC: slots, locations and members, each in range and there once |
 //!
 //! An error is something that the rules of the format forbid: Direct3D's own checks refuse such a container, or a 3DS runs
 //! what nobody wrote. A warning is legal and suspicious, a note is worth knowing. The time is linear in the size of the
@@ -33,6 +34,7 @@
 mod dxbc;
 mod shbin;
 mod sm4;
+mod vbc;
 
 use crate::container::Container;
 use std::fmt;
@@ -152,6 +154,8 @@ pub fn validate(container: &Container<'_>) -> Vec<Finding> {
     match container {
         Container::Dxbc(dxbc) => dxbc::check(dxbc, &mut findings),
         Container::Shbin(shbin) => shbin::check(shbin, &mut findings),
+        Container::Dvoj(dvoj) => shbin::check_object(dvoj, &mut findings),
+        Container::Vbc(vbc) => vbc::check(vbc, &mut findings),
     }
     findings.finish()
 }

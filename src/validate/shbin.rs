@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::Findings;
-use crate::container::Shbin;
 use crate::container::shbin::{Constant, Dvle, Dvlp, GeometryMode, OutputSemantic, RegisterRange, ShaderKind};
+use crate::container::{Dvoj, Shbin};
 use crate::error::LowerError;
 use crate::frontend::pica::decode::Effect;
 use crate::frontend::pica::flow::{Step, follow};
@@ -42,6 +42,14 @@ pub(super) fn check(shbin: &Shbin<'_>, findings: &mut Findings) {
             let is_mapped = dvle.kind == ShaderKind::Geometry || !feeds_geometry;
             outputs(dvle, &reached.written, is_mapped, findings);
         }
+    }
+}
+
+/// An object is not linked yet: only its own words are there to be checked.
+pub(super) fn check_object(dvoj: &Dvoj<'_>, findings: &mut Findings) {
+    let Ok(object) = dvoj.object() else { return };
+    if let Ok(program) = decode(&object.code, &object.descriptors, object.code_offset) {
+        targets(&program, findings);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Real compiled shaders against what independent executors computed: every container and every run, on both engines.
 
 mod dxbc;
+mod listing;
 mod pica;
 
 use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader};

@@ -6,7 +6,7 @@
 //! comparing.
 
 use crate::{data, engine, names, read, run_everywhere};
-use shaderjit::{Attribute, CompiledShader, PicaUniforms, Shader};
+use shaderjit::{Attribute, CompiledShader, ListingOptions, PicaUniforms, Shader};
 
 /// Bytes of one vertex: sixteen registers of four floats.
 const VERTEX: usize = 256;
@@ -19,7 +19,9 @@ struct Approximation {
 
 impl Approximation {
     fn of(bytes: &[u8], entry: usize) -> Approximation {
-        let text = Shader::parse(bytes).and_then(|shader| shader.disassemble(entry)).expect("it disassembles");
+        let text = Shader::parse(bytes)
+            .and_then(|shader| shader.disassemble(entry, ListingOptions::default()))
+            .expect("it disassembles");
         let has = |mnemonic: &&str| text.contains(*mnemonic);
         Approximation { any: ["ex2", "lg2", "rcp", "rsq"].iter().any(has), powers: ["ex2", "lg2"].iter().all(has) }
     }

@@ -2,15 +2,23 @@
 
 use crate::options::ShaderArgs;
 use crate::report::{Outcome, Report};
+use shaderjit::ListingOptions;
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     shader: ShaderArgs,
+    /// Begin each instruction with its byte offset in the file
+    #[arg(long)]
+    offsets: bool,
+    /// Show under each instruction the words it is made of
+    #[arg(long)]
+    raw: bool,
 }
 
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
-    let text = shader.disassemble(args.shader.entry).map_err(|error| args.shader.failure(error))?;
+    let options = ListingOptions { offsets: args.offsets, raw: args.raw };
+    let text = shader.disassemble(args.shader.entry, options).map_err(|error| args.shader.failure(error))?;
     Ok(Report::text(text))
 }

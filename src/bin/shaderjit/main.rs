@@ -16,6 +16,7 @@ mod generate;
 mod ir;
 mod options;
 mod parts;
+mod reflect;
 mod report;
 mod run;
 mod scan;
@@ -51,6 +52,8 @@ enum Command {
     Scan(scan::Args),
     /// Print a program's instructions
     Dis(dis::Args),
+    /// Print what a shader declares: signatures, buffers, bindings
+    Reflect(reflect::Args),
     /// Print the IR, after any pass
     Ir(ir::Args),
     /// Print what Cranelift is given
@@ -76,6 +79,7 @@ impl Command {
             Command::Sign(args) => sign::run(args),
             Command::Scan(args) => scan::run(args),
             Command::Dis(args) => dis::run(args),
+            Command::Reflect(args) => reflect::run(args),
             Command::Ir(args) => ir::run(args),
             Command::Clif(args) => clif::run(args),
             Command::Asm(args) => asm::run(args),

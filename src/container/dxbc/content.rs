@@ -1,7 +1,9 @@
 //! What a part holds, as the type its name stands for.
 
 use super::four_cc::for_each_part;
-use super::{FourCc, Part, Program, ResourceDefinitions, Signature};
+use super::{CompilerVersion, DebugInformation, DebugName, DxilProgram, Level9Program, ProgramDatabase, ShaderHash};
+use super::{FeatureFlags, FourCc, Interfaces, Part, Program, ResourceDefinitions, Signature, Statistics};
+use super::{PdbInfo, PipelineState, RootSignature, RuntimeData, SourceInfo};
 use crate::error::ContainerError;
 
 /// Bytes whose meaning is not this crate's: private data of tools, other formats, parts of unknown name.
@@ -24,6 +26,36 @@ pub enum PartContent<'a> {
     Program(Program<'a>),
     /// Constant buffers and bindings.
     ResourceDefinitions(ResourceDefinitions<'a>),
+    /// Classes, their instances, interface slots.
+    Interfaces(Interfaces<'a>),
+    /// The compiler's counters, or reflection.
+    Statistics(Statistics<'a>),
+    /// Features a device must have.
+    FeatureFlags(FeatureFlags),
+    /// A DXIL program: its headers, and its bitcode unread.
+    DxilProgram(DxilProgram<'a>),
+    /// A root signature.
+    RootSignature(RootSignature),
+    /// What is checked when shaders are put together to a pipeline.
+    PipelineState(Box<PipelineState<'a>>),
+    /// Hash of a DXIL program or its source.
+    ShaderHash(ShaderHash),
+    /// What a runtime must know of a library.
+    RuntimeData(Box<RuntimeData<'a>>),
+    /// Sources and arguments of a compilation.
+    SourceInfo(SourceInfo<'a>),
+    /// Sources and arguments of a compilation, as runtime data.
+    PdbInfo(PdbInfo<'a>),
+    /// The compiler that wrote the container.
+    CompilerVersion(CompilerVersion<'a>),
+    /// Name of the file with debug information.
+    DebugName(DebugName<'a>),
+    /// A Direct3D 9 program.
+    Level9Program(Level9Program<'a>),
+    /// FXC's own debug information.
+    DebugInformation(DebugInformation<'a>),
+    /// FXC's debug information as a program database.
+    ProgramDatabase(ProgramDatabase<'a>),
     /// Anything else.
     Opaque(Opaque<'a>),
 }
@@ -37,7 +69,8 @@ macro_rules! parsers {
             /// The part is malformed. The rest of the container stays readable.
             pub fn content(&self) -> Result<PartContent<'a>, ContainerError> {
                 Ok(match self.name {
-                    $(FourCc::$name => PartContent::$content($content::parse(self)?),)*
+                    // Large ones are boxed.
+                    $(FourCc::$name => PartContent::$content($content::parse(self)?.into()),)*
                     _ => PartContent::Opaque(Opaque::parse(self)?),
                 })
             }

@@ -9,22 +9,66 @@
 //! | 28..32 | number of parts |
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
+mod build;
 mod builder;
+mod codes;
 mod content;
+mod debug;
+mod dwords;
+mod dxil;
+mod feature_flags;
 mod four_cc;
+mod interfaces;
+mod level9;
+mod packed;
+mod pdb;
 mod program;
+mod psv;
+mod rdat;
 mod rdef;
+mod root_signature;
 mod signature;
+mod source;
+mod statistics;
 
+pub use build::{CompilerVersion, DebugName, ShaderHash};
 pub use builder::Builder;
+pub use codes::{
+    InputPrimitive, Interpolation, MeshTopology, ResourceKind, SemanticKind, ShaderStage, TessellatorDomain,
+    TessellatorOutput, Topology,
+};
 pub use content::{Opaque, PartContent};
+pub use debug::{DebugInformation, DebugTable, ProgramDatabase};
+pub use dwords::Dwords;
+pub use dxil::DxilProgram;
+pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;
+pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
+pub use level9::{Level9Program, Level9Table};
+pub use packed::Compression;
+pub use pdb::PdbInfo;
 pub use program::{Program, ProgramKind};
+pub use psv::{
+    ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
+    PipelineState, Signatures, StageInfo,
+};
+pub use rdat::{
+    AmplificationInfo, ComputeInfo, DomainInfo, DxilComponentType, Function, FunctionExtension, GeometryInfo,
+    HitGroupKind, HullInfo, LaunchType, LibraryElement, MeshInfo, NameList, NodeFunctionAttribute, NodeId, NodeIo,
+    NodeIoAttribute, NodeIoKind, NodeShader, PdbLibrary, PdbRecord, PdbSource, PixelInfo, RecordDispatchGrid, Resource,
+    ResourceClass, Row, Rows, RuntimeData, StageRow, Subobject, SubobjectContent, Table, VertexInfo,
+};
 pub use rdef::{
-    ConstantBuffer, ConstantBufferType, Dimension, InputType, ResourceBinding, ResourceDefinitions, ReturnType,
-    SlotRange, Variable,
+    BaseType, ConstantBuffer, ConstantBufferType, Dimension, InputType, Member, ResourceBinding, ResourceDefinitions,
+    ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
+};
+pub use root_signature::{
+    AddressMode, BorderColour, Comparison, DescriptorRange, DescriptorType, RootParameter, RootParameterKind,
+    RootSignature, RootSignatureVersion, ShaderVisibility, StaticSampler,
 };
 pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
+pub use source::{Arguments, SourceFile, SourceInfo};
+pub use statistics::{Counters, Statistics};
 
 use super::digest::{Digest, DigestClass};
 use super::limits;
@@ -219,6 +263,30 @@ impl<'a> Dxbc<'a> {
     /// The part is malformed.
     pub fn resource_definitions(&self) -> Result<Option<ResourceDefinitions<'a>>, ContainerError> {
         self.part(FourCc::RDEF).map(ResourceDefinitions::parse).transpose()
+    }
+
+    /// The compiler's counters, or the reflection of a DXIL program: `STAT`.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn statistics(&self) -> Result<Option<Statistics<'a>>, ContainerError> {
+        self.part(FourCc::STAT).map(Statistics::parse).transpose()
+    }
+
+    /// The features a device must have, `SFI0`; none if there is no such part.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn feature_flags(&self) -> Result<FeatureFlags, ContainerError> {
+        self.part(FourCc::SFI0).map_or(Ok(FeatureFlags::default()), FeatureFlags::parse)
+    }
+
+    /// Classes, their instances and the interface slots, `IFCE`.
+    ///
+    /// # Errors
+    /// The part is malformed.
+    pub fn interfaces(&self) -> Result<Option<Interfaces<'a>>, ContainerError> {
+        self.part(FourCc::IFCE).map(Interfaces::parse).transpose()
     }
 
     pub(super) fn listing(&self) -> Vec<PartInfo> {

@@ -186,7 +186,8 @@ fn element<'a>(
     let component_type = ComponentType(record.u32("component type")?);
     let register = record.u32("register")?;
     let mask = component_mask(&mut record, "component mask")?;
-    let rw_mask = component_mask(&mut record, "read/write mask")?;
+    // DXC for validators up to 1.1 stores the complement of what is written in all eight bits.
+    let rw_mask = record.u8("read/write mask")? & 0xf;
     record.u16("padding")?; // Compilers leave garbage here.
     let min_precision =
         if layout.min_precision { MinPrecision(record.u32("minimum precision")?) } else { MinPrecision::DEFAULT };

@@ -2,23 +2,16 @@
 
 use std::fmt;
 
-use super::float24_to_f32;
-use super::table::Table;
+use super::tables::{Constant, Contents, Label, OutputMapping, Tables, Uniform};
 use crate::container::limits;
-use crate::container::name::Name;
 use crate::container::reader::{Reader, invalid};
 use crate::error::ContainerError;
 
-/// Bytes of a constant record.
-const CONSTANT: u32 = 0x14;
-/// Bytes of a label record.
-const LABEL: u32 = 0x10;
-/// Bytes of an output record.
-const OUTPUT: u32 = 8;
-/// Bytes of a uniform record.
-const UNIFORM: u32 = 8;
-/// Number of output registers.
-const OUTPUT_REGISTERS: u16 = 16;
+/// Bit 0 of the flags of an executable or object: see [`Dvle::merges_output_maps`].
+pub(super) const MERGE_OUTPUT_MAPS: u8 = 1;
+
+/// Bytes of the header.
+pub(super) const HEADER: usize = 0x40;
 
 /// The stage an executable is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +20,26 @@ pub enum ShaderKind {
     Vertex,
     /// Geometry shader.
     Geometry,
+}
+
+impl ShaderKind {
+    /// Reads the byte of a header.
+    pub(super) fn read(header: &mut Reader<'_>) -> Result<Self, ContainerError> {
+        let offset = header.offset();
+        match header.u8("shader type")? {
+            0 => Ok(Self::Vertex),
+            1 => Ok(Self::Geometry),
+            other => Err(invalid("shader type", other.into(), offset)),
+        }
+    }
+
+    /// The byte of a header.
+    pub(super) fn to_byte(self) -> u8 {
+        match self {
+            Self::Vertex => 0,
+            Self::Geometry => 1,
+        }
+    }
 }
 
 impl fmt::Display for ShaderKind {
@@ -47,163 +60,6 @@ open_code! {
     }
 }
 
-open_code! {
-    /// What an output register is to the rasteriser.
-    OutputSemantic(u16) {
-        0 POSITION "position",
-        1 NORMAL_QUAT "normalquat",
-        2 COLOR "color",
-        3 TEXCOORD_0 "texcoord0",
-        4 TEXCOORD_0_W "texcoord0w",
-        5 TEXCOORD_1 "texcoord1",
-        6 TEXCOORD_2 "texcoord2",
-        8 VIEW "view",
-        9 DUMMY "dummy",
-    }
-}
-
-/// The register files a uniform record or a constant can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RegisterFile {
-    /// Inputs `v0..v15`: attributes with a name.
-    Input,
-    /// Float uniforms `c0..c95`.
-    Float,
-    /// Integer uniforms `i0..i3`.
-    Int,
-    /// Bool uniforms `b0..b15`.
-    Bool,
-}
-
-impl RegisterFile {
-    /// Each file with the letter of its registers, the number of its first register in uniform records (3dbrew, SHBIN) and
-    /// how many it has.
-    const TABLE: [(Self, char, u16, u16); 4] = [
-        (Self::Input, 'v', 0, 16),
-        (Self::Float, 'c', 0x10, 96),
-        (Self::Int, 'i', 0x70, 4),
-        (Self::Bool, 'b', 0x78, 16),
-    ];
-
-    /// The letter that begins its registers' names.
-    pub fn letter(self) -> char {
-        Self::TABLE[self as usize].1
-    }
-
-    /// Number of registers.
-    pub fn registers(self) -> u8 {
-        Self::TABLE[self as usize].3 as u8
-    }
-
-    /// The file and register a number in a uniform record stands for.
-    fn from_record(number: u16) -> Option<(Self, u8)> {
-        Self::TABLE.into_iter().find_map(|(file, _, first, count)| {
-            let register = number.checked_sub(first).filter(|&register| register < count)?;
-            Some((file, register as u8))
-        })
-    }
-}
-
-/// Registers `first..=last` of one file. Prints as `c0` or `c0-c3`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RegisterRange {
-    /// Register file.
-    pub file: RegisterFile,
-    /// First register.
-    pub first: u8,
-    /// Last register, itself included; not below `first`.
-    pub last: u8,
-}
-
-impl fmt::Display for RegisterRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letter = self.file.letter();
-        let text = match self.first == self.last {
-            true => format!("{letter}{}", self.first),
-            false => format!("{letter}{}-{letter}{}", self.first, self.last),
-        };
-        f.pad(&text)
-    }
-}
-
-/// A value the executable wants in a uniform register.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Constant {
-    /// For `b<register>`.
-    Bool {
-        /// 0 to 15.
-        register: u8,
-        /// Its value.
-        value: bool,
-    },
-    /// For `i<register>`.
-    Int {
-        /// 0 to 3.
-        register: u8,
-        /// x, y, z, w.
-        value: [u8; 4],
-    },
-    /// For `c<register>`.
-    Float {
-        /// 0 to 95.
-        register: u8,
-        /// x, y, z, w as stored: float24 in the low 24 bits.
-        bits: [u32; 4],
-    },
-}
-
-impl Constant {
-    /// The register's file and number.
-    pub fn register(&self) -> (RegisterFile, u8) {
-        match *self {
-            Self::Bool { register, .. } => (RegisterFile::Bool, register),
-            Self::Int { register, .. } => (RegisterFile::Int, register),
-            Self::Float { register, .. } => (RegisterFile::Float, register),
-        }
-    }
-
-    /// The four components of a float constant, exactly.
-    pub fn float_value(&self) -> Option<[f32; 4]> {
-        match self {
-            Self::Float { bits, .. } => Some(bits.map(float24_to_f32)),
-            _ => None,
-        }
-    }
-}
-
-/// A named place in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label<'a> {
-    /// Its number.
-    pub id: u16,
-    /// Word of program memory.
-    pub position: u32,
-    /// Words it covers, if it says so.
-    pub words: Option<u32>,
-    /// Its name.
-    pub name: Name<'a>,
-}
-
-/// What some components of an output register are to the rasteriser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputMapping {
-    /// The meaning. Each component of the mask takes its next slot.
-    pub semantic: OutputSemantic,
-    /// Output register, 0 to 15.
-    pub register: u8,
-    /// Components, bit 0 = x to bit 3 = w: the reverse of the masks in operand descriptors.
-    pub mask: u8,
-}
-
-/// A named range of registers that the application fills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Uniform<'a> {
-    /// Its name.
-    pub name: Name<'a>,
-    /// Its registers.
-    pub registers: RegisterRange,
-}
-
 /// The fields that only geometry shaders use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -215,6 +71,20 @@ pub struct Geometry {
     pub variable_vertices: u8,
     /// Fixed mode: how many there are.
     pub fixed_vertices: u8,
+}
+
+impl Geometry {
+    fn read(header: &mut Reader<'_>) -> Result<Self, ContainerError> {
+        Ok(Self::of_bytes(header.array("geometry fields")?))
+    }
+
+    fn of_bytes([mode, fixed_start, variable_vertices, fixed_vertices]: [u8; 4]) -> Self {
+        Self { mode: GeometryMode(mode), fixed_start, variable_vertices, fixed_vertices }
+    }
+
+    pub(super) fn to_bytes(self) -> [u8; 4] {
+        [self.mode.0, self.fixed_start, self.variable_vertices, self.fixed_vertices]
+    }
 }
 
 /// A `DVLE` part.
@@ -229,8 +99,8 @@ pub struct Dvle<'a> {
     pub version: u16,
     /// Stage.
     pub kind: ShaderKind,
-    /// Whether the output maps of vertex and geometry shader are to be merged.
-    pub merge_output_maps: bool,
+    /// Flags; bit 0 is that of [`merges_output_maps`](Self::merges_output_maps), the others are 0 where seen.
+    pub flags: u8,
     /// Entry point, a word of program memory; below 4096.
     pub main: u32,
     /// The word behind the end of the main function.
@@ -239,7 +109,7 @@ pub struct Dvle<'a> {
     pub input_mask: u16,
     /// Output registers used, bit n = `on`.
     pub output_mask: u16,
-    /// What a geometry shader says beside this.
+    /// What a geometry shader says beside this. A vertex shader has it only if the fields are not 0, as they should be.
     pub geometry: Option<Geometry>,
     /// Values for uniform registers.
     pub constants: Vec<Constant>,
@@ -253,177 +123,92 @@ pub struct Dvle<'a> {
     pub symbols: &'a [u8],
 }
 
-/// Bytes of the header.
-const HEADER: usize = 0x40;
-
-/// The header: what it says itself, and where the tables are.
+/// The header of a `DVLE`.
 struct Header {
     version: u16,
     kind: ShaderKind,
-    merge_output_maps: bool,
+    flags: u8,
     main: u32,
     end: u32,
     input_mask: u16,
     output_mask: u16,
     geometry: Geometry,
-    constants: Table,
-    labels: Table,
-    outputs: Table,
-    uniforms: Table,
-    symbols: Table,
+    tables: Tables,
 }
 
 impl Header {
-    fn read(part: &Reader<'_>) -> Result<Self, ContainerError> {
-        let mut header = part.clone();
+    fn read(mut header: Reader<'_>) -> Result<Self, ContainerError> {
         header.u32("DVLE magic")?;
-        let version = header.u16("DVLE version")?;
-        let kind_offset = header.offset();
-        let kind = match header.u8("shader type")? {
-            0 => ShaderKind::Vertex,
-            1 => ShaderKind::Geometry,
-            other => return Err(invalid("shader type", other.into(), kind_offset)),
-        };
-        let merge_output_maps = header.u8("output map merge flag")? & 1 != 0;
-        let main = header.count("entry point", limits::PICA_CODE_WORDS - 1)?;
-        let end = header.u32("end of main")?;
-        let input_mask = header.u16("input mask")?;
-        let output_mask = header.u16("output mask")?;
-        let geometry = Geometry {
-            mode: GeometryMode(header.u8("geometry mode")?),
-            fixed_start: header.u8("fixed-mode start register")?,
-            variable_vertices: header.u8("variable-mode vertex count")?,
-            fixed_vertices: header.u8("fixed-mode vertex count")?,
-        };
-        let mut table = |what, stride, counted, limit| {
-            Ok(Table { position: header.u32("DVLE table offset")?, count: header.count(counted, limit)?, stride, what })
-        };
         Ok(Self {
-            version,
-            kind,
-            merge_output_maps,
-            main,
-            end,
-            input_mask,
-            output_mask,
-            geometry,
-            constants: table("constants", CONSTANT, "constant count", limits::DVLE_CONSTANTS)?,
-            labels: table("labels", LABEL, "label count", limits::DVLE_LABELS)?,
-            outputs: table("outputs", OUTPUT, "output count", limits::DVLE_OUTPUTS)?,
-            uniforms: table("uniforms", UNIFORM, "uniform count", limits::DVLE_UNIFORMS)?,
-            symbols: table("DVLE symbols", 1, "DVLE symbol size", u32::MAX)?,
+            version: header.u16("DVLE version")?,
+            kind: ShaderKind::read(&mut header)?,
+            flags: header.u8("DVLE flags")?,
+            main: header.count("entry point", limits::PICA_CODE_WORDS - 1)?,
+            end: header.u32("end of main")?,
+            input_mask: header.u16("input mask")?,
+            output_mask: header.u16("output mask")?,
+            geometry: Geometry::read(&mut header)?,
+            tables: Tables {
+                constants: Tables::constants_at(&mut header)?,
+                labels: Tables::labels_at(&mut header)?,
+                outputs: Tables::outputs_at(&mut header)?,
+                uniforms: Tables::uniforms_at(&mut header)?,
+                symbols: Tables::symbols_at(&mut header)?,
+            },
         })
     }
 }
 
-/// A reader of the part, which has no end of its own.
-fn part(file: &[u8], offset: u32) -> Result<Reader<'_>, ContainerError> {
-    super::part(file, offset, *b"DVLE", "DVLE magic")
-}
-
 impl<'a> Dvle<'a> {
+    /// Whether the output maps of vertex and geometry shader are to be merged.
+    pub fn merges_output_maps(&self) -> bool {
+        self.flags & MERGE_OUTPUT_MAPS != 0
+    }
+
     pub(super) fn parse(file: &'a [u8], offset: u32) -> Result<Self, ContainerError> {
-        let part = part(file, offset)?;
-        let header = Header::read(&part)?;
-        let symbols = header.symbols.range(&part)?;
-        let constants = header.constants.records(&part)?;
-        let labels = header.labels.records(&part)?;
-        let outputs = header.outputs.records(&part)?;
-        let uniforms = header.uniforms.records(&part)?;
+        let part = super::part(file, offset, *b"DVLE", "DVLE magic")?;
+        let Header { version, kind, flags, main, end, input_mask, output_mask, geometry, tables } =
+            Header::read(part.clone())?;
+        let unused = kind == ShaderKind::Vertex && geometry.to_bytes() == [0; 4];
+        let Contents { constants, labels, outputs, uniforms, symbols } = tables.contents(&part)?;
         Ok(Self {
             offset: part.offset(),
-            version: header.version,
-            kind: header.kind,
-            merge_output_maps: header.merge_output_maps,
-            main: header.main,
-            end: header.end,
-            input_mask: header.input_mask,
-            output_mask: header.output_mask,
-            geometry: (header.kind == ShaderKind::Geometry).then_some(header.geometry),
-            constants: constants.map(constant).collect::<Result<_, _>>()?,
-            labels: labels.map(|record| label(record, &symbols)).collect::<Result<_, _>>()?,
-            outputs: outputs.map(output).collect::<Result<_, _>>()?,
-            uniforms: uniforms.map(|record| uniform(record, &symbols)).collect::<Result<_, _>>()?,
+            version,
+            kind,
+            flags,
+            main,
+            end,
+            input_mask,
+            output_mask,
+            geometry: (!unused).then_some(geometry),
+            constants,
+            labels,
+            outputs,
+            uniforms,
             symbols: symbols.rest(),
         })
     }
 
     /// Absolute offset of the part's end: that of its header or of its last table.
-    pub(super) fn end(file: &[u8], offset: u32) -> Result<usize, ContainerError> {
-        let part = part(file, offset)?;
-        let Header { constants, labels, outputs, uniforms, symbols, .. } = Header::read(&part)?;
-        let tables = [constants, labels, outputs, uniforms, symbols];
-        tables.iter().try_fold(part.offset() + HEADER, |end, table| Ok(end.max(table.end(&part)?)))
+    pub(super) fn end_of(file: &[u8], offset: u32) -> Result<usize, ContainerError> {
+        let part = super::part(file, offset, *b"DVLE", "DVLE magic")?;
+        let end = Header::read(part.clone())?.tables.end(&part)?;
+        Ok(end.max(part.offset() + HEADER))
     }
-}
 
-/// Reads 16 bits that must be below `limit`.
-fn below(record: &mut Reader<'_>, what: &'static str, limit: u16) -> Result<u8, ContainerError> {
-    let offset = record.offset();
-    let value = record.u16(what)?;
-    match u8::try_from(value) {
-        Ok(small) if value < limit => Ok(small),
-        _ => Err(invalid(what, value.into(), offset)),
+    /// Bytes of the records that the `DVLE` at `offset` declares; 0 if its header is malformed.
+    pub(super) fn record_bytes(file: &[u8], offset: u32) -> u64 {
+        let header = super::part(file, offset, *b"DVLE", "DVLE magic").and_then(Header::read);
+        header.map_or(0, |header| header.tables.record_bytes())
     }
-}
-
-fn constant(mut record: Reader<'_>) -> Result<Constant, ContainerError> {
-    let offset = record.offset();
-    let tag = record.u16("constant type")?;
-    let mut register = |file: RegisterFile| below(&mut record, "constant register", file.registers().into());
-    match tag {
-        0 => {
-            Ok(Constant::Bool { register: register(RegisterFile::Bool)?, value: record.u32("bool constant")? & 1 != 0 })
-        }
-        1 => Ok(Constant::Int { register: register(RegisterFile::Int)?, value: record.array("integer constant")? }),
-        2 => {
-            let register = register(RegisterFile::Float)?;
-            let mut bits = [0; 4];
-            for component in &mut bits {
-                *component = record.u32("float constant")?;
-            }
-            Ok(Constant::Float { register, bits })
-        }
-        other => Err(invalid("constant type", other.into(), offset)),
-    }
-}
-
-fn label<'a>(mut record: Reader<'a>, symbols: &Reader<'a>) -> Result<Label<'a>, ContainerError> {
-    let id = record.u16("label number")?;
-    record.u16("label flags")?; // Always 1 where seen.
-    let position = record.u32("label position")?;
-    let words = record.u32("label size")?;
-    let name = symbols.name(record.u32("label symbol")?, "label symbol")?;
-    Ok(Label { id, position, words: (words != u32::MAX).then_some(words), name })
-}
-
-fn output(mut record: Reader<'_>) -> Result<OutputMapping, ContainerError> {
-    let semantic = OutputSemantic(record.u16("output type")?);
-    let register = below(&mut record, "output register", OUTPUT_REGISTERS)?;
-    let mask = below(&mut record, "output component mask", 0x10)?;
-    Ok(OutputMapping { semantic, register, mask }) // The last 16 bits have no known meaning.
-}
-
-fn uniform<'a>(mut record: Reader<'a>, symbols: &Reader<'a>) -> Result<Uniform<'a>, ContainerError> {
-    let name = symbols.name(record.u32("uniform symbol")?, "uniform symbol")?;
-    let (first_offset, last_offset) = (record.offset(), record.offset() + 2);
-    let (first, last) = (record.u16("first register of a uniform")?, record.u16("last register of a uniform")?);
-    let Some((file, first_register)) = RegisterFile::from_record(first) else {
-        return Err(invalid("first register of a uniform", first.into(), first_offset));
-    };
-    let registers = match RegisterFile::from_record(last) {
-        Some((last_file, last)) if last_file == file && last >= first_register => {
-            RegisterRange { file, first: first_register, last }
-        }
-        _ => return Err(invalid("last register of a uniform", last.into(), last_offset)),
-    };
-    Ok(Uniform { name, registers })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::name::Name;
     use crate::container::reader::{over_limit, truncated};
+    use crate::container::shbin::{OutputSemantic, RegisterFile};
 
     /// A table's record.
     type Record<'a> = &'a [u8];
@@ -462,13 +247,13 @@ mod tests {
                 &record::<16>(&[7, 0, 1, 0, 3, 0, 0, 0, 6, 0, 0, 0, 4]),
                 &record::<16>(&[8, 0, 1, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]),
             ],
-            &[&[0, 0, 2, 0, 0xf, 0, 0, 0], &[9, 0, 15, 0, 0b101, 0, 0, 0]],
+            &[&[0, 0, 2, 0, 0xf, 0, 0, 0], &[9, 0, 15, 0, 0b101, 0, 7, 2]],
             &[&[0, 0, 0, 0, 0, 0, 1, 0], &[4, 0, 0, 0, 0x10, 0, 0x6f, 0], &[4, 0, 0, 0, 0x73, 0, 0x73, 0]],
         );
         let dvle = Dvle::parse(&file, 2).unwrap();
         assert_eq!(
-            (dvle.offset, dvle.version, dvle.kind, dvle.merge_output_maps),
-            (2, 0x1002, ShaderKind::Geometry, true)
+            (dvle.offset, dvle.version, dvle.kind, dvle.flags, dvle.merges_output_maps()),
+            (2, 0x1002, ShaderKind::Geometry, 1, true)
         );
         assert_eq!((dvle.main, dvle.end, dvle.input_mask, dvle.output_mask), (3, 9, 3, 5));
         let geometry = Geometry { mode: GeometryMode::FIXED, fixed_start: 4, variable_vertices: 5, fixed_vertices: 6 };
@@ -483,10 +268,12 @@ mod tests {
         );
         assert_eq!(dvle.constants[2].register(), (RegisterFile::Float, 95));
         assert_eq!(dvle.constants[2].float_value(), Some([1.0, -1.0, 2f32.powi(-78), f32::INFINITY]));
-        let labels: Vec<_> = dvle.labels.iter().map(|l| (l.id, l.position, l.words, l.name.to_string())).collect();
-        assert_eq!(labels, [(7, 3, Some(6), "main".to_string()), (8, 0, None, "pos".to_string())]);
-        let outputs: Vec<_> = dvle.outputs.iter().map(|o| (o.semantic.to_string(), o.register, o.mask)).collect();
-        assert_eq!(outputs, [("position".to_string(), 2, 15), ("dummy".to_string(), 15, 5)]);
+        let labels: Vec<_> =
+            dvle.labels.iter().map(|l| (l.id, l.flags, l.position, l.words, l.symbol, l.name)).collect();
+        let name = |text: &'static str| Name::new(text.as_bytes());
+        assert_eq!(labels, [(7, 1, 3, Some(6), 4, name("main")), (8, 1, 0, None, 0, name("pos"))]);
+        let outputs: Vec<_> = dvle.outputs.iter().map(|o| (o.semantic, o.register, o.mask, o.unknown)).collect();
+        assert_eq!(outputs, [(OutputSemantic::POSITION, 2, 15, 0), (OutputSemantic::DUMMY, 15, 5, 0x207)]);
         let uniforms: Vec<_> = dvle.uniforms.iter().map(|u| format!("{} {}", u.name, u.registers)).collect();
         assert_eq!(uniforms, ["pos v0-v1", "main c0-c95", "main i3"]);
         assert_eq!(dvle.symbols, b"pos\0main\0");
@@ -496,6 +283,8 @@ mod tests {
     fn a_vertex_shader_has_no_geometry_fields() {
         let mut file = file(&[], &[], &[], &[]);
         file[8] = 0;
+        assert!(Dvle::parse(&file, 2).unwrap().geometry.is_some(), "what should not be there is kept");
+        file[2 + 0x14..2 + 0x18].fill(0);
         let dvle = Dvle::parse(&file, 2).unwrap();
         assert_eq!((dvle.kind, dvle.geometry), (ShaderKind::Vertex, None));
     }
@@ -514,7 +303,7 @@ mod tests {
         assert_eq!(patched(9, 0x10), over_limit("entry point", 0x1003, 4095, 10));
         assert_eq!(patched(0x1d, 3), over_limit("constant count", 0x300, 512, 2 + 0x1c));
         assert_eq!(patched(0x1c, 1), truncated("constants", first, 20, 9));
-        assert_eq!(patched(0x3c, 10), truncated("DVLE symbols", first, 10, 9));
+        assert_eq!(patched(0x3c, 10), truncated("symbol table", first, 10, 9));
 
         let constant = |start: &[u8]| error(file(&[&record::<20>(start)], &[], &[], &[]));
         assert_eq!(constant(&[3, 0]), invalid("constant type", 3, first));

@@ -2,22 +2,26 @@
 //!
 //! A `DVLB` header lists the executables; a `DVLP` with the program memory they share follows it at once; each `DVLE` is one
 //! executable: entry point, constants, names. No sizes are stored, and offsets inside a `DVLP` or `DVLE` count from its start.
+//!
+//! A [`Dvoj`] is a container of its own: the same data for one program, before linking.
 
 mod dvle;
 mod dvlp;
+mod dvoj;
 mod float24;
-mod table;
+mod tables;
+mod write;
 
-pub use dvle::{
-    Constant, Dvle, Geometry, GeometryMode, Label, OutputMapping, OutputSemantic, RegisterFile, RegisterRange,
-    ShaderKind, Uniform,
-};
+pub use dvle::{Dvle, Geometry, GeometryMode, ShaderKind};
 pub use dvlp::Dvlp;
+pub use dvoj::{Dvoj, MAGIC as DVOJ_MAGIC, Object, SourceLine};
 pub use float24::float24_to_f32;
+pub use tables::{Constant, Label, OutputMapping, OutputSemantic, RegisterFile, RegisterRange, Uniform};
+pub use write::write;
 
 use super::limits;
 use super::listing::PartInfo;
-use super::reader::{Reader, invalid, unknown_magic};
+use super::reader::{Reader, invalid, over_limit, unknown_magic};
 use crate::error::ContainerError;
 
 /// The first four bytes.
@@ -86,9 +90,16 @@ impl<'a> Shbin<'a> {
     /// Executable `index`; `None` if there is no such one.
     ///
     /// # Errors
-    /// The part is malformed.
+    /// The part is malformed, or it and those before it share so many tables that reading them all would cost more than a file
+    /// of this size should.
     pub fn dvle(&self, index: usize) -> Result<Option<Dvle<'a>>, ContainerError> {
-        self.dvles.get(index).map(|&offset| Dvle::parse(self.bytes, offset)).transpose()
+        let Some(&offset) = self.dvles.get(index) else { return Ok(None) };
+        let bytes: u64 = self.dvles[..=index].iter().map(|&offset| Dvle::record_bytes(self.bytes, offset)).sum();
+        let limit = self.bytes.len() as u64 + u64::from(limits::DVLE_SHARED_BYTES);
+        if bytes > limit {
+            return Err(over_limit("size of the tables of the DVLEs so far", bytes, limit, offset as usize));
+        }
+        Dvle::parse(self.bytes, offset).map(Some)
     }
 
     /// Bytes from the first to the last that belongs to the container: the format states no size, so it is where the last table
@@ -99,9 +110,9 @@ impl<'a> Shbin<'a> {
     /// # Errors
     /// A part's header is malformed, or a table does not fit.
     pub fn extent(&self) -> Result<usize, ContainerError> {
-        let mut end = Dvlp::end(self.bytes, self.dvlp)?;
+        let mut end = Dvlp::end_of(self.bytes, self.dvlp)?;
         for &dvle in &self.dvles {
-            end = end.max(Dvle::end(self.bytes, dvle)?);
+            end = end.max(Dvle::end_of(self.bytes, dvle)?);
         }
         let padding = self.bytes[end..].iter().take(end.next_multiple_of(4) - end);
         Ok(end + padding.take_while(|&&byte| byte == 0).count())
@@ -130,6 +141,9 @@ impl<'a> Shbin<'a> {
         self.dvlp().err().into_iter().chain(dvles).collect()
     }
 }
+
+#[cfg(test)]
+pub(super) use dvoj::tests::sample as dvoj_sample;
 
 #[cfg(test)]
 mod tests {
@@ -162,6 +176,29 @@ mod tests {
         assert_eq!(shbin.dvle(1).unwrap_err(), invalid("DVLE magic", magic, 16));
         assert_eq!(shbin.dvle(2), Ok(None));
         assert_eq!(shbin.errors().len(), 3);
+    }
+
+    /// As many executables as there may be, all at the same 0x40 bytes, which declare the largest tables there may be.
+    #[test]
+    fn shared_tables_cost_no_more_than_a_larger_file() {
+        let header = 8 + 4 * limits::DVLES;
+        let mut file = [MAGIC, limits::DVLES.to_le_bytes()].concat();
+        (0..limits::DVLES).for_each(|_| file.extend(header.to_le_bytes()));
+        let labels = limits::DVLE_LABELS;
+        let words = [u32::from_le_bytes(*b"DVLE"), 0, 0, 0, 0, 0, 0, 0, 0x40, labels, 0, 0, 0, 0, 0x40, labels * 16];
+        words.iter().for_each(|word| file.extend(word.to_le_bytes()));
+        file.resize(file.len() + labels as usize * 16, 0);
+
+        let shbin = Shbin::parse(&file).unwrap();
+        let affordable = (file.len() + limits::DVLE_SHARED_BYTES as usize) / (labels as usize * 16);
+        assert!(affordable >= 4);
+        let read: Vec<_> = (0..shbin.dvle_count()).map(|index| shbin.dvle(index)).collect();
+        assert!(read[..affordable].iter().all(|dvle| dvle.as_ref().unwrap().as_ref().unwrap().labels.len() == 4096));
+        let limit = file.len() as u64 + u64::from(limits::DVLE_SHARED_BYTES);
+        let bytes = (affordable as u64 + 1) * u64::from(labels) * 16;
+        let what = "size of the tables of the DVLEs so far";
+        assert_eq!(read[affordable], Err(over_limit(what, bytes, limit, header as usize)));
+        assert!(read[affordable..].iter().all(Result::is_err));
     }
 
     #[test]

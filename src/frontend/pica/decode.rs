@@ -1,6 +1,7 @@
 //! Words → instructions. Every word decodes to something: what the hardware does not define is a value too, and is an
 //! error only if the program can reach it.
 
+use super::encode::ignored;
 use super::opcode::{Field, Opcode};
 use super::operand::{
     Address, AddressRegister, BoolUniform, Comparison, Descriptor, DescriptorIndex, Destination, FlagTest, IntUniform,
@@ -31,6 +32,11 @@ impl Program {
     /// All instructions, in order of address.
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
+    }
+
+    /// The address behind the last instruction.
+    pub fn end(&self) -> Address {
+        Address(self.instructions.len() as u16)
     }
 
     /// The descriptor `index`, `None` past the end of the table.
@@ -71,12 +77,12 @@ pub fn decode(words: &[u32], descriptors: &[u32], offset: usize) -> Result<Progr
 /// One decoded word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// The word.
-    pub word: u32,
     /// Its opcode, `None` where the encoding is undefined.
     pub opcode: Option<Opcode>,
     /// What it does.
     pub effect: Effect,
+    /// The bits of the word that say nothing, in place; where the encoding is undefined, the whole word.
+    pub rest: u32,
 }
 
 /// What an instruction does, with its operands.
@@ -157,6 +163,16 @@ pub enum Effect {
     Undefined,
 }
 
+impl Effect {
+    /// The sources of an instruction that has some.
+    pub fn sources(&self) -> Option<&Sources> {
+        match self {
+            Effect::Arithmetic { sources, .. } | Effect::Compare { sources, .. } => Some(sources),
+            _ => None,
+        }
+    }
+}
+
 /// Up to three sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sources([Option<Source>; 3]);
@@ -178,14 +194,15 @@ impl Instruction {
     pub fn decode(word: u32) -> Instruction {
         let opcode = Opcode::of(word);
         let effect = opcode.map_or(Effect::Undefined, |opcode| Fields { opcode, word }.effect());
-        Instruction { word, opcode, effect }
+        let rest = opcode.map_or(word, |opcode| word & ignored(opcode, &effect));
+        Instruction { opcode, effect, rest }
     }
 
     /// The opcode's mnemonic, or what an undefined word is called.
     pub fn mnemonic(&self) -> String {
         match self.opcode {
             Some(opcode) => opcode.mnemonic().to_owned(),
-            None => format!("undefined opcode {:#04x}", self.word >> 26),
+            None => format!("undefined opcode {:#04x}", self.rest >> 26),
         }
     }
 }

@@ -5,6 +5,8 @@
 //! | [`opcode`] | the instruction set as one table of bit pictures |
 //! | [`operand`] | registers, uniforms, operand descriptors, conditions |
 //! | [`mod@decode`] | words → instructions |
+//! | `encode` | instructions → words ([`Instruction::encode`](decode::Instruction::encode)) |
+//! | `names` | what a listing calls registers and words |
 //! | `print` | instructions → assembly text (`Display` of [`Program`]) |
 //! | [`flow`] | the rings of CALL, IF and LOOP → a control-flow graph |
 //! | `lower` | the graph and its instructions → IR ([`lower()`]) |
@@ -25,16 +27,18 @@
 //! ```
 
 pub mod decode;
+mod encode;
 pub mod flow;
 mod lower;
+pub(crate) mod names;
 pub mod opcode;
 pub mod operand;
-mod print;
+pub(crate) mod print;
 mod shbin;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
 pub use lower::lower;
-pub use shbin::lower_shbin;
+pub use shbin::{lower_dvoj, lower_shbin};
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -152,6 +152,24 @@ impl Picture {
         if bits.width == 0 || value >> bits.width != 0 { None } else { Some(value << bits.shift) }
     }
 
+    /// The bits of a word that the field takes, none if the instruction lacks it.
+    pub const fn bits(&self, field: Field) -> u32 {
+        let Bits { shift, width } = self.fields[field as usize];
+        ((1 << width) - 1) << shift
+    }
+
+    /// The bits of a word that are fixed or belong to a field. The hardware ignores the others.
+    pub const fn used(&self) -> u32 {
+        let mut used = self.mask;
+        let mut i = 0;
+        while i < Field::COUNT {
+            let Bits { shift, width } = self.fields[i];
+            used |= ((1 << width) - 1) << shift;
+            i += 1;
+        }
+        used
+    }
+
     /// The field's width in bits, 0 if the instruction lacks it.
     pub const fn width(&self, field: Field) -> u32 {
         self.fields[field as usize].width as u32
@@ -349,5 +367,7 @@ mod tests {
         assert_eq!(mad.get(Field::Target, word), None);
         assert_eq!(mad.place(Field::Source2, 0b0100101), Some(0b0100101 << 10));
         assert_eq!((mad.place(Field::Source2, 0x80), mad.place(Field::Target, 0)), (None, None));
+        assert_eq!((mad.bits(Field::Source2), mad.bits(Field::Target)), (0x7f << 10, 0));
+        assert_eq!((mad.used(), Opcode::Mov.picture().used()), (u32::MAX, !(0x1f << 7)));
     }
 }

@@ -75,6 +75,11 @@ impl AddressRegister {
             _ => None,
         }
     }
+
+    /// Its number in the index field, not 0.
+    pub fn to_field(self) -> u32 {
+        self as u32 + 1
+    }
 }
 
 impl fmt::Display for AddressRegister {
@@ -113,6 +118,15 @@ impl Source {
             _ => Source::Uniform { base: field - 0x20, relative: index },
         }
     }
+
+    /// Its number in a source field, without the address register. That of a uniform needs seven bits.
+    pub fn to_field(self) -> u32 {
+        match self {
+            Source::Input(number) => number.into(),
+            Source::Temporary(number) => 0x10 + u32::from(number),
+            Source::Uniform { base, .. } => 0x20 + u32::from(base),
+        }
+    }
 }
 
 impl fmt::Display for Source {
@@ -121,8 +135,7 @@ impl fmt::Display for Source {
             Source::Input(n) => write!(f, "v{n}"),
             Source::Temporary(n) => write!(f, "r{n}"),
             Source::Uniform { base, relative: None } => write!(f, "c{base}"),
-            Source::Uniform { base: 0, relative: Some(register) } => write!(f, "c[{register}]"),
-            Source::Uniform { base, relative: Some(register) } => write!(f, "c[{register}+{base}]"),
+            Source::Uniform { base, relative: Some(register) } => write!(f, "c{base}[{register}]"),
         }
     }
 }
@@ -141,6 +154,14 @@ impl Destination {
     pub fn of_field(field: u32) -> Destination {
         let number = (field & 0xf) as u8;
         if field & 0x10 == 0 { Destination::Output(number) } else { Destination::Temporary(number) }
+    }
+
+    /// Its number in a destination field.
+    pub fn to_field(self) -> u32 {
+        match self {
+            Destination::Output(number) => number.into(),
+            Destination::Temporary(number) => 0x10 + u32::from(number),
+        }
     }
 }
 
@@ -226,22 +247,33 @@ pub enum Comparison {
     Greater,
     /// `>=`.
     GreaterEqual,
-    /// Encodings 6 and 7: no assembler writes them, and emulators set the flag.
-    Always,
+    /// Encoding 6: no assembler writes it, and emulators set the flag.
+    Always6,
+    /// Encoding 7: as 6.
+    Always7,
 }
 
 impl Comparison {
+    /// All, by their encoding.
+    const ALL: [Comparison; 8] = [
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Less,
+        Comparison::LessEqual,
+        Comparison::Greater,
+        Comparison::GreaterEqual,
+        Comparison::Always6,
+        Comparison::Always7,
+    ];
+
     /// Decodes a 3-bit field.
     pub fn of_field(field: u32) -> Comparison {
-        match field & 7 {
-            0 => Comparison::Equal,
-            1 => Comparison::NotEqual,
-            2 => Comparison::Less,
-            3 => Comparison::LessEqual,
-            4 => Comparison::Greater,
-            5 => Comparison::GreaterEqual,
-            _ => Comparison::Always,
-        }
+        Comparison::ALL[(field & 7) as usize]
+    }
+
+    /// Its number in the field.
+    pub fn to_field(self) -> u32 {
+        self as u32
     }
 }
 
@@ -254,7 +286,8 @@ impl fmt::Display for Comparison {
             Comparison::LessEqual => "le",
             Comparison::Greater => "gt",
             Comparison::GreaterEqual => "ge",
-            Comparison::Always => "always",
+            Comparison::Always6 => "always6",
+            Comparison::Always7 => "always7",
         })
     }
 }
@@ -272,6 +305,16 @@ pub enum Combine {
     Y,
 }
 
+impl Combine {
+    /// All, by their encoding.
+    const ALL: [Combine; 4] = [Combine::Or, Combine::And, Combine::X, Combine::Y];
+
+    /// Its number in the field.
+    pub fn to_field(self) -> u32 {
+        self as u32
+    }
+}
+
 /// A test of the flags: `cmp.x == x`, `cmp.y == y`, combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlagTest {
@@ -286,12 +329,7 @@ pub struct FlagTest {
 impl FlagTest {
     /// Decodes the three fields of format 2.
     pub fn of_fields(reference_x: u32, reference_y: u32, combine: u32) -> FlagTest {
-        let combine = match combine & 3 {
-            0 => Combine::Or,
-            1 => Combine::And,
-            2 => Combine::X,
-            _ => Combine::Y,
-        };
+        let combine = Combine::ALL[(combine & 3) as usize];
         FlagTest { x: reference_x != 0, y: reference_y != 0, combine }
     }
 }
@@ -373,9 +411,22 @@ mod tests {
         assert_eq!(Source::of_field(0x0f, Some(AddressRegister::X)), Source::Input(15));
         assert_eq!(Source::of_field(0x10, None), Source::Temporary(0));
         assert_eq!(Source::of_field(0x7f, None), Source::Uniform { base: 95, relative: None });
-        assert_eq!(Source::of_field(0x24, AddressRegister::of_field(3)).to_string(), "c[aL+4]");
+        assert_eq!(Source::of_field(0x24, AddressRegister::of_field(3)).to_string(), "c4[aL]");
         assert_eq!(Destination::of_field(0x05), Destination::Output(5));
         assert_eq!(Destination::of_field(0x15), Destination::Temporary(5));
+    }
+
+    #[test]
+    fn fields_are_encoded_as_they_are_decoded() {
+        for field in 0..8 {
+            assert_eq!(Comparison::of_field(field).to_field(), field);
+            assert_eq!(FlagTest::of_fields(0, 0, field % 4).combine.to_field(), field % 4);
+        }
+        for field in 0..128 {
+            assert_eq!(Source::of_field(field, None).to_field(), field);
+            assert_eq!(Destination::of_field(field % 32).to_field(), field % 32);
+        }
+        assert_eq!([1, 2, 3].map(|field| AddressRegister::of_field(field).unwrap().to_field()), [1, 2, 3]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use super::decode::{Effect, Instruction, Program};
+use super::names::{Names, Procedure};
 use super::operand::{Address, Component, Descriptor, DescriptorIndex, Source};
 
 /// Swizzle as assembly: nothing for the identity, one letter for a broadcast.
@@ -41,18 +42,20 @@ impl fmt::Display for Mask {
 /// One instruction of a program, with the program's descriptors applied.
 struct Line<'a> {
     program: &'a Program,
+    names: &'a Names,
     instruction: &'a Instruction,
 }
 
 impl Line<'_> {
     fn source(&self, f: &mut fmt::Formatter<'_>, number: usize, source: Source, index: DescriptorIndex) -> fmt::Result {
+        let source = self.names.source(source);
         match self.program.descriptor(index) {
             Some(descriptor) => {
                 let sign = if descriptor.negates(number) { "-" } else { "" };
                 let swizzle = Swizzle(Component::ALL.map(|component| descriptor.select(number, component)));
                 write!(f, "{sign}{source}{swizzle}")
             }
-            None => write!(f, "{source}"),
+            None => f.write_str(&source),
         }
     }
 
@@ -68,14 +71,15 @@ impl Line<'_> {
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(opcode) = self.instruction.opcode else {
-            return write!(f, ".word {:#010x}", self.instruction.word);
+            return write!(f, ".word {:#010x}", self.instruction.rest);
         };
+        let names = self.names;
         f.write_str(opcode.mnemonic())?;
         match self.instruction.effect {
             Effect::Nop | Effect::End | Effect::Emit | Effect::Undefined | Effect::Break { test: None } => Ok(()),
             Effect::Arithmetic { destination, sources, descriptor } => {
                 match destination {
-                    Some(destination) => write!(f, " {destination}")?,
+                    Some(destination) => write!(f, " {}", names.destination(destination))?,
                     None => f.write_str(" a0")?,
                 }
                 if let Some(descriptor) = self.program.descriptor(descriptor) {
@@ -97,13 +101,29 @@ impl fmt::Display for Line<'_> {
                 }
                 self.note(f, descriptor)
             }
-            Effect::Break { test: Some(test) } => write!(f, " {test}"),
-            Effect::Call { test: None, target, end } => write!(f, " {target} to {end}"),
-            Effect::Call { test: Some(test), target, end } => write!(f, " {test}, {target} to {end}"),
-            Effect::If { test, otherwise, end } if otherwise == end => write!(f, " {test}, end {end}"),
-            Effect::If { test, otherwise, end } => write!(f, " {test}, else {otherwise}, end {end}"),
-            Effect::Loop { uniform, last } => write!(f, " {uniform}, end {}", last.next()),
-            Effect::Jump { test, target } => write!(f, " {test}, {target}"),
+            Effect::Break { test: Some(test) } => write!(f, " {}", names.test(test)),
+            Effect::Call { test, target, end } => {
+                if let Some(test) = test {
+                    write!(f, " {},", names.test(test))?;
+                }
+                write!(f, " {}", names.address(target))?;
+                // A procedure's own end needs no mention.
+                match names.procedures_at(target).first() {
+                    Some(procedure) if procedure.end == end => Ok(()),
+                    _ => write!(f, " to {}", names.address(end)),
+                }
+            }
+            Effect::If { test, otherwise, end } => {
+                write!(f, " {}", names.test(test))?;
+                if otherwise != end {
+                    write!(f, ", else {}", names.address(otherwise))?;
+                }
+                write!(f, ", end {}", names.address(end))
+            }
+            Effect::Loop { uniform, last } => {
+                write!(f, " {}, end {}", names.int(uniform), names.address(last.next()))
+            }
+            Effect::Jump { test, target } => write!(f, " {}, {}", names.test(test), names.address(target)),
             Effect::SetEmit { vertex, primitive, inverted } => {
                 let primitive = if primitive { ", prim" } else { "" };
                 let inverted = if inverted { ", inv" } else { "" };
@@ -113,26 +133,127 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-impl fmt::Display for Program {
-    /// One line a word: address, instruction. An address that an instruction names stands on a line of its own first.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut named = BTreeSet::new();
-        for instruction in self.instructions() {
+/// Width of an offset in front of a line.
+const MARGIN: &str = "            ";
+
+/// A program as text: one line a word with its address; labels and ends of procedures stand on lines of their own.
+pub(crate) struct Listing<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) names: &'a Names,
+    /// Whether each line of an instruction begins with its byte offset.
+    pub(crate) offsets: bool,
+    /// Whether each is followed by the instruction's word, and that of its descriptor.
+    pub(crate) raw: bool,
+}
+
+impl Listing<'_> {
+    fn margin(&self) -> &'static str {
+        if self.offsets { MARGIN } else { "" }
+    }
+
+    /// The words that need a label.
+    fn labels(&self) -> BTreeSet<Address> {
+        let mut labels: BTreeSet<Address> = self.names.named().collect();
+        for instruction in self.program.instructions() {
             match instruction.effect {
-                Effect::Call { target, end, .. } => named.extend([target, end]),
-                Effect::If { otherwise, end, .. } => named.extend([otherwise, end]),
-                Effect::Loop { last, .. } => named.extend([last.next()]),
-                Effect::Jump { target, .. } => named.extend([target]),
+                Effect::Call { target, end, .. } => {
+                    labels.insert(target);
+                    if self.names.procedures_at(target).first().is_none_or(|procedure| procedure.end != end) {
+                        labels.insert(end);
+                    }
+                }
+                Effect::If { otherwise, end, .. } => labels.extend([otherwise, end]),
+                Effect::Loop { last, .. } => labels.extend([last.next()]),
+                Effect::Jump { target, .. } => labels.extend([target]),
                 _ => {}
             }
         }
-        for (address, instruction) in (0..).map(Address).zip(self.instructions()) {
-            if named.contains(&address) {
-                writeln!(f, "{address}:")?;
-            }
-            writeln!(f, "    {address}  {}", Line { program: self, instruction })?;
+        labels
+    }
+
+    /// Ends the procedures that end at a word. Which one that is goes without saying if it is the last that began.
+    fn end(&self, f: &mut fmt::Formatter<'_>, open: &mut Vec<&Procedure>, at: Address) -> fmt::Result {
+        let margin = self.margin();
+        while open.pop_if(|procedure| procedure.end == at).is_some() {
+            writeln!(f, "{margin}.end")?;
+        }
+        for procedure in open.extract_if(.., |procedure| procedure.end == at) {
+            writeln!(f, "{margin}.end ; {}", procedure.name)?;
         }
         Ok(())
+    }
+
+    /// The lines in front of a word that is named.
+    fn label(&self, f: &mut fmt::Formatter<'_>, at: Address) -> fmt::Result {
+        let (margin, names) = (self.margin(), self.names);
+        let entry = if names.entry() == Some(at) { " ; entry point" } else { "" };
+        for Procedure { name, .. } in names.procedures_at(at) {
+            writeln!(f, "{margin}.proc {name}{entry}")?;
+        }
+        for name in names.labels_at(at) {
+            writeln!(f, "{margin}{name}:{entry}")?;
+        }
+        if names.procedures_at(at).is_empty() && names.labels_at(at).is_empty() {
+            writeln!(f, "{margin}{}:{entry}", names.address(at))?;
+        }
+        Ok(())
+    }
+
+    /// The word, and that of the descriptor.
+    fn raw(&self, f: &mut fmt::Formatter<'_>, instruction: &Instruction) -> fmt::Result {
+        let word = instruction.encode().expect("what was decoded is encoded again");
+        write!(f, "{}         ; {word:08x}", self.margin())?;
+        if let Effect::Arithmetic { descriptor: index, .. } | Effect::Compare { descriptor: index, .. } =
+            instruction.effect
+            && let Some(descriptor) = self.program.descriptor(index)
+        {
+            write!(f, ", descriptor {}: {:08x}", index.0, descriptor.0)?;
+        }
+        writeln!(f)
+    }
+}
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Listing { program, names, .. } = *self;
+        let labels = self.labels();
+        let mut open: Vec<&Procedure> = Vec::new();
+        let mut next = Address(0);
+        for instruction in program.instructions() {
+            self.end(f, &mut open, next)?;
+            if labels.contains(&next) {
+                self.label(f, next)?;
+                open.extend(names.procedures_at(next));
+            }
+            if self.offsets {
+                write!(f, "{:#010x}: ", program.byte_offset(next))?;
+            }
+            writeln!(f, "    {next}  {}", Line { program, names, instruction })?;
+            if self.raw {
+                self.raw(f, instruction)?;
+            }
+            next = next.next();
+        }
+        self.end(f, &mut open, next)?;
+        for &at in labels.range(next..) {
+            match at == next && names.procedures_at(at).is_empty() {
+                true => self.label(f, at)?,
+                false => writeln!(f, "{}; {} is behind the program", self.margin(), names.address(at))?,
+            }
+        }
+        let margin = self.margin();
+        open.iter()
+            .rev()
+            .try_for_each(|procedure| writeln!(f, "{margin}.end ; {}, at {}", procedure.name, procedure.end))
+    }
+}
+
+impl fmt::Display for Program {
+    /// One line a word: address, instruction. A word that an instruction names has a label.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = Names::default();
+        names.find_procedures(self);
+        Listing { program: self, names: &names, offsets: false, raw: false }.fmt(f)
     }
 }
 
@@ -180,28 +301,31 @@ mod tests {
             word(Opcode::End, &[]),
         ];
         let listing = "\
-000:
+.proc proc_000
     000  add o2, c95, r3
-    001  madi r15.xw, -v1.wzyx, v0.y, c[a0.x].xxyy
-    002  mova a0._, c[aL+10].x
-003:
-    003  cmp r0, lt, always, v1
-    004  ifc cmp.x && !cmp.y, else 006, end 007
+    001  madi r15.xw, -v1.wzyx, v0.y, c0[a0.x].xxyy
+    002  mova a0._, c10[aL].x
+.end
+label_003:
+    003  cmp r0, lt, always7, v1
+    004  ifc cmp.x && !cmp.y, else label_006, end label_007
     005  breakc cmp.x && !cmp.y
-006:
-    006  jmpu !b12, 003
-007:
-    007  loop i2, end 009
-    008  call 000 to 003
-009:
-    009  callu b3, 010 to 020
-    00a  ifu b0, end 00b
-00b:
+label_006:
+    006  jmpu !b12, label_003
+label_007:
+    007  loop i2, end label_009
+    008  call proc_000
+label_009:
+    009  callu b3, label_010 to label_020
+    00a  ifu b0, end label_00b
+label_00b:
     00b  setemit 2, prim, inv
     00c  emit
     00d  .word 0x50001234
     00e  mov o0, v0 ; descriptor 9 is not in the table
     00f  end
+label_010:
+; label_020 is behind the program
 ";
         assert_eq!(decode(&words, &[PLAIN, odd, 0], 0).unwrap().to_string(), listing);
     }

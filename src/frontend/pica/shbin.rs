@@ -1,12 +1,12 @@
-//! An executable of a SHBIN → IR, with the constants it brings along.
+//! An executable of a SHBIN, or an unlinked object → IR, with the constants it brings along.
 
 use shaderjit_ir::Space;
 
 use super::decode::decode;
 use super::lower::lower;
 use super::operand::Address;
-use crate::container::Shbin;
 use crate::container::shbin::{Constant, ShaderKind};
+use crate::container::{Dvoj, Shbin};
 use crate::error::{Error, LowerError};
 use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
 
@@ -24,15 +24,44 @@ pub fn lower_shbin(shbin: &Shbin<'_>, index: usize) -> Result<Lowered, Error> {
         let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
         return Err(LowerError::Invalid { what, offset: DVLE_COUNT_OFFSET }.into());
     };
-    if dvle.kind == ShaderKind::Geometry {
-        return Err(LowerError::Unsupported { what: "geometry shader".to_owned(), offset: dvle.offset }.into());
-    }
     let dvlp = shbin.dvlp()?;
-    let program = decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)?;
-    let entry = Address(u16::try_from(dvle.main).expect("an entry point lies in program memory"));
-    let mut lowered = lower(&program, entry)?;
-    lowered.interface.presets = dvle.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
-    Ok(lowered)
+    let executable = Executable { kind: dvle.kind, offset: dvle.offset, main: dvle.main, constants: &dvle.constants };
+    executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)
+}
+
+/// Lowers an unlinked object, which begins at its first word, as [`lower_shbin`] does an executable. What a linker would do to
+/// the program is not known, and not done.
+///
+/// # Errors
+///
+/// What is wrong with the container, what [`lower`] reports, and [`LowerError::Unsupported`] if it is a geometry shader.
+pub fn lower_dvoj(dvoj: &Dvoj<'_>) -> Result<Lowered, Error> {
+    let object = dvoj.object()?;
+    let executable = Executable { kind: object.kind, offset: 0, main: 0, constants: &object.constants };
+    executable.lower(&object.code, &object.descriptors, object.code_offset)
+}
+
+/// What an executable says of a program.
+struct Executable<'a> {
+    kind: ShaderKind,
+    /// Absolute byte offset at which it says so.
+    offset: usize,
+    main: u32,
+    constants: &'a [Constant],
+}
+
+impl Executable<'_> {
+    fn lower(&self, code: &[u32], descriptors: &[u32], code_offset: usize) -> Result<Lowered, Error> {
+        if self.kind == ShaderKind::Geometry {
+            return Err(LowerError::Unsupported { what: "geometry shader".to_owned(), offset: self.offset }.into());
+        }
+        let program = decode(code, descriptors, code_offset)?;
+        let entry = Address(u16::try_from(self.main).expect("an entry point lies in program memory"));
+        let mut lowered = lower(&program, entry)?;
+        let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
+        lowered.interface.presets = presets;
+        Ok(lowered)
+    }
 }
 
 /// The value a constant fixes.

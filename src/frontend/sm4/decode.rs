@@ -116,6 +116,14 @@ impl Instruction {
         self.token.opcode
     }
 
+    /// The declaration, if it is one.
+    pub fn declaration(&self) -> Option<&Declaration> {
+        match &self.body {
+            Body::Declaration(declaration) => Some(declaration),
+            _ => None,
+        }
+    }
+
     /// Its operands; none for a declaration or custom data.
     pub fn operands(&self) -> &[Operand] {
         match &self.body {

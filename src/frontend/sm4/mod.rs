@@ -16,11 +16,12 @@ mod print;
 pub(crate) mod testing;
 mod token;
 
+pub use codes::{GlobalFlags, Stage};
 pub use custom_data::CustomData;
 pub use declaration::Declaration;
 pub use decode::{Body, Instruction, Operation, Program, Version};
 pub use lower::lower;
-pub use opcode::Opcode;
+pub use opcode::{Group, Opcode};
 pub use operand::{Operand, RegisterFile};
 pub use print::{Dialect, Listing};
 pub use token::{Extended, OpcodeToken, Test};

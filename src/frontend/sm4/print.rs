@@ -44,13 +44,13 @@ impl Display for Program {
 /// Deeper nesting is not indented further, so that a hostile program cannot make the listing quadratic.
 const MAX_INDENT: usize = 64;
 
-impl Display for Listing<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Listing { program, dialect } = *self;
-        let style = Style { version: program.version, dialect };
-        writeln!(f, "{}", program.version)?;
+impl<'a> Listing<'a> {
+    /// The instructions that the reference shows, each with the number of constructs it stands in and its text. The text has
+    /// several lines if the instruction is a table, and no line break at its end.
+    pub fn lines(self) -> impl Iterator<Item = (&'a Instruction, usize, impl Display + 'a)> {
+        let style = Style { version: self.program.version, dialect: self.dialect };
         let mut depth = 0usize;
-        for instruction in &program.instructions {
+        self.program.instructions.iter().filter_map(move |instruction| {
             let opcode = instruction.opcode();
             if let Opcode::EndIf | Opcode::EndLoop | Opcode::EndSwitch = opcode {
                 depth = depth.saturating_sub(1);
@@ -66,12 +66,19 @@ impl Display for Listing<'_> {
                 depth = 0;
             }
             let level = depth.saturating_sub(usize::from(opcode == Opcode::Else)).min(MAX_INDENT);
-            if style.prints(instruction) {
-                writeln!(f, "{:width$}{}", "", style.instruction(instruction), width = 2 * level)?;
-            }
             if let Opcode::If | Opcode::Loop | Opcode::Switch = opcode {
                 depth += 1;
             }
+            style.prints(instruction).then(|| (instruction, level, style.instruction(instruction)))
+        })
+    }
+}
+
+impl Display for Listing<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.program.version)?;
+        for (_, level, text) in self.lines() {
+            writeln!(f, "{:width$}{text}", "", width = 2 * level)?;
         }
         Ok(())
     }
@@ -113,7 +120,7 @@ impl Style {
             if matches!(**data, CustomData::Opaque { .. } | CustomData::ClipPlanes(_)))
     }
 
-    fn instruction(self, instruction: &Instruction) -> impl Display + '_ {
+    fn instruction(self, instruction: &Instruction) -> impl Display + use<'_> {
         printed(move |f| match &instruction.body {
             Body::Operation(operation) => self.operation(instruction, operation, f),
             Body::Declaration(declaration) => self.declaration(instruction.opcode(), declaration, f),

@@ -182,3 +182,42 @@ fn what_cannot_run_says_why() {
     let error = lower_file(&bytes, 7).unwrap_err().to_string();
     assert_eq!(error, "executable 7 does not exist, the file has 2 (at offset 0x4)");
 }
+
+/// The object is the executable's program and tables in the other container, so the same function comes out.
+#[test]
+fn an_object_lowers_as_the_executable_it_would_become() {
+    let bytes = fs::read(data().join("t18_loop_nested.shbin")).unwrap();
+    let Container::Shbin(shbin) = Container::parse(&bytes).unwrap() else { panic!("not a SHBIN") };
+    let (dvlp, dvle) = (shbin.dvlp().unwrap(), shbin.dvle(0).unwrap().unwrap());
+    assert_eq!(dvle.main, 0);
+    let mut object = crate::container::shbin::Object {
+        version: 0,
+        kind: dvle.kind,
+        flags: 0,
+        input_mask: dvle.input_mask,
+        output_mask: dvle.output_mask,
+        unknown: u32::MAX,
+        constants: dvle.constants,
+        labels: dvle.labels,
+        code: dvlp.code,
+        code_offset: 0,
+        descriptors: dvlp.descriptors,
+        descriptor_tails: Vec::new(),
+        lines: Vec::new(),
+        operands: Vec::new(),
+        outputs: dvle.outputs,
+        uniforms: dvle.uniforms,
+        symbols: dvle.symbols,
+    };
+    let lower = |bytes: &[u8]| lower_dvoj(&Dvoj::parse(bytes).unwrap());
+    let written = object.write().unwrap();
+    let (lowered, linked) = (lower(&written).unwrap(), lower_shbin(&shbin, 0).unwrap());
+    assert_eq!(lowered.function, linked.function);
+    assert_eq!(lowered.interface, linked.interface);
+    assert!(!lowered.interface.presets.is_empty());
+
+    object.kind = ShaderKind::Geometry;
+    let what = "geometry shader".to_owned();
+    let error = lower(&object.write().unwrap()).unwrap_err();
+    assert_eq!(error, LowerError::Unsupported { what, offset: 0 }.into());
+}

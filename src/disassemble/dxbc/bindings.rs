@@ -1,0 +1,131 @@
+//! The table of resource bindings.
+
+use std::fmt::Write;
+
+use super::line;
+use crate::container::dxbc::{Dimension, InputType, ResourceBinding, ResourceDefinitions, ReturnType};
+use crate::frontend::sm4::{Dialect, Version};
+
+pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, version: Version, dialect: Dialect) {
+    if definitions.bindings.is_empty() {
+        return;
+    }
+    line!(out, "Resource Bindings:");
+    line!(out);
+    let names = "Name                                 Type  Format         Dim";
+    let rules = "------------------------------ ---------- ------- -----------";
+    let (names_end, rules_end) = match (dialect, version.has_register_spaces()) {
+        (Dialect::Fxc9, _) => ("Slot Elements", "---- --------"),
+        (Dialect::Fxc10, false) => ("     HLSL Bind  Count", "-------------- ------"),
+        (Dialect::Fxc10, true) => ("     ID      HLSL Bind  Count", "------- -------------- ------"),
+    };
+    line!(out, "{names} {names_end}");
+    line!(out, "{rules} {rules_end}");
+    for binding in &definitions.bindings {
+        let Letters { lower, upper } = letters(binding.input_type);
+        let (name, kind, first) = (binding.name, kind(binding), binding.slots.first);
+        let common = format!("{name:<30} {kind:>10} {:>7} {:>11}", format(binding), dimension(binding));
+        if dialect == Dialect::Fxc9 {
+            line!(out, "{common} {first:>4} {:>8}", binding.slots.count);
+            continue;
+        }
+        let count = match (binding.slots.count, version.has_register_spaces()) {
+            (0, true) => "unbounded".to_string(),
+            (count, _) => count.to_string(),
+        };
+        let slot = match binding.space {
+            0 => format!("{lower}{first}"),
+            space => format!("{lower}{first},space{space}"),
+        };
+        match binding.id {
+            Some(id) => line!(out, "{common} {:>7} {slot:>14} {count:>6} ", format!("{upper}{id}")),
+            None => line!(out, "{common} {slot:>14} {count:>6} "),
+        }
+    }
+    line!(out);
+    line!(out);
+}
+
+struct Letters {
+    lower: &'static str,
+    upper: &'static str,
+}
+
+/// The register file something is bound to.
+fn letters(input: InputType) -> Letters {
+    match input {
+        InputType::CBUFFER => Letters { lower: "cb", upper: "CB" },
+        InputType::SAMPLER => Letters { lower: "s", upper: "S" },
+        input if is_uav(input) => Letters { lower: "u", upper: "U" },
+        _ => Letters { lower: "t", upper: "T" },
+    }
+}
+
+fn is_uav(input: InputType) -> bool {
+    matches!(
+        input,
+        InputType::UAV_TYPED
+            | InputType::UAV_STRUCTURED
+            | InputType::UAV_BYTE_ADDRESS
+            | InputType::UAV_APPEND
+            | InputType::UAV_CONSUME
+            | InputType::UAV_STRUCTURED_COUNTER
+    )
+}
+
+/// The column `Type`.
+fn kind(binding: &ResourceBinding<'_>) -> &'static str {
+    const COMPARISON: u32 = 2;
+    match binding.input_type {
+        InputType::CBUFFER => "cbuffer",
+        InputType::TBUFFER => "tbuffer",
+        InputType::SAMPLER if binding.flags & COMPARISON != 0 => "sampler_c",
+        InputType::SAMPLER => "sampler",
+        input if is_uav(input) => "UAV",
+        _ => "texture",
+    }
+}
+
+/// The column `Format`.
+fn format(binding: &ResourceBinding<'_>) -> String {
+    match binding.input_type {
+        InputType::CBUFFER | InputType::TBUFFER | InputType::SAMPLER => "NA".to_string(),
+        InputType::BYTE_ADDRESS | InputType::UAV_BYTE_ADDRESS => "byte".to_string(),
+        InputType::TEXTURE | InputType::UAV_TYPED => {
+            let components = (binding.flags >> 2 & 3) + 1;
+            match (binding.return_type, components) {
+                (ReturnType::NONE, _) => "NA".to_string(),
+                (of, 1) => of.to_string(),
+                (of, components) => format!("{of}{components}"),
+            }
+        }
+        _ => "struct".to_string(),
+    }
+}
+
+/// The column `Dim`.
+fn dimension(binding: &ResourceBinding<'_>) -> String {
+    let name = match binding.input_type {
+        InputType::CBUFFER | InputType::TBUFFER | InputType::SAMPLER => "NA",
+        InputType::STRUCTURED | InputType::BYTE_ADDRESS => "r/o",
+        InputType::UAV_STRUCTURED | InputType::UAV_BYTE_ADDRESS => "r/w",
+        InputType::UAV_APPEND => "append",
+        InputType::UAV_CONSUME => "consume",
+        InputType::UAV_STRUCTURED_COUNTER => "r/w+cnt",
+        _ => match binding.dimension {
+            Dimension::BUFFER => "buf",
+            Dimension::TEXTURE_1D => "1d",
+            Dimension::TEXTURE_1D_ARRAY => "1darray",
+            Dimension::TEXTURE_2D => "2d",
+            Dimension::TEXTURE_2D_ARRAY => "2darray",
+            Dimension::TEXTURE_2D_MS => "2dMS",
+            Dimension::TEXTURE_2D_MS_ARRAY => "2dMSarray",
+            Dimension::TEXTURE_3D => "3d",
+            Dimension::TEXTURE_CUBE => "cube",
+            Dimension::TEXTURE_CUBE_ARRAY => "cubearray",
+            Dimension::NONE => "NA",
+            other => return other.to_string(),
+        },
+    };
+    name.to_string()
+}

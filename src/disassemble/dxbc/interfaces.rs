@@ -1,0 +1,49 @@
+//! The tables of interfaces: classes, their instances, and which class fits which slot.
+
+use std::fmt::Write;
+
+use super::line;
+use crate::container::dxbc::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
+
+pub(super) fn tables(out: &mut String, interfaces: &Interfaces<'_>) {
+    line!(out);
+    line!(out, "Available Class Types:");
+    line!(out);
+    line!(out, "Name                             ID CB Stride Texture Sampler");
+    line!(out, "------------------------------ ---- --------- ------- -------");
+    for (id, class) in interfaces.class_types.iter().enumerate() {
+        let ClassType { name, constant_buffer_stride, textures, samplers, .. } = class;
+        line!(out, "{name:<30} {id:>4} {constant_buffer_stride:>9} {textures:>7} {samplers:>7}");
+    }
+    line!(out);
+    line!(out, "Available Class Instances:");
+    line!(out);
+    line!(out, "Name                        Type CB CB Offset Texture Sampler");
+    line!(out, "--------------------------- ---- -- --------- ------- -------");
+    for instance in &interfaces.class_instances {
+        let ClassInstance { name, class_type, count, constant_buffer, constant_buffer_offset, texture, sampler } =
+            instance;
+        let name = if *count > 1 { format!("{name}[{count}]") } else { name.to_string() };
+        let slot = |slot: &Option<u16>| slot.map_or("-".to_string(), |slot| slot.to_string());
+        let (texture, sampler) = (slot(texture), slot(sampler));
+        line!(
+            out,
+            "{name:<27} {class_type:>4} {constant_buffer:>2} {constant_buffer_offset:>9} {texture:>7} {sampler:>7}"
+        );
+    }
+    line!(out);
+    line!(out, "Interface slots, {} total:", interfaces.slot_count);
+    line!(out);
+    line!(out, "            Slots");
+    let rule = "+----------+---------+---------------------------------------";
+    line!(out, "{rule}");
+    for InterfaceSlots { first, count, classes } in &interfaces.slots {
+        let last = first.saturating_add(count.saturating_sub(1));
+        let range = if last == *first { format!("{first}    ") } else { format!("{first}-{last}  ") };
+        let types: String = classes.iter().map(|(ty, _)| format!("{ty:<5}")).collect();
+        let tables: String = classes.iter().map(|(_, table)| format!("{table:<5}")).collect();
+        line!(out, "| Type ID  |{range:>8} |{types}");
+        line!(out, "| Table ID |         |{tables}");
+        line!(out, "{rule}");
+    }
+}
