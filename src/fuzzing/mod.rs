@@ -14,17 +14,25 @@ use crate::Shader;
 use crate::container::Container;
 use crate::frontend::{Lowered, pica, sm4};
 use crate::pipeline::{self, PassOptions};
+use crate::scan::scan;
+use crate::validate::validate;
 use arbitrary::Arbitrary;
 use passes::assert_valid;
 use shaderjit_ir::parse::parse;
 use shaderjit_ir::verify::verify;
 
 /// Any bytes are a shader or a typed error; every part of a container parses or is an error of its own, and every program of
-/// it lists and lowers to a valid function, or is a typed error.
+/// it lists and lowers to a valid function, or is a typed error. What is wrong with it can be said, and containers in it are found.
 pub fn container(bytes: &[u8]) {
     if let Ok(container) = Container::parse(bytes) {
         container.errors();
         container.listing();
+        validate(&container);
+    }
+    let mut end = 0;
+    for found in scan(bytes) {
+        assert!(found.offset >= end && Container::parse(found.bytes(bytes)).is_ok(), "{found:?} overlaps or is none");
+        end = found.offset + found.length;
     }
     let Ok(shader) = Shader::parse(bytes) else { return };
     for entry in 0..shader.entry_count().min(4) {

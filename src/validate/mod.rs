@@ -3,7 +3,8 @@
 //! | file | what it holds against what |
 //! |---|---|
 //! | `dxbc.rs` | the layout of a DXBC container, its digest, each part on its own |
-//! | `sm4/declarations.rs` | declarations: order, duplicates, numbers, what a stage must have |
+//! | `sm4/declarations.rs` | declarations: numbers, and what a stage must have |
+//! | `sm4/declared.rs` | declarations: before the code, once each |
 //! | `sm4/operands.rs` | each operand: its register is declared, its index in range, its components there, its file writable |
 //! | `sm4/flow.rs` | control flow: what is opened is closed, jumps have a target, everything ends with `ret` |
 //! | `sm4/signatures.rs` | signatures against declarations, in both directions |
@@ -86,6 +87,9 @@ impl fmt::Display for Finding {
 /// No more findings than this are made, so that a hostile container cannot fill the memory with them. One more says so.
 pub const MAX_FINDINGS: usize = 1000;
 
+/// Bytes of a message at most: the names in it come from the container and may be thousands of bytes long.
+const MAX_MESSAGE: usize = 400;
+
 /// What was found so far.
 #[derive(Default)]
 struct Findings {
@@ -97,7 +101,13 @@ struct Findings {
 impl Findings {
     fn add(&mut self, severity: Severity, offset: usize, message: fmt::Arguments<'_>) {
         if self.list.len() < MAX_FINDINGS {
-            self.list.push(Finding { severity, offset, message: message.to_string() });
+            let mut message = message.to_string();
+            if message.len() > MAX_MESSAGE {
+                message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+                message.push('…');
+                message.shrink_to_fit();
+            }
+            self.list.push(Finding { severity, offset, message });
         } else {
             let (worst, first) = self.dropped.unwrap_or((severity, offset));
             self.dropped = Some((worst.max(severity), first));
@@ -167,6 +177,14 @@ mod tests {
         assert_eq!(list.len(), MAX_FINDINGS + 1);
         let last = list.last().unwrap();
         assert_eq!((last.severity, last.offset), (Severity::Error, MAX_FINDINGS));
+    }
+
+    #[test]
+    fn messages_are_no_longer_than_readable() {
+        let mut findings = Findings::default();
+        findings.error(0, format_args!("{}", "é".repeat(3000)));
+        let message = &findings.finish()[0].message;
+        assert!(message.len() <= MAX_MESSAGE + 3 && message.ends_with("é…"), "{message}");
     }
 
     /// Every container of the test data, by its path.

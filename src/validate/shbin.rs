@@ -155,6 +155,11 @@ impl Code<'_> {
                     .collect();
                 addresses.sort_unstable();
                 addresses.dedup();
+                let beyond = addresses.iter().find(|address| address.0 >= VERTEX_WORDS);
+                if let Some(&beyond) = beyond.filter(|_| dvle.kind == ShaderKind::Vertex) {
+                    let message = format_args!("a vertex shader has {VERTEX_WORDS} words of program memory");
+                    findings.warning(self.program.byte_offset(beyond), message);
+                }
                 let mut reached = Reached { written: [0; 16] };
                 for address in addresses {
                     self.execute(address, dvle.kind, &mut reached, findings);
@@ -178,10 +183,6 @@ impl Code<'_> {
     fn execute(&self, address: Address, kind: ShaderKind, reached: &mut Reached, findings: &mut Findings) {
         let offset = self.program.byte_offset(address);
         let instruction = self.program.get(address).expect("control flow was followed through the program");
-        if kind == ShaderKind::Vertex && address.0 == VERTEX_WORDS {
-            let message = format_args!("a vertex shader has {VERTEX_WORDS} words of program memory");
-            findings.warning(offset, message);
-        }
         let descriptor = match instruction.effect {
             Effect::Undefined => {
                 return findings.error(offset, format_args!("{} is reached", instruction.mnemonic()));
@@ -252,7 +253,6 @@ fn letters(mask: u8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::frontend::pica::opcode::{Field, Opcode};
     use crate::frontend::pica::testing::{PLAIN, word};
     use crate::validate::validate;

@@ -45,7 +45,12 @@ struct Checker<'a> {
     functions: usize,
     /// Function bodies that tables name, and where.
     bodies: Vec<(u32, usize)>,
+    /// The phase of a hull shader.
+    phase: Option<Opcode>,
 }
+
+/// What a hull shader consists of, in order. There may be several fork and join phases.
+const PHASES: [Opcode; 4] = [Opcode::HsDecls, Opcode::HsControlPointPhase, Opcode::HsForkPhase, Opcode::HsJoinPhase];
 
 pub(super) fn check(program: &Program, findings: &mut Findings) {
     let mut checker = Checker {
@@ -59,6 +64,7 @@ pub(super) fn check(program: &Program, findings: &mut Findings) {
         calls: Vec::new(),
         functions: 1,
         bodies: Vec::new(),
+        phase: None,
     };
     for instruction in &program.instructions {
         checker.instruction(instruction);
@@ -96,12 +102,17 @@ impl Checker<'_> {
                 }
             }
             Opcode::Label => self.label(instruction),
+            Opcode::HsDecls => self.phase(opcode, offset),
             Opcode::HsControlPointPhase | Opcode::HsForkPhase | Opcode::HsJoinPhase => {
+                self.phase(opcode, offset);
                 self.begin_function(offset);
             }
             _ => {}
         }
         if !matches!(opcode.group(), Group::Declaration | Group::CustomData) && opcode != Opcode::Label {
+            if self.stage == Stage::Hull && self.function.start.is_none() && self.function.last.is_none() {
+                self.findings.error(offset, format_args!("{opcode} outside of a phase"));
+            }
             self.function.last = Some(opcode);
         }
         if let Body::Declaration(Declaration::FunctionTable { bodies, .. }) = &instruction.body {
@@ -170,9 +181,16 @@ impl Checker<'_> {
         }
     }
 
+    fn phase(&mut self, phase: Opcode, offset: usize) {
+        let rank = |phase: Opcode| PHASES.iter().position(|&known| known == phase);
+        if let Some(before) = self.phase.replace(phase).filter(|&before| rank(before) > rank(phase)) {
+            self.findings.error(offset, format_args!("{phase} follows {before}"));
+        }
+    }
+
     fn begin_function(&mut self, offset: usize) {
-        // What comes before the first phase of a hull shader are its declarations.
-        if self.stage != Stage::Hull || self.function.start.is_some() || self.function.last.is_some() {
+        // What comes before the first phase of a hull shader are its declarations; code there was reported.
+        if self.stage != Stage::Hull || self.function.start.is_some() {
             self.end_function(offset);
         }
         self.function = Function { start: Some(offset), last: None };
@@ -252,7 +270,7 @@ fn label(operand: &Operand) -> Option<(RegisterFile, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::validate::sm4::testing::{CS_5_0, VS_5_0, breaks, findings, is_fine};
+    use crate::validate::sm4::testing::{CS_5_0, HS_5_0, VS_5_0, breaks, findings, is_fine};
 
     #[test]
     fn blocks_close_in_the_order_they_open() {
@@ -310,6 +328,24 @@ mod tests {
         breaks(VS_5_0, "ret\n label label0\n call label0\n ret", 2, "error: recursion");
         let indirect = "ret\n label label0\n call label1\n ret\n label label1\n call label0\n ret";
         breaks(VS_5_0, indirect, 5, "error: recursion");
+    }
+
+    #[test]
+    fn hull_shaders_have_phases_in_order() {
+        let hs = |phases: &str| {
+            let needed = "dcl_tessellator_domain!0x1000\ndcl_tessellator_partitioning!0x800\n\
+                          dcl_tessellator_output_primitive!0x1000";
+            format!("hs_decls\n{needed}\n{phases}\n")
+        };
+        is_fine(
+            HS_5_0,
+            &hs("hs_control_point_phase\n ret\n hs_fork_phase\n ret\n hs_fork_phase\n ret\n hs_join_phase\n ret"),
+        );
+        let order = hs("hs_join_phase\n ret\n hs_fork_phase\n ret");
+        breaks(HS_5_0, &order, 6, "error: hs_fork_phase follows hs_join_phase");
+        breaks(HS_5_0, &hs("nop\n hs_fork_phase\n ret"), 4, "error: nop outside of a phase");
+        breaks(HS_5_0, &hs("hs_fork_phase\n nop"), 4, "error: the last instruction of a function is not ret");
+        breaks(HS_5_0, &hs("hs_fork_phase\n ret\n label label0\n ret"), 6, "error: a hull shader has no subroutines");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod bindings;
 mod declarations;
+mod declared;
 mod flow;
 mod operands;
 mod signatures;
@@ -9,7 +10,7 @@ mod signatures;
 use super::Findings;
 use crate::container::Dxbc;
 use crate::frontend::sm4::{Body, Program};
-use declarations::Declared;
+use declared::Declared;
 
 /// Checks the container's program, and what other parts say about it.
 pub(super) fn check(dxbc: &Dxbc<'_>, findings: &mut Findings) {
@@ -39,6 +40,23 @@ fn check_program(program: &Program, findings: &mut Findings) {
     }
     declared.finish(findings);
     flow::check(program, findings);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{VS_5_0, findings};
+    use crate::validate::MAX_FINDINGS;
+    use std::time::{Duration, Instant};
+
+    /// Every instruction breaks several rules, and opens or calls something.
+    #[test]
+    fn large_programs_take_linear_time() {
+        let lines = "mov o9.x, v9.w\n if_nz r9.x\n switch l(1)\n case l(7)\n mov x7[1].x, cb9[r9.x + 1].x\n call label9\n\
+                     dcl_input v1.xyzw\n dcl_indexrange v1.x 30\n dcl_indexableTemp x1[9], 4\n";
+        let start = Instant::now();
+        assert_eq!(findings(VS_5_0, &lines.repeat(20_000)).len(), MAX_FINDINGS + 1);
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Operands: what an instruction names is declared, in range, of a kind it can read or write, and has the components it uses.
 
-use super::declarations::Declared;
+use super::declared::Declared;
 use crate::frontend::sm4::codes::Stage;
 use crate::frontend::sm4::opcode::{DataClass, Group, Role, Slot};
 use crate::frontend::sm4::operand::{Component, Components, Index, Mask, Operand, RegisterFile};
@@ -259,9 +259,9 @@ impl Checker<'_> {
             return;
         }
         let number = last.map_or(0, |last| last.immediate);
-        let name = if last.is_some() { format!("{letters}{number}") } else { letters.to_string() };
+        let name = || if last.is_some() { format!("{letters}{number}") } else { letters.to_string() };
         let Some(register) = self.declared.register(file, number) else {
-            return self.error(format_args!("{name} is not declared"));
+            return self.error(format_args!("{} is not declared", name()));
         };
         if let (2, Some(vertex)) = (operand.index_count(), operand.index(0))
             && vertex.relative.is_none()
@@ -271,7 +271,7 @@ impl Checker<'_> {
             self.error(format_args!("{letters}[{vertex}][{number}] is read, there are {vertices}"));
         }
         if let Some(missing) = used.map(|used| used.bits() & !register.mask).filter(|&missing| missing != 0) {
-            self.error(format_args!("{name}.{} is not declared", Mask::from_bits(missing.into())));
+            self.error(format_args!("{}.{} is not declared", name(), Mask::from_bits(missing.into())));
         }
     }
 

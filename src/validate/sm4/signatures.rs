@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::declared::mask_of;
 use crate::container::Dxbc;
 use crate::container::dxbc::{Signature, SystemValue as Stored};
 use crate::error::ContainerError;
 use crate::frontend::sm4::codes::{Stage, SystemValue};
-use crate::frontend::sm4::operand::{Components, Mask, Operand, RegisterFile};
+use crate::frontend::sm4::operand::{Mask, RegisterFile};
 use crate::frontend::sm4::{Body, Declaration, Program};
 use crate::validate::Findings;
 
@@ -210,13 +211,6 @@ fn unregistered(file: RegisterFile) -> Option<Stored> {
         RegisterFile::OutputCoverage => Some(Stored::COVERAGE),
         RegisterFile::OutputStencilRef => Some(Stored::STENCIL_REF),
         _ => None,
-    }
-}
-
-fn mask_of(operand: &Operand) -> Mask {
-    match operand.components() {
-        Components::Mask(mask) => mask,
-        _ => Mask::ALL,
     }
 }
 
