@@ -54,8 +54,7 @@ const KINDS: [Kind; 4] = [
         format: ShaderFormat::Dvoj,
         measure: |bytes| Dvoj::parse(bytes).and_then(|dvoj| dvoj.extent()).ok(),
     },
-    // The magic has three bytes; the version follows.
-    Kind { magic: *b"VBC\x01", format: ShaderFormat::Vbc, measure: |bytes| Vbc::measure(bytes) },
+    Kind { magic: *b"VBC\x01", format: ShaderFormat::Vbc, measure: |bytes| Vbc::extent(bytes).ok() },
 ];
 
 /// The containers in `bytes`, by ascending offset. One that lies in the range of another, as in a part of it, is not reported.
@@ -145,6 +144,18 @@ mod tests {
         assert_eq!(scan(&bytes).collect::<Vec<_>>(), expected);
     }
 
+    /// A VBC does not say where it ends; its reflection and SPIR-V do.
+    #[test]
+    fn every_vbc_is_found() {
+        let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+        for container in crate::container::vbc::tests::samples() {
+            bytes.extend_from_slice(b"VBC between");
+            expected.push(Found { offset: bytes.len(), length: container.len(), format: ShaderFormat::Vbc });
+            bytes.extend(container);
+        }
+        assert_eq!(scan(&bytes).collect::<Vec<_>>(), expected);
+    }
+
     #[test]
     fn a_container_in_a_container_is_part_of_it() {
         let inner = file("dxbc/vs_transform/VS.vs_4_0.fxc101.dxbc");
@@ -161,7 +172,7 @@ mod tests {
 
     #[test]
     fn magics_alone_are_not_containers() {
-        for bytes in [b"".as_slice(), b"DXB", b"DXBC", b"DVLB", b"DXBCDXBCDVLBDVLB DXBC"] {
+        for bytes in [b"".as_slice(), b"DXB", b"DXBC", b"DVLB", b"DXBCDXBCDVLBDVLB DXBC", b"VBC\x01\x01VBC\x01\x01"] {
             assert_eq!(scan(bytes).count(), 0);
         }
     }
@@ -189,7 +200,14 @@ mod tests {
             shared.extend(count.to_le_bytes());
         }
         shared.extend(vec![b'x'; 1 << 17]);
-        for pattern in [b"DXBC".to_vec(), b"DVLB".to_vec(), dvlb, dxbc(1024), [dxbc(1024), index].concat(), shared] {
+        // A VBC of the longest lists, over and over: the header and the counts of one are records of another.
+        let mut vbc = b"VBC\x01\x01\x01".to_vec();
+        vbc.resize(25, 0);
+        vbc.extend([0, 1, 0, 0]);
+        vbc.resize(32, 0);
+        let patterns =
+            [b"DXBC".to_vec(), b"DVLB".to_vec(), dvlb, dxbc(1024), [dxbc(1024), index].concat(), shared, vbc];
+        for pattern in patterns {
             let bytes: Vec<u8> = pattern.into_iter().cycle().take(4 << 20).collect();
             let start = Instant::now();
             scan(&bytes).count();
