@@ -92,29 +92,11 @@ mod tests {
     use super::*;
     use crate::container::digest::Signing;
     use crate::container::dxbc::{Builder, FourCc};
+    use crate::test_data::containers;
     use std::time::{Duration, Instant};
 
     fn file(path: &str) -> Vec<u8> {
         std::fs::read(format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-    }
-
-    /// Every container of the test data, by path.
-    fn corpus() -> Vec<(std::path::PathBuf, ShaderFormat)> {
-        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))];
-        let mut files = Vec::new();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                match path.extension().and_then(|extension| extension.to_str()) {
-                    _ if path.is_dir() => folders.push(path),
-                    Some("dxbc") => files.push((path, ShaderFormat::Dxbc)),
-                    Some("shbin") => files.push((path, ShaderFormat::Shbin)),
-                    _ => {}
-                }
-            }
-        }
-        files.sort_by(|a, b| a.0.cmp(&b.0));
-        files
     }
 
     /// Random bytes without the letter that begins every magic (xorshift).
@@ -132,9 +114,10 @@ mod tests {
     #[test]
     fn every_container_of_a_large_file_is_found() {
         let (mut bytes, mut expected, mut state) = (Vec::new(), Vec::new(), 0x9e37_79b9_7f4a_7c15);
-        for (path, format) in corpus() {
+        for (path, container) in containers(&["dxbc", "dxil", "shbin"]) {
+            let is_shbin = path.extension().is_some_and(|extension| extension == "shbin");
+            let format = if is_shbin { ShaderFormat::Shbin } else { ShaderFormat::Dxbc };
             bytes.extend(filler(&mut state));
-            let container = std::fs::read(&path).unwrap();
             expected.push(Found { offset: bytes.len(), length: container.len(), format });
             bytes.extend(container);
         }

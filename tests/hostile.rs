@@ -3,12 +3,15 @@
 //!
 //! One test, since the allocator counts for the whole process.
 
+#[path = "support/containers.rs"]
+mod test_data;
+
 use peak_alloc::PeakAlloc;
 use shaderjit::container::Container;
 use shaderjit::container::digest::Signing;
 use shaderjit::container::dxbc::{self, Builder, FourCc};
 use shaderjit::{ListingOptions, Shader};
-use std::path::{Path, PathBuf};
+use test_data::containers;
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
@@ -16,26 +19,6 @@ static HEAP: PeakAlloc = PeakAlloc;
 /// What reading a container may allocate, for a file of `length` bytes.
 fn allowance(length: usize) -> usize {
     16 * length + (1 << 20)
-}
-
-fn containers() -> Vec<(PathBuf, Vec<u8>)> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                _ if path.is_dir() => folders.push(path),
-                Some("dxbc" | "dxil" | "shbin") => {
-                    let bytes = std::fs::read(&path).unwrap();
-                    files.push((path, bytes));
-                }
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    files
 }
 
 /// Reads all there is of a container: header, every part, every program's listing.
@@ -64,7 +47,7 @@ const SIZE: std::ops::Range<usize> = 24..28;
 
 #[test]
 fn damaged_containers_end_in_a_result_or_an_error() {
-    let files = containers();
+    let files = containers(&["dxbc", "dxil", "shbin"]);
     for (path, bytes) in &files {
         for length in 0..bytes.len() {
             let mut cut = bytes[..length].to_vec();
