@@ -9,7 +9,6 @@
 //! | 28..32 | number of parts |
 //! | 32.. | for each part the offset of its header: four-CC, size of the data behind it |
 
-mod build;
 mod builder;
 mod codes;
 mod content;
@@ -23,6 +22,7 @@ mod level9;
 mod packed;
 mod pdb;
 mod program;
+mod provenance;
 mod psv;
 mod rdat;
 mod rdef;
@@ -31,7 +31,6 @@ mod signature;
 mod source;
 mod statistics;
 
-pub use build::{CompilerVersion, DebugName, ShaderHash};
 pub use builder::Builder;
 pub use codes::{
     InputPrimitive, Interpolation, MeshTopology, ResourceKind, SemanticKind, ShaderStage, TessellatorDomain,
@@ -48,6 +47,7 @@ pub use level9::{Level9Program, Level9Table};
 pub use packed::Compression;
 pub use pdb::PdbInfo;
 pub use program::{Program, ProgramKind};
+pub use provenance::{CompilerVersion, DebugName, ShaderHash};
 pub use psv::{
     ComponentMask, Dependencies, DependencyTable, PipelineElement, PipelineResource, PipelineResourceType,
     PipelineState, Signatures, StageInfo,
