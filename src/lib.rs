@@ -33,6 +33,9 @@ mod options;
 pub mod pipeline;
 pub mod scan;
 mod shader;
+#[cfg(test)]
+#[path = "../tests/support/containers.rs"]
+mod test_data;
 pub mod validate;
 
 pub use cache::CacheStats;

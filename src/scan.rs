@@ -54,8 +54,7 @@ const KINDS: [Kind; 4] = [
         format: ShaderFormat::Dvoj,
         measure: |bytes| Dvoj::parse(bytes).and_then(|dvoj| dvoj.extent()).ok(),
     },
-    // The magic has three bytes; the version follows.
-    Kind { magic: *b"VBC\x01", format: ShaderFormat::Vbc, measure: |bytes| Vbc::measure(bytes) },
+    Kind { magic: *b"VBC\x01", format: ShaderFormat::Vbc, measure: |bytes| Vbc::extent(bytes).ok() },
 ];
 
 /// The containers in `bytes`, by ascending offset. One that lies in the range of another, as in a part of it, is not reported.
@@ -93,29 +92,11 @@ mod tests {
     use super::*;
     use crate::container::digest::Signing;
     use crate::container::dxbc::{Builder, FourCc};
+    use crate::test_data::containers;
     use std::time::{Duration, Instant};
 
     fn file(path: &str) -> Vec<u8> {
         std::fs::read(format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-    }
-
-    /// Every container of the test data, by path.
-    fn corpus() -> Vec<(std::path::PathBuf, ShaderFormat)> {
-        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))];
-        let mut files = Vec::new();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                match path.extension().and_then(|extension| extension.to_str()) {
-                    _ if path.is_dir() => folders.push(path),
-                    Some("dxbc") => files.push((path, ShaderFormat::Dxbc)),
-                    Some("shbin") => files.push((path, ShaderFormat::Shbin)),
-                    _ => {}
-                }
-            }
-        }
-        files.sort_by(|a, b| a.0.cmp(&b.0));
-        files
     }
 
     /// Random bytes without the letter that begins every magic (xorshift).
@@ -133,15 +114,28 @@ mod tests {
     #[test]
     fn every_container_of_a_large_file_is_found() {
         let (mut bytes, mut expected, mut state) = (Vec::new(), Vec::new(), 0x9e37_79b9_7f4a_7c15);
-        for (path, format) in corpus() {
+        for (path, container) in containers(&["dxbc", "dxil", "shbin"]) {
+            let is_shbin = path.extension().is_some_and(|extension| extension == "shbin");
+            let format = if is_shbin { ShaderFormat::Shbin } else { ShaderFormat::Dxbc };
             bytes.extend(filler(&mut state));
-            let container = std::fs::read(&path).unwrap();
             expected.push(Found { offset: bytes.len(), length: container.len(), format });
             bytes.extend(container);
         }
         bytes.extend(filler(&mut state));
         assert!(expected.len() >= 389, "{} containers", expected.len());
         assert!(expected.iter().any(|found| found.offset % 4 != 0));
+        assert_eq!(scan(&bytes).collect::<Vec<_>>(), expected);
+    }
+
+    /// A VBC does not say where it ends; its reflection and SPIR-V do.
+    #[test]
+    fn every_vbc_is_found() {
+        let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+        for container in crate::container::vbc::tests::samples() {
+            bytes.extend_from_slice(b"VBC between");
+            expected.push(Found { offset: bytes.len(), length: container.len(), format: ShaderFormat::Vbc });
+            bytes.extend(container);
+        }
         assert_eq!(scan(&bytes).collect::<Vec<_>>(), expected);
     }
 
@@ -161,7 +155,7 @@ mod tests {
 
     #[test]
     fn magics_alone_are_not_containers() {
-        for bytes in [b"".as_slice(), b"DXB", b"DXBC", b"DVLB", b"DXBCDXBCDVLBDVLB DXBC"] {
+        for bytes in [b"".as_slice(), b"DXB", b"DXBC", b"DVLB", b"DXBCDXBCDVLBDVLB DXBC", b"VBC\x01\x01VBC\x01\x01"] {
             assert_eq!(scan(bytes).count(), 0);
         }
     }
@@ -189,7 +183,14 @@ mod tests {
             shared.extend(count.to_le_bytes());
         }
         shared.extend(vec![b'x'; 1 << 17]);
-        for pattern in [b"DXBC".to_vec(), b"DVLB".to_vec(), dvlb, dxbc(1024), [dxbc(1024), index].concat(), shared] {
+        // A VBC of the longest lists, over and over: the header and the counts of one are records of another.
+        let mut vbc = b"VBC\x01\x01\x01".to_vec();
+        vbc.resize(25, 0);
+        vbc.extend([0, 1, 0, 0]);
+        vbc.resize(32, 0);
+        let patterns =
+            [b"DXBC".to_vec(), b"DVLB".to_vec(), dvlb, dxbc(1024), [dxbc(1024), index].concat(), shared, vbc];
+        for pattern in patterns {
             let bytes: Vec<u8> = pattern.into_iter().cycle().take(4 << 20).collect();
             let start = Instant::now();
             scan(&bytes).count();

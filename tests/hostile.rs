@@ -3,12 +3,15 @@
 //!
 //! One test, since the allocator counts for the whole process.
 
+#[path = "support/containers.rs"]
+mod test_data;
+
 use peak_alloc::PeakAlloc;
 use shaderjit::container::Container;
 use shaderjit::container::digest::Signing;
 use shaderjit::container::dxbc::{self, Builder, FourCc};
 use shaderjit::{ListingOptions, Shader};
-use std::path::{Path, PathBuf};
+use test_data::containers;
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
@@ -16,26 +19,6 @@ static HEAP: PeakAlloc = PeakAlloc;
 /// What reading a container may allocate, for a file of `length` bytes.
 fn allowance(length: usize) -> usize {
     16 * length + (1 << 20)
-}
-
-fn containers() -> Vec<(PathBuf, Vec<u8>)> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                _ if path.is_dir() => folders.push(path),
-                Some("dxbc" | "dxil" | "shbin") => {
-                    let bytes = std::fs::read(&path).unwrap();
-                    files.push((path, bytes));
-                }
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    files
 }
 
 /// Reads all there is of a container: header, every part, every program's listing.
@@ -64,7 +47,7 @@ const SIZE: std::ops::Range<usize> = 24..28;
 
 #[test]
 fn damaged_containers_end_in_a_result_or_an_error() {
-    let files = containers();
+    let files = containers(&["dxbc", "dxil", "shbin"]);
     for (path, bytes) in &files {
         for length in 0..bytes.len() {
             let mut cut = bytes[..length].to_vec();
@@ -87,6 +70,8 @@ fn damaged_containers_end_in_a_result_or_an_error() {
         check(&bytes, || format!("{} with {value:#04x} at {at:#x}", path.display()));
     }
 
+    check(&shared_tables(), || "executables with shared tables".to_owned());
+
     // Parts of nothing but counts and offsets that fit, so that tables overlap and share what they point to.
     let mut dwords = vec![0; 1 << 16];
     for &name in FourCc::KNOWN {
@@ -101,6 +86,22 @@ fn damaged_containers_end_in_a_result_or_an_error() {
             check(&container, || format!("{name} of random numbers below {below}"));
         }
     }
+}
+
+/// A SHBIN of as many executables as there may be, which share the longest table of labels there may be, each with a name.
+fn shared_tables() -> Vec<u8> {
+    const EXECUTABLES: u32 = 256;
+    const LABELS: u32 = 4096;
+    let start = 8 + 4 * EXECUTABLES;
+    let mut dwords = vec![u32::from_le_bytes(*b"DVLB"), EXECUTABLES];
+    dwords.extend((0..EXECUTABLES).map(|_| start + 40));
+    dwords.extend([u32::from_le_bytes(*b"DVLP"), 0, 0x28, 0, 0x28, 0, 0, 0, 0, 0]);
+    let symbols = 0x40 + 16 * LABELS;
+    dwords.extend([u32::from_le_bytes(*b"DVLE"), 0, 0, 0, 0, 0, 0, 0, 0x40, LABELS, 0, 0, 0, 0, symbols, 8 * LABELS]);
+    dwords.extend((0..LABELS).flat_map(|label| [1 << 16, label, u32::MAX, 8 * label]));
+    let mut bytes: Vec<u8> = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
+    (0..LABELS).for_each(|label| bytes.extend(format!("name{label:03x}\0").bytes()));
+    bytes
 }
 
 /// A sequence of numbers that look random (xorshift).

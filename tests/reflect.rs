@@ -1,9 +1,12 @@
 //! `reflect --json` keeps to the schema in the repository, for every container of the test data.
 
+#[path = "support/containers.rs"]
+mod test_data;
+
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::Command;
+use test_data::containers;
 
 fn reflect(args: &[&str]) -> Vec<u8> {
     let output = Command::new(env!("CARGO_BIN_EXE_shaderjit")).arg("reflect").args(args).output().unwrap();
@@ -22,28 +25,12 @@ fn schema() -> (Schemas, SchemaIndex) {
     (schemas, index)
 }
 
-fn containers() -> Vec<PathBuf> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                _ if path.is_dir() => folders.push(path),
-                Some("dxbc" | "shbin" | "dxil") => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    files
-}
-
 #[test]
 fn every_document_is_valid() {
     let (schemas, schema) = schema();
-    let containers = containers();
+    let containers = containers(&["dxbc", "dxil", "shbin"]);
     assert!(containers.len() > 380);
-    for path in containers {
+    for (path, _) in containers {
         let path = path.to_str().unwrap();
         let document = json(&["--json", path]);
         assert_eq!(document["malformed"], Value::Array(Vec::new()), "{path}");

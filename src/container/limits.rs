@@ -62,5 +62,5 @@ pub const fn inflated_bytes(part_bytes: usize) -> usize {
     part_bytes.saturating_mul(8).saturating_add(256 << 10)
 }
 
-/// Records of one list of a VBC. The format's own limit for the longest is 64.
+/// Records of one list of a VBC. The longest that its compiler accepts is that of the uniforms: 1024 bytes of members.
 pub const VBC_RECORDS: u32 = 256;

@@ -6,6 +6,7 @@ use super::reader::coverage;
 use super::shbin::{Constant, OutputSemantic, ShaderKind};
 use super::{Container, Dvoj, Dxbc, Shbin};
 use crate::error::ContainerError;
+use crate::test_data::containers;
 
 macro_rules! data {
     ($path:literal) => {
@@ -46,6 +47,12 @@ fn shbin(bytes: &[u8]) -> Shbin<'_> {
     }
 }
 
+/// A SHBIN written from its parts, if they are all well-formed.
+fn rebuilt(shbin: &Shbin<'_>) -> Option<Vec<u8>> {
+    let dvles: Option<Vec<_>> = (0..shbin.dvle_count()).map(|index| shbin.dvle(index).ok()?).collect();
+    Some(super::shbin::write(&shbin.dvlp().ok()?, &dvles?).unwrap())
+}
+
 /// Calls everything a container offers.
 fn visit(bytes: &[u8]) -> Result<Vec<ContainerError>, ContainerError> {
     let container = Container::parse(bytes)?;
@@ -67,6 +74,10 @@ fn visit(bytes: &[u8]) -> Result<Vec<ContainerError>, ContainerError> {
                 let word = |i: usize| u32::from_le_bytes(*bytes[dvlp.code_offset + 4 * i..].first_chunk().unwrap());
                 assert!(dvlp.code.iter().enumerate().all(|(i, &code)| code == word(i)));
             }
+            if let Some(written) = rebuilt(shbin) {
+                let again = self::shbin(&written);
+                assert_eq!(rebuilt(&again).unwrap(), written, "what is written is rebuilt byte for byte");
+            }
         }
         Container::Vbc(vbc) => {
             for module in vbc.stages().filter_map(Result::ok) {
@@ -80,7 +91,10 @@ fn visit(bytes: &[u8]) -> Result<Vec<ContainerError>, ContainerError> {
         }
         Container::Dvoj(dvoj) => {
             if let Ok(object) = dvoj.object() {
-                assert_eq!(Dvoj::parse(&object.write().unwrap()).unwrap().object().unwrap().code, object.code);
+                let written = object.write().unwrap();
+                let again = Dvoj::parse(&written).unwrap().object().unwrap();
+                assert_eq!(again.code, object.code);
+                assert_eq!(again.write().unwrap(), written, "what is written is rebuilt byte for byte");
             }
         }
     }
@@ -266,27 +280,14 @@ fn no_bytes_can_make_parsing_panic() {
 }
 
 /// Every file of one kind in the test data.
-fn files(extension: &str) -> Vec<(String, Vec<u8>)> {
-    let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|found| found == extension) {
-                files.push((path.display().to_string(), std::fs::read(&path).unwrap()));
-            }
-        }
-    }
-    assert!(!files.is_empty());
-    files
+fn files(extension: &str) -> impl ExactSizeIterator<Item = (String, Vec<u8>)> {
+    containers(&[extension]).into_iter().map(|(path, bytes)| (path.display().to_string(), bytes))
 }
 
 /// No part of a real container has bytes its parser does not look at, except the padding behind strings.
 #[test]
 fn real_parts_are_read_whole() {
-    for (path, bytes) in files("dxbc").into_iter().chain(files("dxil")) {
+    for (path, bytes) in files("dxbc").chain(files("dxil")) {
         for part in dxbc(&bytes).parts() {
             let range = part.data_offset()..part.data_offset() + part.data.len();
             let gaps = coverage::unread(range, || drop(part.content().unwrap()));
@@ -307,16 +308,17 @@ fn real_parts_are_read_whole() {
 #[test]
 fn real_containers_are_rebuilt() {
     let (mut debug, files) = (0, files("dxbc"));
-    for (path, bytes) in &files {
-        let dxbc = dxbc(bytes);
+    let count = files.len();
+    for (path, bytes) in files {
+        let dxbc = dxbc(&bytes);
         let mut builder = Builder::new();
         builder.extend(dxbc.parts().iter().copied());
         let signing = Signing::of(dxbc.digest(), dxbc.digest_class());
         assert!(matches!(signing, Signing::Retail | Signing::Debug), "{path}");
         debug += usize::from(signing == Signing::Debug);
-        assert!(builder.build(signing).unwrap() == *bytes, "{path}");
+        assert!(builder.build(signing).unwrap() == bytes, "{path}");
     }
-    assert_eq!((files.len(), debug), (350, 4));
+    assert_eq!((count, debug), (350, 4));
 }
 
 /// All real containers are signed, and a digest stands for every bit behind it.
@@ -352,8 +354,6 @@ fn real_shbins_are_read_whole() {
 #[test]
 fn real_shbins_are_rebuilt_from_their_parts() {
     for (path, bytes) in files("shbin") {
-        let file = shbin(&bytes);
-        let dvles: Vec<_> = (0..file.dvle_count()).map(|index| file.dvle(index).unwrap().unwrap()).collect();
-        assert!(super::shbin::write(&file.dvlp().unwrap(), &dvles).unwrap() == bytes, "{path}");
+        assert!(rebuilt(&shbin(&bytes)).unwrap() == bytes, "{path}");
     }
 }

@@ -3,9 +3,11 @@
 //! A check panics where a promise is broken and returns otherwise. Feature `fuzzing`.
 
 mod differential;
+mod part;
 mod passes;
 
 pub use differential::{DifferentialCase, differential};
+pub use part::container_part;
 pub use passes::{FunctionCase, passes};
 
 use crate::Shader;
@@ -58,9 +60,10 @@ pub fn sm4(tokens: &[u8]) {
     }
 }
 
-/// Any words decode; what is reachable lowers to a valid function or is a typed error.
+/// Any words decode and are encoded again; what is reachable lowers to a valid function or is a typed error.
 pub fn pica(input: &PicaCase) {
     let Ok(program) = pica::decode(&input.words, &input.descriptors, 0) else { return };
+    assert!(program.words().eq(input.words.iter().copied()), "encoding changed the words");
     let _ = program.to_string();
     if let Ok(lowered) = pica::lower(&program, pica::operand::Address(input.entry)) {
         all_passes(lowered);
@@ -89,6 +92,7 @@ pub fn ir_text(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::dxbc::FourCc;
 
     /// Runs a check on generated cases for a second or two.
     fn smoke<T: for<'a> Arbitrary<'a>>(check: fn(&T)) {
@@ -129,6 +133,41 @@ mod tests {
             container(&bytes);
             // The digest keeps no one from the tokens.
             sm4(&bytes[bytes.len().min(32) / 4 * 4..]);
+            Ok(())
+        };
+        arbtest::arbtest(run).budget_ms(2_000);
+    }
+
+    #[test]
+    fn mutated_parts_are_read_or_an_error_inside_them() {
+        let files = ["lib_rays/lib.lib_6_7", "tessellation/hull.hs_6_1", "root_signature/main.vs_6_0.1_1"];
+        let debug = ["debug_information/main.ps_6_0.pdb", "debug_information/main.ps_6_0.embedded"];
+        let mut parts = Vec::new();
+        for file in files.iter().chain(&debug) {
+            let path = format!("{}/tests/data/dxil/{file}.dxil", env!("CARGO_MANIFEST_DIR"));
+            let bytes = std::fs::read(path).unwrap();
+            let dxbc = crate::container::Dxbc::parse(&bytes).unwrap();
+            for part in dxbc.parts() {
+                let name = FourCc::KNOWN.iter().position(|&known| known == part.name).unwrap();
+                parts.push([&[name as u8], part.data].concat());
+            }
+        }
+        for part in &parts {
+            container_part(part);
+        }
+        let run = |u: &mut arbitrary::Unstructured<'_>| {
+            let mut bytes = u.choose(&parts)?.clone();
+            for _ in 0..u.int_in_range(1..=8)? {
+                let at = u.choose_index(bytes.len())?;
+                if u.ratio(1, 4)? && at + 4 <= bytes.len() {
+                    let value = *u.choose(&[0, 1, 0xffff, 0x7fff_ffff, 0x8000_0000, u32::MAX - 7, u32::MAX])?;
+                    bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+                } else {
+                    bytes[at] = u.arbitrary()?;
+                }
+            }
+            bytes.truncate(u.int_in_range(0..=bytes.len() * 4)?);
+            container_part(&bytes);
             Ok(())
         };
         arbtest::arbtest(run).budget_ms(2_000);

@@ -33,8 +33,11 @@ impl<'a> Dwords<'a> {
         self.0.iter().copied().map(u32::from_le_bytes)
     }
 
-    /// `count` numbers from `start` on, if they are there.
+    /// `count` numbers from `start` on, if they are there; none are anywhere.
     pub(super) fn range(self, start: usize, count: usize) -> Option<Self> {
+        if count == 0 {
+            return Some(Self::default());
+        }
         self.0.get(start..)?.get(..count).map(Self)
     }
 }
@@ -55,7 +58,7 @@ mod tests {
         assert_eq!((numbers.len(), numbers.get(0), numbers.get(1), numbers.get(2)), (2, Some(1), Some(0x102), None));
         assert_eq!(format!("{numbers:?}"), "[1, 258]");
         assert_eq!(numbers.range(1, 1).unwrap().iter().collect::<Vec<_>>(), [0x102]);
-        assert_eq!(numbers.range(2, 0), Some(Dwords::default()));
-        assert_eq!((numbers.range(1, 2), numbers.range(3, 0), numbers.range(usize::MAX, 1)), (None, None, None));
+        assert_eq!((numbers.range(2, 0), numbers.range(3, 0)), (Some(Dwords::default()), Some(Dwords::default())));
+        assert_eq!((numbers.range(1, 2), numbers.range(3, 1), numbers.range(usize::MAX, 1)), (None, None, None));
     }
 }

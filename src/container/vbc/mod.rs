@@ -34,6 +34,8 @@ pub const MAGIC: [u8; 3] = *b"VBC";
 const VERSION: u8 = 1;
 /// The type of pipeline with the five stages.
 const GRAPHICS: u8 = 1;
+/// Offset of the stages' sizes.
+const STAGE_SIZES: usize = 5;
 /// Bytes of the header.
 const HEADER: u32 = 25;
 /// The first word of a SPIR-V module.
@@ -109,8 +111,7 @@ impl<'a> SpirV<'a> {
 #[derive(Clone, Debug)]
 pub struct Vbc<'a> {
     bytes: &'a [u8],
-    /// Words of each stage.
-    words: [u16; Stage::ALL.len()],
+    words: StageWords,
     tables: TableSizes,
     /// Offset of the first stage's SPIR-V.
     code: usize,
@@ -122,49 +123,38 @@ impl<'a> Vbc<'a> {
     /// # Errors
     /// The magic is not `VBC`, the version or the type of pipeline is another, or the SPIR-V does not fit the file.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ContainerError> {
-        if !bytes.starts_with(&MAGIC) {
-            return Err(unknown_magic(bytes));
-        }
-        let mut file = Reader::new(bytes, 0);
-        file.array::<3>("VBC magic")?;
-        expect(&mut file, "VBC version", VERSION)?;
-        expect(&mut file, "VBC pipeline type", GRAPHICS)?;
-        let mut words = [0; Stage::ALL.len()];
-        for words in &mut words {
-            *words = file.u16("SPIR-V size in words")?;
-        }
-        let tables = TableSizes {
-            samplers: file.u16("size of the sampler table")?,
-            images: file.u16("size of the image table")?,
-            buffers: file.u16("size of the buffer table")?,
-            ro_texels: file.u16("size of the texel buffer table")?,
-            rw_texels: file.u16("size of the writable texel buffer table")?,
-        };
-        debug_assert_eq!(file.offset(), HEADER as usize);
+        let (words, tables, file) = header(bytes)?;
         let code_size = 4 * words.iter().map(|&words| usize::from(words)).sum::<usize>();
-        let behind = bytes.len() - file.offset();
-        if code_size > behind {
-            return Err(truncated("SPIR-V", file.offset(), code_size, behind));
+        if code_size > file.left() {
+            return Err(truncated("SPIR-V", file.offset(), code_size, file.left()));
         }
         Ok(Self { bytes, words, tables, code: bytes.len() - code_size })
     }
 
-    /// The bytes that a VBC at the start of `bytes` has, if there is one: [`parse`](Self::parse) needs to be given just those. It
-    /// ends behind the SPIR-V, each stage of which must begin with its magic number.
-    pub fn measure(bytes: &'a [u8]) -> Option<usize> {
-        let header = Self::parse(bytes).ok()?;
-        let code_size = bytes.len() - header.code;
-        let mut file = Reader::new(bytes, 0);
-        file.bytes(HEADER as usize, "VBC header").ok()?;
-        let fits = |start: &usize| {
-            let end = start.checked_add(code_size).filter(|&end| end <= bytes.len());
-            end.is_some_and(|end| {
-                Self { bytes: &bytes[..end], code: *start, ..header.clone() }.stages().all(|it| it.is_ok())
-            })
-        };
-        let start = Reflection::ends(file).ok()?.find(fits)?;
-        // Without SPIR-V nothing confirms that this is a VBC.
-        (code_size > 0).then_some(start + code_size)
+    /// Size in bytes of the VBC with which `bytes` begin, whatever follows it.
+    ///
+    /// # Errors
+    /// The header or the reflection is malformed, there is no stage, or a stage does not begin with SPIR-V's magic number.
+    pub fn extent(bytes: &[u8]) -> Result<usize, ContainerError> {
+        let (words, _, file) = header(bytes)?;
+        if words == StageWords::default() {
+            return Err(invalid("SPIR-V size in words", 0, STAGE_SIZES));
+        }
+        let mut end = Err(truncated("SPIR-V", file.offset(), 1, file.left()));
+        for code in Reflection::ends(file)? {
+            let size = code + 4 * words.iter().map(|&words| usize::from(words)).sum::<usize>();
+            end = match bytes.get(..size) {
+                Some(file) => {
+                    let stages = Vbc::parse(file)?.stages();
+                    stages.into_iter().try_for_each(|stage| stage.map(drop)).map(|()| size)
+                }
+                None => Err(truncated("SPIR-V", code, size - code, bytes.len().saturating_sub(code))),
+            };
+            if end.is_ok() {
+                break;
+            }
+        }
+        end
     }
 
     /// The container's bytes.
@@ -236,6 +226,34 @@ impl<'a> Vbc<'a> {
     }
 }
 
+/// Words of each stage.
+type StageWords = [u16; Stage::ALL.len()];
+
+/// Reads the header: the words of each stage, the sizes of the binding tables, and a reader of what follows.
+fn header(bytes: &[u8]) -> Result<(StageWords, TableSizes, Reader<'_>), ContainerError> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err(unknown_magic(bytes));
+    }
+    let mut file = Reader::new(bytes, 0);
+    file.array::<3>("VBC magic")?;
+    expect(&mut file, "VBC version", VERSION)?;
+    expect(&mut file, "VBC pipeline type", GRAPHICS)?;
+    debug_assert_eq!(file.offset(), STAGE_SIZES);
+    let mut words = StageWords::default();
+    for words in &mut words {
+        *words = file.u16("SPIR-V size in words")?;
+    }
+    let tables = TableSizes {
+        samplers: file.u16("size of the sampler table")?,
+        images: file.u16("size of the image table")?,
+        buffers: file.u16("size of the buffer table")?,
+        ro_texels: file.u16("size of the texel buffer table")?,
+        rw_texels: file.u16("size of the writable texel buffer table")?,
+    };
+    debug_assert_eq!(file.offset(), HEADER as usize);
+    Ok((words, tables, file))
+}
+
 /// Reads a byte that has one legal value.
 fn expect(file: &mut Reader<'_>, what: &'static str, expected: u8) -> Result<(), ContainerError> {
     let offset = file.offset();
@@ -246,4 +264,4 @@ fn expect(file: &mut Reader<'_>, what: &'static str, expected: u8) -> Result<(),
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -228,28 +228,32 @@ impl<'a> Reflection<'a> {
         Ok(reflection)
     }
 
-    /// Where the reflection may end, by each size that subpass inputs are known to have: absolute offsets.
+    /// Absolute byte offsets at which what `reader` begins with may end: with subpass inputs as they should be, or else.
     pub(super) fn ends(mut reader: Reader<'a>) -> Result<impl Iterator<Item = usize>, ContainerError> {
         Self::before_subpass_inputs(&mut reader)?;
         let count = reader.count("subpass input count", VBC_RECORDS)? as usize;
-        let start = reader.offset();
-        Ok([SUBPASS_RECORD].into_iter().chain(SUBPASS_OBJECTS).map(move |size| start + size * count))
+        let offset = reader.offset();
+        // Without any, all sizes are one.
+        let objects = SUBPASS_OBJECTS.into_iter().filter(move |_| count > 0);
+        Ok([SUBPASS_RECORD].into_iter().chain(objects).map(move |size| offset + size * count))
     }
 
-    /// Reads everything but the last list, whose records have no certain size.
     fn before_subpass_inputs(reader: &mut Reader<'a>) -> Result<Self, ContainerError> {
-        let inputs = list(reader, "vertex input count", interface_variable)?;
-        let outputs = list(reader, "fragment output count", interface_variable)?;
-        let bindings = list(reader, "binding count", binding)?;
-        let uniform = match reader.u16("uniform block size")? {
-            0 => None,
-            size => Some(UniformBlock {
-                size,
-                stages: StageMask(reader.u16("uniform stages")?),
-                members: list(reader, "uniform member count", member)?,
-            }),
-        };
-        Ok(Self { inputs, outputs, bindings, uniform, subpass_inputs: Vec::new(), warning: None })
+        Ok(Self {
+            inputs: list(reader, "vertex input count", interface_variable)?,
+            outputs: list(reader, "fragment output count", interface_variable)?,
+            bindings: list(reader, "binding count", binding)?,
+            uniform: match reader.u16("uniform block size")? {
+                0 => None,
+                size => Some(UniformBlock {
+                    size,
+                    stages: StageMask(reader.u16("uniform stages")?),
+                    members: list(reader, "uniform member count", member)?,
+                }),
+            },
+            subpass_inputs: Vec::new(),
+            warning: None,
+        })
     }
 }
 

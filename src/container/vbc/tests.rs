@@ -39,7 +39,7 @@ fn everything(subpass: &[u8]) -> Vec<u8> {
 }
 
 /// What the samples of other tests are: the smallest file, one with everything, and one with the compiler's fault.
-pub(in crate::container) fn samples() -> [Vec<u8>; 3] {
+pub(crate) fn samples() -> [Vec<u8>; 3] {
     [
         file([5, 0, 0, 0, 6], &NOTHING),
         file([7, 5, 5, 6, 8], &everything(&[2, 0, 0, 0, 2, 4, 0, 0, 1, 1, 0xee, 0xff])),
@@ -153,7 +153,7 @@ fn each_bad_field_is_an_error_with_its_offset() {
     assert_eq!(error(&smallest, 6, 1), truncated("SPIR-V", 25, 4 * (256 + 11), 18 + 44));
     // One word more of SPIR-V is one word less of reflection.
     assert_eq!(error(&smallest, 7, 1), truncated("subpass input count", 39, 4, 0));
-    assert_eq!(error(&smallest, 25, 4), truncated("interface variable", 29 + 8, 8, 6));
+    assert_eq!(error(&smallest, 25, 2), truncated("interface variable", 29 + 8, 8, 6));
     assert_eq!(error(&smallest, 27, 1), over_limit("vertex input count", 0x1_0000, 256, 25));
     assert_eq!(error(&smallest, 31, 1), over_limit("fragment output count", 0x1_0000, 256, 29));
     assert_eq!(error(&smallest, 35, 1), over_limit("binding count", 0x1_0000, 256, 33));
@@ -200,13 +200,22 @@ fn what_would_not_read_back_is_not_written() {
     assert_eq!(write(tables, &reflection, &[]), Err(invalid("uniform block size", 0, offset - 8)));
 }
 
+/// A file within others is measured from its start.
 #[test]
-fn the_end_is_found_in_a_larger_file() {
+fn a_file_ends_where_its_last_stage_does() {
     for bytes in samples() {
-        for tail in [b"".as_slice(), b"\0", &[0xa5; 300]] {
-            assert_eq!(Vbc::measure(&[&bytes, tail].concat()), Some(bytes.len()));
+        assert_eq!(Vbc::extent(&bytes), Ok(bytes.len()));
+        assert_eq!(Vbc::extent(&[&bytes[..], b"and what follows"].concat()), Ok(bytes.len()));
+        for length in 0..bytes.len() {
+            assert!(Vbc::extent(&bytes[..length]).is_err(), "{length} of {}", bytes.len());
         }
-        assert_eq!(Vbc::measure(&bytes[..bytes.len() - 1]), None);
     }
-    assert_eq!(Vbc::measure(&file([0; 5], &NOTHING)), None, "nothing but zeros behind the magic");
+    let [smallest, ..] = samples();
+    let mut wrong = smallest.clone();
+    wrong[43] = 0;
+    assert_eq!(Vbc::extent(&wrong), Err(invalid("SPIR-V magic", 0x0723_0200, 43)));
+    wrong = smallest;
+    wrong[63] = 0;
+    assert_eq!(Vbc::extent(&wrong), Err(invalid("SPIR-V magic", 0x0723_0200, 63)));
+    assert_eq!(Vbc::extent(&file([0; 5], &NOTHING)), Err(invalid("SPIR-V size in words", 0, 5)));
 }

@@ -129,7 +129,6 @@ impl Word {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use super::*;
     use crate::container::Shbin;
@@ -166,24 +165,15 @@ mod tests {
 
     #[test]
     fn every_real_program_is_encoded_again() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pica");
-        let mut programs = 0;
-        for folder in [folder.join("crash"), folder] {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.extension().is_none_or(|extension| extension != "shbin") {
-                    continue;
-                }
-                let bytes = std::fs::read(&path).unwrap();
-                let dvlp = Shbin::parse(&bytes).unwrap().dvlp().unwrap();
-                let program = decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset).unwrap();
-                assert!(program.words().eq(dvlp.code.iter().copied()), "{}", path.display());
-                // A real program has no bits that mean nothing.
-                assert!(program.instructions().iter().all(|i| i.rest == 0 || i.opcode.is_none()), "{}", path.display());
-                programs += 1;
-            }
+        let files = crate::test_data::containers(&["shbin"]);
+        for (path, bytes) in &files {
+            let dvlp = Shbin::parse(bytes).unwrap().dvlp().unwrap();
+            let program = decode(&dvlp.code, &dvlp.descriptors, dvlp.code_offset).unwrap();
+            assert!(program.words().eq(dvlp.code.iter().copied()), "{}", path.display());
+            // A real program has no bits that mean nothing.
+            assert!(program.instructions().iter().all(|i| i.rest == 0 || i.opcode.is_none()), "{}", path.display());
         }
-        assert!(programs >= 39, "only {programs} programs");
+        assert!(files.len() >= 39, "only {} programs", files.len());
     }
 
     #[test]

@@ -430,23 +430,12 @@ mod tests {
     /// Every file of the test data.
     #[test]
     fn real_programs_survive() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-        let mut folders = vec![root];
-        let mut count = 0;
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "dxbc") {
-                    let file = std::fs::read(&path).unwrap();
-                    let (part, offset) = crate::frontend::sm4::testing::part(&file);
-                    let program = Program::decode(part, offset).unwrap();
-                    assert_eq!(bytes(&program.encode()), part, "{}", path.display());
-                    count += 1;
-                }
-            }
+        let files = crate::test_data::containers(&["dxbc"]);
+        for (path, file) in &files {
+            let (part, offset) = crate::frontend::sm4::testing::part(file);
+            let program = Program::decode(part, offset).unwrap();
+            assert_eq!(bytes(&program.encode()), part, "{}", path.display());
         }
-        assert!(count >= 350, "{count} programs");
+        assert!(files.len() >= 350, "{} programs", files.len());
     }
 }

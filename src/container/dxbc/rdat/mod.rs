@@ -188,7 +188,7 @@ impl<'a> RuntimeData<'a> {
             sub_parts.push(SubPart { kind, data });
         }
 
-        let pools = Pools::new([STRINGS, INDICES, RAW].map(|kind| take(&mut sub_parts, kind)));
+        let pools = Pools::new([STRINGS, INDICES, RAW].map(|kind| take(&mut sub_parts, kind)), version_offset);
         let data = Self::tables(pools, sub_parts)?;
         data.check()?;
         Ok(data)

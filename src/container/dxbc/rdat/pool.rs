@@ -24,9 +24,9 @@ pub(super) struct Pools<'a> {
 }
 
 impl<'a> Pools<'a> {
-    /// Pools of these sub-parts; what is not there is empty.
-    pub(super) fn new(sub_parts: [Option<Reader<'a>>; 3]) -> Self {
-        let sub_parts = sub_parts.map(|sub_part| sub_part.unwrap_or_else(|| Reader::new(&[], 0)));
+    /// Pools of these sub-parts; what is not there is empty and lies at absolute offset `start`, where the part begins.
+    pub(super) fn new(sub_parts: [Option<Reader<'a>>; 3], start: usize) -> Self {
+        let sub_parts = sub_parts.map(|sub_part| sub_part.unwrap_or_else(|| Reader::new(&[], start)));
         let offsets = [sub_parts[0].offset(), sub_parts[1].offset(), sub_parts[2].offset()];
         let [strings, indices, raw] = sub_parts.map(|sub_part| sub_part.rest());
         Self { strings, indices: Dwords::new(indices), raw, offsets }

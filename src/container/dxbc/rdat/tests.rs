@@ -377,6 +377,8 @@ fn references_that_lead_nowhere_are_errors_with_their_offset() {
     let (found, _) = error(&[1, 12], NULL, 0);
     assert!(matches!(found, ContainerError::Truncated { what: "RDAT function dependencies", needed: 1, .. }));
 
+    let (data, _) = part(&[table(4, 44, &bytes(&function(NULL, NULL)))]);
+    assert_eq!(parse(&data), Err(truncated("RDAT function name", BASE + 1, 1, 0)), "there are no strings at all");
     let (data, offsets) = part(&[(STRINGS, b"\0f".to_vec()), table(4, 44, &bytes(&function(NULL, NULL)))]);
     assert_eq!(parse(&data), Err(truncated("RDAT function name", offsets[0] + 1, 2, 1)));
     let (data, offsets) = part(&[(STRINGS, b"\0f".to_vec()), table(0x10002, 8, &bytes(&[0, 1]))]);
