@@ -9,6 +9,7 @@
 //! | `sm4/flow.rs` | control flow: what is opened is closed, jumps have a target, everything ends with `ret` |
 //! | `sm4/signatures.rs` | signatures against declarations, in both directions |
 //! | `sm4/bindings.rs` | resource definitions against declarations, in both directions |
+//! | `sm4/statistics.rs` | statistics against declarations and instructions |
 //! | `shbin.rs` | a SHBIN: each part, jumps and tables within the program, outputs against the output map; a DVOJ's jumps |
 //! | `vbc.rs` | a VBC: slots, locations and members, each in range and there once |
 //!

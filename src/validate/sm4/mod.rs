@@ -6,6 +6,7 @@ mod declared;
 mod flow;
 mod operands;
 mod signatures;
+mod statistics;
 
 use super::Findings;
 use crate::container::Dxbc;
@@ -23,6 +24,7 @@ pub(super) fn check(dxbc: &Dxbc<'_>, findings: &mut Findings) {
     check_program(&program, findings);
     signatures::check(&program, dxbc, findings);
     bindings::check(&program, dxbc, findings);
+    statistics::check(&program, dxbc, findings);
 }
 
 /// The rules that need nothing but the program.
