@@ -87,6 +87,8 @@ fn damaged_containers_end_in_a_result_or_an_error() {
         check(&bytes, || format!("{} with {value:#04x} at {at:#x}", path.display()));
     }
 
+    check(&shared_tables(), || "executables with shared tables".to_owned());
+
     // Parts of nothing but counts and offsets that fit, so that tables overlap and share what they point to.
     let mut dwords = vec![0; 1 << 16];
     for &name in FourCc::KNOWN {
@@ -101,6 +103,22 @@ fn damaged_containers_end_in_a_result_or_an_error() {
             check(&container, || format!("{name} of random numbers below {below}"));
         }
     }
+}
+
+/// A SHBIN of as many executables as there may be, which share the longest table of labels there may be, each with a name.
+fn shared_tables() -> Vec<u8> {
+    const EXECUTABLES: u32 = 256;
+    const LABELS: u32 = 4096;
+    let start = 8 + 4 * EXECUTABLES;
+    let mut dwords = vec![u32::from_le_bytes(*b"DVLB"), EXECUTABLES];
+    dwords.extend((0..EXECUTABLES).map(|_| start + 40));
+    dwords.extend([u32::from_le_bytes(*b"DVLP"), 0, 0x28, 0, 0x28, 0, 0, 0, 0, 0]);
+    let symbols = 0x40 + 16 * LABELS;
+    dwords.extend([u32::from_le_bytes(*b"DVLE"), 0, 0, 0, 0, 0, 0, 0, 0x40, LABELS, 0, 0, 0, 0, symbols, 8 * LABELS]);
+    dwords.extend((0..LABELS).flat_map(|label| [1 << 16, label, u32::MAX, 8 * label]));
+    let mut bytes: Vec<u8> = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
+    (0..LABELS).for_each(|label| bytes.extend(format!("name{label:03x}\0").bytes()));
+    bytes
 }
 
 /// A sequence of numbers that look random (xorshift).

@@ -50,9 +50,10 @@ pub fn sm4(tokens: &[u8]) {
     }
 }
 
-/// Any words decode; what is reachable lowers to a valid function or is a typed error.
+/// Any words decode and are encoded again; what is reachable lowers to a valid function or is a typed error.
 pub fn pica(input: &PicaCase) {
     let Ok(program) = pica::decode(&input.words, &input.descriptors, 0) else { return };
+    assert!(program.words().eq(input.words.iter().copied()), "encoding changed the words");
     let _ = program.to_string();
     if let Ok(lowered) = pica::lower(&program, pica::operand::Address(input.entry)) {
         all_passes(lowered);

@@ -196,10 +196,10 @@ impl<'a> Dvle<'a> {
         Ok(end.max(part.offset() + HEADER))
     }
 
-    /// Bytes of the records that the `DVLE` at `offset` declares; 0 if its header is malformed.
-    pub(super) fn record_bytes(file: &[u8], offset: u32) -> u64 {
+    /// Bytes of the tables that the `DVLE` at `offset` declares; 0 if its header is malformed.
+    pub(super) fn table_bytes(file: &[u8], offset: u32) -> u64 {
         let header = super::part(file, offset, *b"DVLE", "DVLE magic").and_then(Header::read);
-        header.map_or(0, |header| header.tables.record_bytes())
+        header.map_or(0, |header| header.tables.bytes())
     }
 }
 

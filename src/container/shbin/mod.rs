@@ -94,7 +94,7 @@ impl<'a> Shbin<'a> {
     /// of this size should.
     pub fn dvle(&self, index: usize) -> Result<Option<Dvle<'a>>, ContainerError> {
         let Some(&offset) = self.dvles.get(index) else { return Ok(None) };
-        let bytes: u64 = self.dvles[..=index].iter().map(|&offset| Dvle::record_bytes(self.bytes, offset)).sum();
+        let bytes: u64 = self.dvles[..=index].iter().map(|&offset| Dvle::table_bytes(self.bytes, offset)).sum();
         let limit = self.bytes.len() as u64 + u64::from(limits::DVLE_SHARED_BYTES);
         if bytes > limit {
             return Err(over_limit("size of the tables of the DVLEs so far", bytes, limit, offset as usize));
@@ -185,17 +185,18 @@ mod tests {
         let mut file = [MAGIC, limits::DVLES.to_le_bytes()].concat();
         (0..limits::DVLES).for_each(|_| file.extend(header.to_le_bytes()));
         let labels = limits::DVLE_LABELS;
-        let words = [u32::from_le_bytes(*b"DVLE"), 0, 0, 0, 0, 0, 0, 0, 0x40, labels, 0, 0, 0, 0, 0x40, labels * 16];
+        let words = [u32::from_le_bytes(*b"DVLE"), 0, 0, 0, 0, 0, 0, 0, 0x40, labels, 0, 0, 0, 0, 0x40, 1];
         words.iter().for_each(|word| file.extend(word.to_le_bytes()));
         file.resize(file.len() + labels as usize * 16, 0);
 
         let shbin = Shbin::parse(&file).unwrap();
-        let affordable = (file.len() + limits::DVLE_SHARED_BYTES as usize) / (labels as usize * 16);
+        let size = u64::from(labels) * 16 + 1;
+        let limit = file.len() as u64 + u64::from(limits::DVLE_SHARED_BYTES);
+        let affordable = (limit / size) as usize;
         assert!(affordable >= 4);
         let read: Vec<_> = (0..shbin.dvle_count()).map(|index| shbin.dvle(index)).collect();
         assert!(read[..affordable].iter().all(|dvle| dvle.as_ref().unwrap().as_ref().unwrap().labels.len() == 4096));
-        let limit = file.len() as u64 + u64::from(limits::DVLE_SHARED_BYTES);
-        let bytes = (affordable as u64 + 1) * u64::from(labels) * 16;
+        let bytes = (affordable as u64 + 1) * size;
         let what = "size of the tables of the DVLEs so far";
         assert_eq!(read[affordable], Err(over_limit(what, bytes, limit, header as usize)));
         assert!(read[affordable..].iter().all(Result::is_err));

@@ -270,13 +270,14 @@ impl Tables {
         Table::read(header, "symbol table size", u32::MAX)
     }
 
-    /// Bytes of all records that become values of their own, as the header states them.
-    pub(super) fn record_bytes(&self) -> u64 {
+    /// Bytes of all tables, as the header states them.
+    pub(super) fn bytes(&self) -> u64 {
         let table = |table: Table, stride: u32| u64::from(table.count) * u64::from(stride);
         table(self.constants, CONSTANT)
             + table(self.labels, LABEL)
             + table(self.outputs, OUTPUT)
             + table(self.uniforms, UNIFORM)
+            + table(self.symbols, 1)
     }
 
     /// Absolute offset of the end of the last one in the part that `part` reads from its start.
