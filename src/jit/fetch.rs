@@ -6,13 +6,17 @@
 use super::simd::Simd;
 use crate::attribute::{AttributeFormat, NumericKind};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F32, F32X4, F64, F64X2, I32, I32X4, I64X2};
+use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I32, I32X4, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-/// The addresses of `count` rows: one multiplication, the rest are sums.
-pub fn row_addresses(simd: &mut Simd<'_>, data: Value, stride: Value, first: Value, count: usize) -> Vec<Value> {
-    let offset = simd.ins().imul(first, stride);
-    let row0 = simd.ins().iadd(data, offset);
+/// The address of the row of an element.
+pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Value) -> Value {
+    let offset = simd.ins().imul(element, stride);
+    simd.ins().iadd(data, offset)
+}
+
+/// The addresses of `count` rows from `row0` on.
+pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usize) -> Vec<Value> {
     let row1 = simd.ins().iadd(row0, stride);
     let twice = simd.ins().iadd(stride, stride);
     let mut rows = vec![row0, row1];
@@ -51,14 +55,11 @@ fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) ->
             vec![word]
         }
         8 => {
-            let halves = rows.map(|row| {
-                let half = simd.load(F64, row, 0);
-                simd.ins().scalar_to_vector(F64X2, half)
-            });
-            let [r0, r1, r2, r3] = halves.map(|half| simd.cast(I32X4, half));
-            let rows01 = simd.shuffle(r0, r1, [0, 4, 1, 5]);
-            let rows23 = simd.shuffle(r2, r3, [0, 4, 1, 5]);
-            simd.unpack_pairs(rows01, rows23).to_vec()
+            // Each word zero-extended to 64 bits: on x86 a load of eight bytes to the low half would be three instructions.
+            let rows = rows.map(|row| simd.load_two(row, 0));
+            let rows01 = simd.shuffle(rows[0], rows[1], [0, 2, 4, 6]);
+            let rows23 = simd.shuffle(rows[2], rows[3], [0, 2, 4, 6]);
+            vec![simd.shuffle(rows01, rows23, [0, 2, 4, 6]), simd.shuffle(rows01, rows23, [1, 3, 5, 7])]
         }
         // 12 or 16 bytes; `abi::read_bytes` promises that the last word can be read.
         _ => {

@@ -85,6 +85,12 @@ impl<'b> Simd<'b> {
         self.ins().load(ty, Self::flags(), base, offset)
     }
 
+    /// Two words, in lanes 0 and 2 of an `I32X4`; the others are zero.
+    pub fn load_two(&mut self, base: Value, offset: impl Into<Offset32>) -> Value {
+        let words = self.ins().uload32x2(Self::flags(), base, offset);
+        self.cast(I32X4, words)
+    }
+
     pub fn store(&mut self, value: Value, base: Value, offset: impl Into<Offset32>) {
         self.ins().store(Self::flags(), value, base, offset);
     }

@@ -13,11 +13,16 @@ use cranelift_frontend::Switch;
 use shaderjit_ir::function::{BlockCall, Terminator};
 use shaderjit_ir::{Block, Type, Value};
 
+/// What a group begins with: its first element, and the rows of that.
+fn group_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
+    std::iter::once(element).chain(rows).map(BlockArg::from).collect()
+}
+
 impl Emitter<'_, '_> {
     /// Emits the whole native function.
     pub(super) fn run(&mut self) -> Result<(), JitError> {
         self.create_blocks();
-        let [start, group, done] = [(); 3].map(|()| self.simd.builder.create_block());
+        let [start, hoist, group, done] = [(); 4].map(|()| self.simd.builder.create_block());
 
         // start: what no group changes.
         self.simd.builder.append_block_params_for_function_params(start);
@@ -30,10 +35,19 @@ impl Emitter<'_, '_> {
         let elements = self.simd.ins().uextend(I64, count);
         let end = self.simd.ins().iadd(first, elements);
         self.load_pointers();
-        self.simd.ins().brif(count, group, &[BlockArg::from(first)], done, &[]);
+        self.simd.ins().brif(count, hoist, &[], done, &[]);
+
+        self.simd.builder.switch_to_block(hoist);
+        self.hoist()?;
+        let rows = self.begin_streams(first);
+        self.simd.ins().jump(group, &group_args(first, rows));
 
         // group: what every group begins with.
         self.element = self.simd.builder.append_block_param(group, I64);
+        for _ in 0..self.plan.carried.len() {
+            let row = self.simd.builder.append_block_param(group, I64);
+            self.first_rows.push(row);
+        }
         self.simd.builder.switch_to_block(group);
         if self.plan.loops {
             let fuel = self.simd.builder.declare_var(I32);
@@ -55,7 +69,8 @@ impl Emitter<'_, '_> {
             let lanes = self.simd.ins().iconst(I64, self.plan.groups as i64 * 4);
             let element = self.simd.ins().iadd(self.element, lanes);
             let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
-            self.simd.ins().brif(more, group, &[BlockArg::from(element)], done, &[]);
+            let rows = self.next_rows();
+            self.simd.ins().brif(more, group, &group_args(element, rows), done, &[]);
         }
         if self.plan.loops {
             self.leave(self.out_of_fuel, abi::OUT_OF_FUEL);
@@ -93,7 +108,11 @@ impl Emitter<'_, '_> {
         self.outputs.clear();
         let data = &self.func.blocks[block];
         for &inst in &data.insts {
-            self.inst(&self.func.insts[inst])?;
+            let inst = &self.func.insts[inst];
+            if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) {
+                continue;
+            }
+            self.inst(inst)?;
             let emitted = self.simd.builder.func.dfg.num_insts() as u64;
             limit("the number of native instructions", emitted, limits::EMITTED_INSTS)?;
         }

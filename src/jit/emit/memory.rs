@@ -1,6 +1,6 @@
 //! Ops that touch memory: inputs and outputs, uniform spaces, register arrays.
 
-use super::plan::codegen;
+use super::plan::{Stream, codegen};
 use super::value::{Groups, MAX_GROUPS, Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
         if wanted == 0 || self.fetched[element].is_some() {
             return;
         }
-        let rows = self.rows(offset::INPUTS, offset::input(element as u32));
+        let rows = self.rows(Stream::Input(element as u32));
         let format = self.layout.inputs[element];
         let mut components: [Option<Groups>; 4] = [None; 4];
         for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
@@ -86,12 +86,51 @@ impl Emitter<'_, '_> {
         self.fetched[element] = Some(components);
     }
 
-    /// The addresses of all lanes' rows in a stream of one of the tables.
-    fn rows(&mut self, table: i32, (data, stride): (i32, i32)) -> Vec<clif::Value> {
+    /// Loads where a stream begins and its stride.
+    fn load_stream(&mut self, stream: Stream) -> [clif::Value; 2] {
+        let (table, (data, stride)) = match stream {
+            Stream::Input(element) => (offset::INPUTS, offset::input(element)),
+            Stream::Output(element) => (offset::OUTPUTS, offset::output(element)),
+        };
         let table = self.simd.load(I64, self.args, table);
-        let data = self.simd.load(I64, table, data);
-        let stride = self.simd.load(I64, table, stride);
-        fetch::row_addresses(&mut self.simd, data, stride, self.element, 4 * self.plan.groups)
+        [data, stride].map(|field| self.simd.load(I64, table, field))
+    }
+
+    /// Loads the strides of the streams that the loop carries, and returns the row of `first` in each.
+    pub(super) fn begin_streams(&mut self, first: clif::Value) -> Vec<clif::Value> {
+        let streams = std::mem::take(&mut self.plan.carried);
+        let rows = streams.iter().map(|&stream| {
+            let [data, stride] = self.load_stream(stream);
+            self.strides.push(stride);
+            fetch::row_address(&mut self.simd, data, stride, first)
+        });
+        let rows = rows.collect();
+        self.plan.carried = streams;
+        rows
+    }
+
+    /// The rows of the next group in the streams that the loop carries.
+    pub(super) fn next_rows(&mut self) -> Vec<clif::Value> {
+        let shift = (4 * self.plan.groups).ilog2();
+        let streams = std::iter::zip(&self.first_rows, &self.strides);
+        streams
+            .map(|(&row, &stride)| {
+                let step = self.simd.shl(stride, shift);
+                self.simd.ins().iadd(row, step)
+            })
+            .collect()
+    }
+
+    /// The addresses of all lanes' rows in a stream.
+    fn rows(&mut self, stream: Stream) -> Vec<clif::Value> {
+        let (first, stride) = match self.plan.carried.iter().position(|&carried| carried == stream) {
+            Some(index) => (self.first_rows[index], self.strides[index]),
+            None => {
+                let [data, stride] = self.load_stream(stream);
+                (fetch::row_address(&mut self.simd, data, stride, self.element), stride)
+            }
+        };
+        fetch::row_addresses(&mut self.simd, first, stride, 4 * self.plan.groups)
     }
 
     pub(super) fn input(&mut self, inst: &InstData, element: u32, component: u8) {
@@ -144,7 +183,7 @@ impl Emitter<'_, '_> {
                     None => [self.word(F32X4, 0); MAX_GROUPS],
                 })
                 .collect();
-            let rows = self.rows(offset::OUTPUTS, offset::output(element));
+            let rows = self.rows(Stream::Output(element));
             for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
                 let components: Vec<clif::Value> =
                     components.iter().map(|groups| self.simd.cast(F32X4, groups[group])).collect();

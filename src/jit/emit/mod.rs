@@ -12,9 +12,10 @@
 //! Literals are not held at all, but made where they are used.
 //!
 //! The native function is a loop over groups of lanes around the IR's blocks:
-//! `start → group (→ zero arrays) → IR's entry → … → next → group or done`.
+//! `start → what is hoisted → group (→ zero arrays) → IR's entry → … → next → group or done`.
 
 mod control;
+mod hoist;
 mod memory;
 mod plan;
 mod scalar;
@@ -79,6 +80,12 @@ struct Emitter<'a, 'b> {
     args: clif::Value,
     /// Number of the element in the group's first lane, 64-bit.
     element: clif::Value,
+    /// Where in the frame what was hoisted lies, once it does.
+    hoisted: Option<clif::Value>,
+    /// Strides of the streams that the loop carries.
+    strides: Vec<clif::Value>,
+    /// Rows of the group's first lane in those streams.
+    first_rows: Vec<clif::Value>,
     /// First row of each used uniform space.
     spaces: Vec<clif::Value>,
     scratch: clif::Value,
@@ -106,6 +113,9 @@ impl<'a, 'b> Emitter<'a, 'b> {
             outputs: HashMap::new(),
             args: none,
             element: none,
+            hoisted: None,
+            strides: Vec::new(),
+            first_rows: Vec::new(),
             spaces: vec![none; plan.used_spaces.len()],
             scratch: none,
             fuel: None,

@@ -1,5 +1,6 @@
 //! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays lie.
 
+use super::hoist::Hoisted;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
@@ -18,6 +19,18 @@ pub struct ArrayPlace {
     pub elements: u32,
 }
 
+/// An input or output element's place in memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// That of an input element.
+    Input(u32),
+    /// That of an output element.
+    Output(u32),
+}
+
+/// As many streams as the loop can have a pointer and a stride of in registers. If there are more, it loads both for each.
+const CARRIED_STREAMS: usize = 4;
+
 /// The facts.
 pub struct Plan {
     /// Groups of four lanes.
@@ -30,6 +43,10 @@ pub struct Plan {
     pub uniform: EntitySet<Value>,
     /// For each input element of the layout, the components that are read, bit 0 = x.
     pub wanted: Vec<u8>,
+    /// The streams whose rows the loop steps along, if they are few.
+    pub carried: Vec<Stream>,
+    /// Uniform floats that are computed once.
+    pub hoisted: Hoisted,
     /// Whether any edge goes backwards.
     pub loops: bool,
     /// For each uniform space, whether anything is loaded from it.
@@ -53,12 +70,15 @@ impl Plan {
             position: SecondaryMap::new(),
             uniform: uniform_values(func),
             wanted: vec![0; layout.inputs.len()],
+            carried: Vec::new(),
+            hoisted: Hoisted::default(),
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
             uniform_rows: vec![0; func.spaces.len()],
             arrays,
             scratch_bytes,
         };
+        plan.hoisted = Hoisted::find(func, &plan.order, &plan.uniform);
         for (position, &block) in (0..).zip(&func.layout) {
             plan.position[block] = position;
         }
@@ -68,6 +88,13 @@ impl Plan {
             for &inst in &func.blocks[block].insts {
                 plan.note_reads(func.insts[inst].op, func.insts[inst].imm)?;
             }
+        }
+        let used =
+            |bytes: &[u8]| (0u32..).zip(bytes.to_vec()).filter(|&(_, used)| used != 0).map(|(element, _)| element);
+        plan.carried.extend(used(&plan.wanted).map(Stream::Input));
+        plan.carried.extend(used(&layout.outputs).map(Stream::Output));
+        if plan.carried.len() > CARRIED_STREAMS {
+            plan.carried.clear();
         }
         Ok(plan)
     }

@@ -87,6 +87,9 @@ impl<'b> Emitter<'_, 'b> {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
             return [self.word(vector_type(ty), word); MAX_GROUPS];
         }
+        if let Some(splat) = self.hoisted(value) {
+            return [splat; MAX_GROUPS];
+        }
         let parts = self.values[value].0;
         match (ty, self.is_uniform(value)) {
             (Type::F32, true) => [parts[0]; MAX_GROUPS],
