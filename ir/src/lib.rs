@@ -24,6 +24,7 @@ pub mod arbitrary;
 pub mod builder;
 pub mod cfg;
 pub mod dom;
+pub mod double;
 pub mod entity;
 pub mod eval;
 mod float;
