@@ -253,7 +253,7 @@ fn usage_errors_have_a_code_of_their_own() {
 
 #[test]
 fn unsupported_and_missing_things_are_named() {
-    let message = fails(&["run", &data("dxbc/vs_double11/VS.vs_5_0.fxc101.dxbc")], 1);
+    let message = fails(&["run", &data("dxbc/tess_line/HS.hs_5_0.fxc101.dxbc")], 1);
     assert!(message.contains("unsupported: ") && message.contains("at offset 0x"), "{message}");
     let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
     let input = data("dxbc/vs_transform/in.r0.0.bin");

@@ -1,10 +1,12 @@
-//! The reference: runs a function on L lanes at once, plainly. What an op computes is in [`crate::eval`].
+//! The reference: runs a function on L lanes at once, plainly. What an op computes is in [`crate::eval`] and, for doubles, in
+//! [`crate::double`].
 //!
 //! Scalar code runs with `L = 1`; lockstep code with any L, and then every lane must want the same branch.
 
+use crate::double;
 use crate::entity::{Block, Value};
 use crate::eval::{Lanes, eval};
-use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
+use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
 use crate::op::{Op, SysVal};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -122,6 +124,16 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         self.slots[self.slot_of[value] as usize + 1]
     }
 
+    /// The bits of a value of any type, zeros above those of 32.
+    fn wide_lanes(&self, value: Value) -> [u64; L] {
+        let low = self.lanes(value).map(u64::from);
+        if self.func.ty(value) != Type::F64 {
+            return low;
+        }
+        let high = self.high(value);
+        std::array::from_fn(|l| u64::from(high[l]) << 32 | low[l])
+    }
+
     fn set_pair(&mut self, value: Value, low: Lanes<L>, high: Lanes<L>) {
         let slot = self.slot_of[value] as usize;
         self.slots[slot] = low;
@@ -176,17 +188,25 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 });
                 return self.set_pair(result(inst), low, high);
             }
-            (Op::Itod | Op::Utod, _) => {
-                let doubles = self.lanes(args[0]).map(|bits| match inst.op {
-                    Op::Itod => f64::from(bits as i32).to_bits(),
-                    _ => f64::from(bits).to_bits(),
-                });
-                return self.set_pair(result(inst), doubles.map(|d| d as u32), doubles.map(|d| (d >> 32) as u32));
+            (Op::F64join, _) => {
+                return self.set_pair(result(inst), self.lanes(args[0]), self.lanes(args[1]));
             }
             (Op::F64lo, _) => self.lanes(args[0]),
             (Op::F64hi, _) => self.high(args[0]),
+            (op, _) if double::is_double_op(op) => {
+                let mut operands = [[0; L]; Operands::MAX];
+                for (operand, &arg) in operands.iter_mut().zip(args.iter()) {
+                    *operand = self.wide_lanes(arg);
+                }
+                let results: [u64; L] = std::array::from_fn(|l| double::eval(op, operands.map(|operand| operand[l])));
+                let low = results.map(|bits| bits as u32);
+                if inst.ty == Type::F64 {
+                    return self.set_pair(result(inst), low, results.map(|bits| (bits >> 32) as u32));
+                }
+                low
+            }
             (op, _) => {
-                let mut operands = [[0; L]; 3];
+                let mut operands = [[0; L]; Operands::MAX];
                 for (operand, &arg) in operands.iter_mut().zip(args.iter()) {
                     *operand = self.lanes(arg);
                 }

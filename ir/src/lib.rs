@@ -8,7 +8,7 @@
 //! * **Totality.** Every op is defined for all operands: no traps, no undefined results. Inactive lanes may compute garbage.
 //! * **Floats.** `f32` arithmetic flushes denormal operands and results to zero of the same sign; NaN payloads (and signs of
 //!   NaN results) are not defined, everything else is exact to the bit. Floats are never reassociated, and `x * 1`, `x + 0`
-//!   or `max(x, x)` are never simplified: they flush.
+//!   or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one NaN: [`double`].
 //! * **Memory** is three small things: uniform spaces (rows of 16 bytes, read-only), register arrays (per invocation, zero at
 //!   the start), output elements (zero at the start, last write wins). Reads out of range give zero, writes are dropped.
 //! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay.
@@ -24,6 +24,7 @@ pub mod arbitrary;
 pub mod builder;
 pub mod cfg;
 pub mod dom;
+pub mod double;
 pub mod entity;
 pub mod eval;
 mod float;

@@ -1,7 +1,7 @@
 //! The table of operations: one line an op. The enum, names, operand and result types, effects, the builder's methods
 //! and the text form are all derived from it.
 //!
-//! What an op computes is written once, in [`crate::interp`]; what a *composite* op computes is its expansion in
+//! What an op computes is written once, in [`crate::eval`], [`crate::double`] and [`crate::interp`]; what a *composite* op computes is its expansion in
 //! [`crate::pass::expand`], which the interpreter runs too. "Flushes" means: denormal operands count as zero of the same
 //! sign, and a denormal result becomes zero of the same sign.
 
@@ -154,14 +154,46 @@ macro_rules! for_each_op {
             F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite;
             /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal operands zero.
             F32tof16 f32tof16 (F32) -> I32, None, Pure, Composite;
-            /// Signed to double, exact.
-            Itod itod (I32) -> F64, None, Pure, Plain;
-            /// Unsigned to double, exact.
-            Utod utod (I32) -> F64, None, Pure, Plain;
+
+            // ---- f64: denormals are kept; a NaN result is always the same one, 0x7ff8000000000000
+            /// The double of these low and high 32 bits.
+            F64join f64join (I32 I32) -> F64, None, Pure, Plain;
             /// Low 32 bits of a double.
             F64lo f64lo (F64) -> I32, None, Pure, Plain;
             /// High 32 bits of a double.
             F64hi f64hi (F64) -> I32, None, Pure, Plain;
+            /// Sum, rounded to nearest even.
+            Dadd dadd (F64 F64) -> F64, None, Pure, Commutes;
+            /// Product, rounded to nearest even.
+            Dmul dmul (F64 F64) -> F64, None, Pure, Commutes;
+            /// Quotient, rounded to nearest even.
+            Ddiv ddiv (F64 F64) -> F64, None, Pure, Plain;
+            /// First times second plus third, rounded once on every target.
+            Dfma dfma (F64 F64 F64) -> F64, None, Pure, Plain;
+            /// D3D minimum: the first operand if it is less than the second, else the second; a NaN operand loses.
+            Dmin dmin (F64 F64) -> F64, None, Pure, Plain;
+            /// D3D maximum: the first operand if it is greater than the second, else the second; a NaN operand loses.
+            Dmax dmax (F64 F64) -> F64, None, Pure, Plain;
+            /// Equal; false if either is NaN.
+            Deq deq (F64 F64) -> I1, None, Pure, Commutes;
+            /// Not equal; true if either is NaN.
+            Dne dne (F64 F64) -> I1, None, Pure, Commutes;
+            /// Less than; false if either is NaN.
+            Dlt dlt (F64 F64) -> I1, None, Pure, Plain;
+            /// Less than or equal; false if either is NaN.
+            Dle dle (F64 F64) -> I1, None, Pure, Plain;
+            /// Double to float, rounded to nearest even, then flushed.
+            Dtof dtof (F64) -> F32, None, Pure, Plain;
+            /// Double to signed toward zero, clamped; 0 for NaN.
+            Dtoi dtoi (F64) -> I32, None, Pure, Plain;
+            /// Double to unsigned toward zero, clamped; 0 for NaN.
+            Dtou dtou (F64) -> I32, None, Pure, Plain;
+            /// Float to double, exact; flushes the operand.
+            Ftod ftod (F32) -> F64, None, Pure, Plain;
+            /// Signed to double, exact.
+            Itod itod (I32) -> F64, None, Pure, Plain;
+            /// Unsigned to double, exact.
+            Utod utod (I32) -> F64, None, Pure, Plain;
 
             // ---- what an invocation sees
             /// One component of an input element, bits as bound.

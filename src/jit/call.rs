@@ -6,9 +6,8 @@
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, SpaceArgs};
 use super::limits;
+use super::mode;
 use crate::error::CallError;
-use std::arch::asm;
-use std::ptr;
 
 /// A row as native code reads it.
 #[repr(C, align(16))]
@@ -311,7 +310,7 @@ impl Code {
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element or space; `check` saw that
         // each space has the rows that are read without a check, and `UniformRows` always has a zero row after the bound
         // ones; `arrays` holds `scratch_bytes`. The caller vouches for the streams.
-        let status = unsafe { call_native(self.memory.entry().as_ptr(), &args, count as u32) };
+        let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &args, count as u32) };
         match status {
             abi::DONE => Ok(()),
             _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),
@@ -335,75 +334,4 @@ fn check_len(what: impl FnOnce() -> String, needed: Option<usize>, available: us
         Some(needed) if needed <= available => Ok(()),
         needed => Err(CallError::ShortBuffer { what: what(), needed: needed.unwrap_or(usize::MAX), available }),
     }
-}
-
-/// Calls native code with denormals flushed: MXCSR with all exceptions masked, DAZ and FTZ set. It is one `asm` block because
-/// the compiler may not see any Rust code run in another mode.
-///
-/// # Safety
-/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
-#[cfg(target_arch = "x86_64")]
-unsafe fn call_native(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
-    const MASKED: u32 = 0x1f80;
-    const DENORMALS_ARE_ZERO: u32 = 1 << 6;
-    const FLUSH_TO_ZERO: u32 = 1 << 15;
-    let flushing = MASKED | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
-    let mut saved = 0u32;
-    let status: u32;
-    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that hold
-    // across the call are preserved by the System V ABI, which the code follows on every system ([`super::signature`]).
-    unsafe {
-        asm!(
-            "stmxcsr dword ptr [r12]",
-            "ldmxcsr dword ptr [r13]",
-            "call r14",
-            "ldmxcsr dword ptr [r12]",
-            in("r12") &raw mut saved,
-            in("r13") &raw const flushing,
-            in("r14") entry,
-            in("rdi") ptr::from_ref(args),
-            in("esi") 0,
-            in("edx") count,
-            lateout("eax") status,
-            clobber_abi("sysv64"),
-        );
-    }
-    status
-}
-
-/// Calls native code with denormals flushed: FPCR with FZ set.
-///
-/// # Safety
-/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
-#[cfg(target_arch = "aarch64")]
-unsafe fn call_native(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
-    const FLUSH_TO_ZERO: u64 = 1 << 24;
-    let status: u32;
-    // SAFETY: as on x86-64; x20 to x22 are preserved by the ABI.
-    unsafe {
-        asm!(
-            "mrs x20, fpcr",
-            "msr fpcr, x21",
-            "blr x22",
-            "msr fpcr, x20",
-            out("x20") _,
-            in("x21") FLUSH_TO_ZERO,
-            in("x22") entry,
-            in("x0") ptr::from_ref(args),
-            in("w1") 0,
-            in("w2") count,
-            lateout("w0") status,
-            clobber_abi("C"),
-        );
-    }
-    status
-}
-
-/// Never called: [`Target`](super::Target) refuses other machines, so there is no code.
-///
-/// # Safety
-/// None needed.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn call_native(_entry: *const u8, _args: &BatchArgs, _count: u32) -> u32 {
-    unreachable!("no code is made for this machine")
 }

@@ -4,16 +4,19 @@
 //!   lanes is one or two groups of four lanes, a uniform one a scalar (or a splat vector if it is a float).
 //! * `fetch` turns rows of vertex buffers into lanes and lanes into rows of outputs.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a batch.
+//! * `mode` switches the floating-point mode around native code, and back around `double`, which native code calls.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //!
-//! `unsafe` is only in `memory.rs` and `call.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `memory.rs`, `call.rs`, `mode.rs` and `double.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod call;
+mod double;
 mod emit;
 mod fetch;
 mod limits;
 mod memory;
+mod mode;
 mod simd;
 mod target;
 #[cfg(test)]
@@ -154,7 +157,7 @@ pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &Comp
             .compile(&**isa, &mut ControlPlane::default())
             .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
         let buffer = &compiled.buffer;
-        // Code that could fault, or call out, is a defect of `emit`: it must not run.
+        // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not run.
         if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
             return Err(JitError::Codegen("the code has traps or relocations".to_string()));
         }

@@ -1,7 +1,7 @@
 //! The machine code is generated for.
 
 use crate::error::JitError;
-use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::isa::{self, CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use std::fmt;
 use target_lexicon::{Architecture, Triple};
@@ -85,6 +85,11 @@ impl Target {
 
     pub(super) fn isa(&self) -> &OwnedTargetIsa {
         &self.isa
+    }
+
+    /// The convention of `extern "C"` functions.
+    pub(super) fn call_conv(&self) -> CallConv {
+        CallConv::triple_default(self.isa.triple())
     }
 
     pub(super) fn is_x86(&self) -> bool {

@@ -34,6 +34,25 @@ const MAGNITUDES: [u32; 20] = [
     0x7f80_0001,
 ];
 
+/// High words of the magnitudes of doubles: zero and the largest denormals, the smallest normal numbers, where results round to
+/// denormal floats, one, the bounds of integers, the largest floats and doubles, infinity, a quiet and a signalling NaN.
+const HIGH_WORDS: [u32; 14] = [
+    0x0000_0000,
+    0x000f_ffff,
+    0x0010_0000,
+    0x380f_ffff,
+    0x3810_0000,
+    0x3ff0_0000,
+    0x3fff_ffff,
+    0x41df_ffff,
+    0x41ef_ffff,
+    0x47ef_ffff,
+    0x7fef_ffff,
+    0x7ff0_0000,
+    0x7ff8_0000,
+    0x7ff4_0000,
+];
+
 /// The bits of a literal of type `ty`: often an edge of the type's range, else a small number or anything.
 pub fn edge_bits(u: &mut Unstructured<'_>, ty: Type) -> Result<u64> {
     Ok(match ty {
@@ -48,9 +67,13 @@ pub fn edge_bits(u: &mut Unstructured<'_>, ty: Type) -> Result<u64> {
             2 => u64::from(*u.choose(&MAGNITUDES)? | if u.arbitrary()? { 0x8000_0000 } else { 0 }),
             _ => u64::from(u.arbitrary::<u32>()?),
         },
-        Type::F64 => match u.int_in_range(0..=2u8)? {
+        Type::F64 => match u.int_in_range(0..=3u8)? {
             0 => f64::from(u.arbitrary::<i8>()?).to_bits(),
             1 => f64::from(f32::from_bits(edge_bits(u, Type::F32)? as u32)).to_bits(),
+            2 => {
+                let high = *u.choose(&HIGH_WORDS)? | if u.arbitrary()? { 0x8000_0000 } else { 0 };
+                u64::from(high) << 32 | u64::from(*u.choose(&INTEGERS)?)
+            }
             _ => u.arbitrary()?,
         },
     })

@@ -2,6 +2,7 @@
 
 use super::{remove_unreachable, simplify_params, straighten};
 use crate::cfg::{self, Edge};
+use crate::double;
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Imm, Terminator};
 use crate::op::{Effect, Op};
@@ -105,12 +106,14 @@ fn cost_of(op: Op) -> Option<u32> {
         Effect::Pure | Effect::Read => {}
     }
     Some(match op {
-        Op::Const | Op::BitcastI32 | Op::BitcastF32 | Op::Input | Op::Sysval | Op::F64lo | Op::F64hi => 0,
+        Op::Const | Op::BitcastI32 | Op::BitcastF32 | Op::Input | Op::Sysval | Op::F64lo | Op::F64hi | Op::F64join => 0,
         Op::Fdiv | Op::Fsqrt | Op::UniformLoadAt | Op::Ftoi | Op::Ftou | Op::Utof | Op::Fmulz => 4,
         Op::Fmin | Op::Fmax | Op::Fmad | Op::Fsat => 2,
         Op::Fexp2 | Op::Flog2 | Op::Fsin | Op::Fcos | Op::F16tof32 | Op::F32tof16 | Op::Bitrev => BUDGET + 1,
         Op::Udiv | Op::Urem | Op::Umulhi | Op::Smulhi | Op::Popcnt | Op::Clz | Op::Ctz => BUDGET + 1,
-        Op::ArrayLoad | Op::Itod | Op::Utod => BUDGET + 1,
+        Op::ArrayLoad => BUDGET + 1,
+        // Calls, most of them.
+        op if double::is_double_op(op) => BUDGET + 1,
         _ => 1,
     })
 }

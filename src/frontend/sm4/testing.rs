@@ -111,6 +111,13 @@ fn number(text: &str) -> u32 {
     }
 }
 
+fn double(text: &str) -> u64 {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+        None => text.parse::<f64>().unwrap().to_bits(),
+    }
+}
+
 fn letter_index(letter: u8) -> u32 {
     b"xyzw".iter().position(|&known| known == letter).unwrap() as u32
 }
@@ -151,6 +158,11 @@ fn operand(text: &str, destination: bool) -> Vec<u32> {
     if let Some(values) = text.strip_prefix("l(") {
         let values: Vec<u32> = split(values.trim_end_matches(')')).iter().map(|value| number(value)).collect();
         return [head(if values.len() == 1 { 0x4001 } else { 0x4002 }), values].concat();
+    }
+    if let Some(values) = text.strip_prefix("d(") {
+        let values: Vec<u64> = split(values.trim_end_matches(')')).iter().map(|value| double(value)).collect();
+        let words = values.iter().flat_map(|&bits| [bits as u32, (bits >> 32) as u32]);
+        return [head(if values.len() == 1 { 0x5001 } else { 0x5002 }), words.collect()].concat();
     }
     let letters = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap();
     let file = RegisterFile::ALL.iter().find(|file| file.letters() == letters).unwrap_or_else(|| panic!("{text}"));

@@ -15,6 +15,7 @@
 //! `start → what is hoisted → group (→ zero arrays) → IR's entry → … → next → group or done`.
 
 mod control;
+mod double;
 mod hoist;
 mod memory;
 mod plan;
@@ -29,8 +30,10 @@ use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use plan::Plan;
+use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use std::collections::HashMap;
@@ -55,7 +58,7 @@ pub fn emit(
         scratch_bytes: plan.scratch_bytes as usize,
     };
     let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
-    let mut emitter = Emitter::new(func, layout, plan, simd, target.has_fma());
+    let mut emitter = Emitter::new(func, layout, plan, simd, target);
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
     emitter.simd.builder.finalize(target.isa().frontend_config());
@@ -68,6 +71,8 @@ struct Emitter<'a, 'b> {
     plan: Plan,
     simd: Simd<'b>,
     has_fma: bool,
+    /// How functions of this program are called.
+    call_conv: CallConv,
     values: SecondaryMap<Value, Parts>,
     blocks: SecondaryMap<Block, clif::Block>,
     /// What has been made once in this block.
@@ -89,6 +94,8 @@ struct Emitter<'a, 'b> {
     /// First row of each used uniform space.
     spaces: Vec<clif::Value>,
     scratch: clif::Value,
+    /// The stack slot and the signature of calls for double arithmetic, if there are any.
+    doubles: Option<double::Callee>,
     /// What is left of the group's fuel, if there are loops.
     fuel: Option<Variable>,
     out_of_fuel: clif::Block,
@@ -97,7 +104,7 @@ struct Emitter<'a, 'b> {
 }
 
 impl<'a, 'b> Emitter<'a, 'b> {
-    fn new(func: &'a Function, layout: &'a Layout, plan: Plan, mut simd: Simd<'b>, has_fma: bool) -> Self {
+    fn new(func: &'a Function, layout: &'a Layout, plan: Plan, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
         let (out_of_fuel, next) = (simd.builder.create_block(), simd.builder.create_block());
@@ -105,7 +112,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             func,
             layout,
             simd,
-            has_fma,
+            has_fma: target.has_fma(),
+            call_conv: target.call_conv(),
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(next),
             memo: HashMap::new(),
@@ -118,6 +126,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             first_rows: Vec::new(),
             spaces: vec![none; plan.used_spaces.len()],
             scratch: none,
+            doubles: None,
             fuel: None,
             out_of_fuel,
             next,
@@ -131,7 +140,9 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::Const, _) => {}
             (Op::Select, _) => self.select(inst),
             (Op::Any, _) => self.any(inst),
-            (Op::Itod | Op::Utod | Op::F64lo | Op::F64hi, _) => self.double(inst),
+            (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
+            (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
+            (op, _) if is_double_op(op) => self.call_double(inst)?,
             (Op::Input, Imm::Element { element, component }) => self.input(inst, element, component),
             (Op::Sysval, Imm::SysVal(sysval)) => self.sysval(inst, sysval)?,
             (Op::Output, Imm::Element { element, component }) => {
@@ -227,35 +238,6 @@ impl<'a, 'b> Emitter<'a, 'b> {
             self.simd.ins().vany_true(mask)
         };
         self.define_scalar(result(inst), any);
-    }
-
-    fn double(&mut self, inst: &InstData) {
-        let (result, arg) = (result(inst), inst.args[0]);
-        let word = usize::from(inst.op == Op::F64hi);
-        match (inst.op, self.is_uniform(result)) {
-            (Op::F64lo | Op::F64hi, true) => {
-                let scalar = self.double_scalars(arg)[word];
-                self.define_scalar(result, scalar);
-            }
-            (Op::F64lo | Op::F64hi, false) => {
-                let groups = self.double_groups(arg)[word];
-                self.define_groups(result, groups);
-            }
-            (op, true) => {
-                let integer = self.scalar(arg);
-                let words = self.scalar_to_double(op == Op::Itod, integer);
-                self.define_double_scalars(result, words);
-            }
-            (op, false) => {
-                let integers = self.groups(arg);
-                let mut words = [integers; 2];
-                for (group, &integer) in integers.iter().enumerate().take(self.plan.groups) {
-                    let [low, high] = self.vector_to_double(op == Op::Itod, integer);
-                    (words[0][group], words[1][group]) = (low, high);
-                }
-                self.define_double_groups(result, words);
-            }
-        }
     }
 }
 

@@ -21,8 +21,9 @@ fn operand(b: &mut FunctionBuilder, ty: Type, at: u8, space: Option<Space>) -> V
             b.ine([bit, one])
         }
         Type::F64 => {
+            // Edges of words as high words give denormals, NaNs and much between.
             let word = word(b, Type::I32);
-            if at == 0 { b.itod([word]) } else { b.utod([word]) }
+            b.f64join([word, word])
         }
         other => panic!("no operand of {other}"),
     }

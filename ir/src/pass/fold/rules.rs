@@ -1,6 +1,7 @@
 //! The identities. Each holds for all operands, to the bit (NaN payloads apart).
 
 use super::Folder;
+use crate::double;
 use crate::entity::Value;
 use crate::eval::eval;
 use crate::function::{Imm, InstData, Operands};
@@ -32,11 +33,12 @@ fn inst(op: Op, ty: Type, args: &[Value]) -> Option<Simpler> {
 /// One step; `None` if no rule applies.
 pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     use Op::*;
-    evaluate(f, data).or_else(|| match (data.op, &*data.args) {
+    evaluate(f, data).or_else(|| evaluate_double(f, data)).or_else(|| match (data.op, &*data.args) {
         (Select, &[c, a, b]) => select(f, data.ty, c, a, b),
         (Not, &[a]) => not(f, a),
         (And | Or | Xor, &[a, b]) => logic(f, data.op, data.ty, a, b),
         (BitcastI32 | BitcastF32, &[a]) => bitcast(f, data.op, a),
+        (F64lo | F64hi | F64join, args) => words(f, data.op, args),
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
         (Fadd | Fsub | Fmul | Fmulz | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
@@ -101,6 +103,37 @@ fn evaluate(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     }
 }
 
+/// A pure op on literals that takes or gives a double.
+fn evaluate_double(f: &Folder<'_>, data: &InstData) -> Option<Simpler> {
+    let is_move = matches!(data.op, Op::F64join | Op::F64lo | Op::F64hi);
+    if !is_move && !double::is_double_op(data.op) {
+        return None;
+    }
+    let mut operands = [0; Operands::MAX];
+    for (operand, &arg) in operands.iter_mut().zip(data.args.iter()) {
+        *operand = f.func.constant(arg)?;
+    }
+    Some(Simpler::Bits(match data.op {
+        Op::F64join => operands[1] << 32 | operands[0],
+        Op::F64lo => operands[0] & u64::from(u32::MAX),
+        Op::F64hi => operands[0] >> 32,
+        op => double::eval(op, operands),
+    }))
+}
+
+/// The words of what was made of words, and what is made of another's words.
+fn words(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
+    match (op, args) {
+        (Op::F64lo, &[a]) => value(f.def(a, Op::F64join)?.args[0]),
+        (Op::F64hi, &[a]) => value(f.def(a, Op::F64join)?.args[1]),
+        (Op::F64join, &[low, high]) => {
+            let (low, high) = (f.def(low, Op::F64lo)?.args[0], f.def(high, Op::F64hi)?.args[0]);
+            if low == high { value(low) } else { None }
+        }
+        _ => None,
+    }
+}
+
 fn select(f: &mut Folder<'_>, ty: Type, c: Value, a: Value, b: Value) -> Option<Simpler> {
     if f.are_equal(a, b) {
         return value(a);
@@ -141,6 +174,8 @@ fn not(f: &Folder<'_>, a: Value) -> Option<Simpler> {
         Op::Ine => Op::Ieq,
         Op::Feq => Op::Fne,
         Op::Fne => Op::Feq,
+        Op::Deq => Op::Dne,
+        Op::Dne => Op::Deq,
         Op::Slt => return inst(Op::Sle, Type::I1, &[inner.args[1], inner.args[0]]),
         Op::Sle => return inst(Op::Slt, Type::I1, &[inner.args[1], inner.args[0]]),
         Op::Ult => return inst(Op::Ule, Type::I1, &[inner.args[1], inner.args[0]]),
@@ -298,7 +333,7 @@ fn same_operands(op: Op, a: Value, b: Value) -> Option<Simpler> {
     match op {
         Op::Isub => bits(0),
         Op::Ieq | Op::Sle | Op::Ule => bits(1),
-        Op::Ine | Op::Slt | Op::Ult | Op::Flt => bits(0),
+        Op::Ine | Op::Slt | Op::Ult | Op::Flt | Op::Dlt => bits(0),
         Op::Smin | Op::Smax | Op::Umin | Op::Umax => value(a),
         _ => None,
     }

@@ -121,6 +121,19 @@ fn literals_are_computed() {
 }
 
 #[test]
+fn doubles_are_computed_and_their_words_move_freely() {
+    word("c = const.f64 1.5; d = dadd c, c; f64hi d", "const.i32 0x40080000");
+    word("d = f64join eight, one; f64lo d", "eight");
+    word("d = f64join i, one; f64hi d", "one");
+    word("c = const.f64 2.5; dtoi c", "const.i32 2");
+    word("z = const.f64 0.0; d = itod i; e = f64lo d; f = f64hi d; g = f64join e, f; h = dmin g, z; f64hi h", {
+        "z = const.f64 0.0; d = itod i; h = dmin d, z; f64hi h"
+    });
+    // A denormal stays, and is not zero.
+    word("c = const.f64 0x0000000000000002; d = const.f64 0.5; e = dmul c, d; f64lo e", "const.i32 1");
+}
+
+#[test]
 fn fused_and_separate_results_that_differ_are_left() {
     let differs = "a = const.f32 1.0000001; b = const.f32 -1.0000002; d = fmad a, a, b; output.f32 0.0, d";
     check(differs, differs);

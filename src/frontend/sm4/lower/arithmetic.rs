@@ -3,7 +3,7 @@
 use shaderjit_ir::{FunctionBuilder, Op, Value};
 
 use super::Lowering;
-use super::operand::{Destination, as_bits, as_float};
+use super::operand::{as_bits, as_float};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand};
@@ -26,13 +26,12 @@ enum Recipe {
     MultiplyAdd,
     /// The dot product of this many components, for every component alike.
     Dot(usize),
-    /// An integer as a double, which takes two components.
-    Double(fn(&mut FunctionBuilder, Value, bool) -> Value),
 }
 
-/// The recipe of an opcode of the float, bit, int or uint group; none for what needs neighbouring pixels.
+/// The recipe of an opcode of the float, bit, int or uint group; none for what needs neighbouring
+/// pixels or has doubles.
 fn recipe(opcode: Opcode) -> Option<Recipe> {
-    use Recipe::{Dot, Double, Exchanged, MultiplyAdd, One, Test, Two};
+    use Recipe::{Dot, Exchanged, MultiplyAdd, One, Test, Two};
     let op = Recipe::Op;
     Some(match opcode {
         // ---- moves
@@ -76,14 +75,6 @@ fn recipe(opcode: Opcode) -> Option<Recipe> {
         Opcode::UtoF => op(Op::Utof),
         Opcode::F16toF32 => op(Op::F16tof32),
         Opcode::F32toF16 => op(Op::F32tof16),
-        Opcode::ItoD => Double(|b, value, saturate| {
-            let value = if saturate { clamp(b, value, Op::Smax, Op::Smin) } else { value };
-            b.itod([value])
-        }),
-        Opcode::UtoD => Double(|b, value, saturate| {
-            let value = if saturate { clamp(b, value, Op::Umax, Op::Umin) } else { value };
-            b.utod([value])
-        }),
 
         // ---- bits
         Opcode::And => op(Op::And),
@@ -157,9 +148,6 @@ impl Lowering {
         for operand in destinations {
             targets.push(self.destination(operand)?);
         }
-        if let Recipe::Double(convert) = recipe {
-            return self.double(token, &targets[0], &sources[0], convert);
-        }
 
         // All sources are read before anything is written: a destination may be a source.
         let written = targets.iter().fold(0, |mask, target| mask | target.mask.bits());
@@ -226,30 +214,6 @@ impl Lowering {
         }
         Ok(sum.expect("a dot product has components"))
     }
-
-    /// Each pair of destination components takes one double: the first that is written the first source component's, the
-    /// second the second's.
-    fn double(
-        &mut self,
-        token: OpcodeToken,
-        target: &Destination,
-        source: &Operand,
-        convert: fn(&mut FunctionBuilder, Value, bool) -> Value,
-    ) -> Result<(), LowerError> {
-        let written: Vec<Component> = target.mask.components().collect();
-        let pairs = written.chunks_exact(2);
-        if !pairs.remainder().is_empty() {
-            return Err(self.invalid(format!("half a double is written to .{}", target.mask)));
-        }
-        let mut halves = Vec::with_capacity(4);
-        for (pair, &component) in pairs.zip(&Component::ALL) {
-            let value = self.read(source, component, token.opcode.slots()[1].class)?;
-            let double = convert(&mut self.b, value, token.saturate());
-            halves.push((pair[0], self.b.f64lo([double])));
-            halves.push((pair[1], self.b.f64hi([double])));
-        }
-        halves.into_iter().try_for_each(|(component, half)| self.write(target, component, half))
-    }
 }
 
 /// No opcode of these groups reads more.
@@ -270,7 +234,7 @@ fn compute(b: &mut FunctionBuilder, recipe: Recipe, a: &[Value], precise: bool) 
         Recipe::One(ops) => [Some(ops(b, a)), None],
         Recipe::Two(ops) => ops(b, a).map(Some),
         Recipe::MultiplyAdd => [Some(multiply_add(b, [a[0], a[1], a[2]], precise)), None],
-        Recipe::Dot(_) | Recipe::Double(_) => unreachable!("not computed by component"),
+        Recipe::Dot(_) => unreachable!("not computed by component"),
     }
 }
 
@@ -299,14 +263,14 @@ fn fraction(b: &mut FunctionBuilder, a: &[Value]) -> Value {
 }
 
 /// `yes` where any bit of `condition` is set, else `no`.
-fn choose(b: &mut FunctionBuilder, condition: Value, yes: Value, no: Value) -> Value {
+pub(super) fn choose(b: &mut FunctionBuilder, condition: Value, yes: Value, no: Value) -> Value {
     let (bits, zero) = (as_bits(b, condition), b.i32(0));
     let holds = b.ine([bits, zero]);
     b.select([holds, yes, no])
 }
 
 /// All ones where `holds`.
-fn mask_if(b: &mut FunctionBuilder, holds: Value) -> Value {
+pub(super) fn mask_if(b: &mut FunctionBuilder, holds: Value) -> Value {
     let (ones, zero) = (b.i32(u32::MAX), b.i32(0));
     b.select([holds, ones, zero])
 }
@@ -315,13 +279,6 @@ fn mask_if(b: &mut FunctionBuilder, holds: Value) -> Value {
 fn one_if(b: &mut FunctionBuilder, holds: Value) -> Value {
     let (one, zero) = (b.i32(1), b.i32(0));
     b.select([holds, one, zero])
-}
-
-/// An integer clamped to 0..1.
-fn clamp(b: &mut FunctionBuilder, value: Value, max: Op, min: Op) -> Value {
-    let (zero, one) = (b.i32(0), b.i32(1));
-    let value = b.op(max, &[value, zero]);
-    b.op(min, &[value, one])
 }
 
 /// What `count` gives, or all ones if no bit is set.
@@ -399,6 +356,7 @@ fn masked_differences(b: &mut FunctionBuilder, a: &[Value]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frontend::sm4::lower::double::has_doubles;
     use crate::frontend::sm4::opcode::Group;
     use shaderjit_ir::Type;
 
@@ -407,7 +365,7 @@ mod tests {
         let missing: Vec<&str> = Opcode::ALL
             .iter()
             .filter(|opcode| matches!(opcode.group(), Group::Float | Group::Bit | Group::Int | Group::Uint))
-            .filter(|opcode| recipe(**opcode).is_none())
+            .filter(|opcode| recipe(**opcode).is_none() && !has_doubles(**opcode))
             .map(|opcode| opcode.mnemonic())
             .collect();
         let neighbours = |name: &&str| name.starts_with("deriv_") || name.starts_with("eval_");

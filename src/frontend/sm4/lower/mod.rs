@@ -9,9 +9,11 @@
 //! | `registers` | declarations and signatures → variables, arrays, uniform spaces |
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
+//! | `double` | the same where operands or results are doubles |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 
 mod arithmetic;
+mod double;
 mod flow;
 mod operand;
 mod registers;
@@ -132,6 +134,7 @@ impl Lowering {
             Group::Flow => return self.flow(instruction.token, &operation.operands),
             // Nothing gets here: the code behind a jump, or between `switch` and its first `case`.
             _ if !self.flow.live => {}
+            _ if double::has_doubles(opcode) => self.double(instruction.token, &operation.operands)?,
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)?;
             }

@@ -94,12 +94,18 @@ impl Lowering {
     }
 
     /// One component of a register, as `ty`.
-    fn load(&mut self, operand: &Operand, component: Component, ty: Type) -> Result<Value, LowerError> {
+    pub(super) fn load(&mut self, operand: &Operand, component: Component, ty: Type) -> Result<Value, LowerError> {
         match operand.file() {
             RegisterFile::Immediate32 => {
                 let words = operand.immediates().unwrap_or_default();
                 let word = words.get(component.index()).or(words.first()).copied().unwrap_or_default();
                 Ok(self.b.constant(ty, word.into()))
+            }
+            RegisterFile::Immediate64 => {
+                // One double stands for both.
+                let words = operand.immediates().unwrap_or_default();
+                let word = words.get(component.index()).or(words.get(component.index() & 1)).copied();
+                Ok(self.b.constant(ty, word.unwrap_or_default().into()))
             }
             RegisterFile::Temp => {
                 let register = self.constant_index(operand)?;

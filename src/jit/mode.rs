@@ -1,0 +1,142 @@
+//! The processor's floating-point mode. Native code runs with denormals flushed, Rust code in the mode it expects; the switches
+//! between the two are assembly, because the compiler may not see any Rust code run in another mode.
+
+use super::abi::BatchArgs;
+use super::double;
+use std::arch::{asm, naked_asm};
+use std::ptr;
+
+/// MXCSR as Rust expects it: all exceptions masked, to nearest even.
+#[cfg(target_arch = "x86_64")]
+const DEFAULT: u32 = 0x1f80;
+
+/// FPCR as Rust expects it.
+#[cfg(target_arch = "aarch64")]
+const DEFAULT: u64 = 0;
+
+/// Calls native code with denormals flushed: MXCSR with DAZ and FTZ set.
+///
+/// # Safety
+/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
+    const DENORMALS_ARE_ZERO: u32 = 1 << 6;
+    const FLUSH_TO_ZERO: u32 = 1 << 15;
+    let flushing = DEFAULT | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
+    let mut saved = 0u32;
+    let status: u32;
+    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that hold
+    // across the call are preserved by the System V ABI, which the code follows on every system ([`super::signature`]).
+    unsafe {
+        asm!(
+            "stmxcsr dword ptr [r12]",
+            "ldmxcsr dword ptr [r13]",
+            "call r14",
+            "ldmxcsr dword ptr [r12]",
+            in("r12") &raw mut saved,
+            in("r13") &raw const flushing,
+            in("r14") entry,
+            in("rdi") ptr::from_ref(args),
+            in("esi") 0,
+            in("edx") count,
+            lateout("eax") status,
+            clobber_abi("sysv64"),
+        );
+    }
+    status
+}
+
+/// Calls native code with denormals flushed: FPCR with FZ set.
+///
+/// # Safety
+/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
+#[cfg(target_arch = "aarch64")]
+pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
+    const FLUSH_TO_ZERO: u64 = 1 << 24;
+    let status: u32;
+    // SAFETY: as on x86-64; x20 to x22 are preserved by the ABI.
+    unsafe {
+        asm!(
+            "mrs x20, fpcr",
+            "msr fpcr, x21",
+            "blr x22",
+            "msr fpcr, x20",
+            out("x20") _,
+            in("x21") DEFAULT | FLUSH_TO_ZERO,
+            in("x22") entry,
+            in("x0") ptr::from_ref(args),
+            in("w1") 0,
+            in("w2") count,
+            lateout("w0") status,
+            clobber_abi("C"),
+        );
+    }
+    status
+}
+
+/// Never called: [`Target`](super::Target) refuses other machines, so there is no code.
+///
+/// # Safety
+/// None needed.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub unsafe fn call_flushing(_entry: *const u8, _args: &BatchArgs, _count: u32) -> u32 {
+    unreachable!("no code is made for this machine")
+}
+
+/// [`double::compute`] for native code: in the mode Rust expects, the caller's restored afterwards.
+///
+/// # Safety
+/// As for [`double::compute`].
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub unsafe extern "C" fn compute_doubles(op: u32, lanes: u32, words: *mut double::Words) {
+    // The arguments stay in their registers. The frame aligns the stack to 16 bytes and begins with the 32 bytes that Windows'
+    // convention gives a callee; the caller's mode and ours lie above them.
+    naked_asm!(
+        "sub rsp, 40",
+        "stmxcsr dword ptr [rsp + 32]",
+        "mov dword ptr [rsp + 36], {default}",
+        "ldmxcsr dword ptr [rsp + 36]",
+        "call {compute}",
+        "ldmxcsr dword ptr [rsp + 32]",
+        "add rsp, 40",
+        "ret",
+        default = const DEFAULT,
+        compute = sym double::compute,
+    );
+}
+
+/// [`double::compute`] for native code: in the mode Rust expects, the caller's restored afterwards.
+///
+/// # Safety
+/// As for [`double::compute`].
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+pub unsafe extern "C" fn compute_doubles(op: u32, lanes: u32, words: *mut double::Words) {
+    // The arguments stay in their registers.
+    naked_asm!(
+        "stp x29, x30, [sp, #-32]!",
+        "mov x29, sp",
+        "mrs x9, fpcr",
+        "str x9, [sp, #16]",
+        "mov x9, #{default}",
+        "msr fpcr, x9",
+        "bl {compute}",
+        "ldr x9, [sp, #16]",
+        "msr fpcr, x9",
+        "ldp x29, x30, [sp], #32",
+        "ret",
+        default = const DEFAULT,
+        compute = sym double::compute,
+    );
+}
+
+/// Never called, as [`call_flushing`].
+///
+/// # Safety
+/// As for [`double::compute`].
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub unsafe extern "C" fn compute_doubles(op: u32, lanes: u32, words: *mut double::Words) {
+    // SAFETY: the caller's promise is the same.
+    unsafe { double::compute(op, lanes, words) }
+}
