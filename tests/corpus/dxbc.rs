@@ -198,5 +198,5 @@ macro_rules! cases {
 
 cases! {
     vs_transform vs_skin vs_branches vs_indextemp vs_icb vs_intops vs_bits vs_switch vs_ret vs_transcend vs_precise vs_fpops
-    vs_fpmad vs_sysvals
+    vs_fpmad vs_sysvals vs_calls
 }

@@ -239,7 +239,8 @@ impl Refusal {
     }
 }
 
-fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
+/// Refuses a count over its limit.
+pub(super) fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
     if value > limit { Err(Refusal::Limit { what, value, limit }) } else { Ok(()) }
 }
 

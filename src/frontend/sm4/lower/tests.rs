@@ -589,7 +589,7 @@ fn opcodes_are_lowered_or_refused_by_name() {
 
 #[test]
 fn size_is_bounded() {
-    let nops = vec![Opcode::Nop.number() | 1 << 24; MAX_INSTRUCTIONS + 1];
+    let nops = vec![Opcode::Nop.number() | 1 << 24; MAX_INSTRUCTIONS as usize + 1];
     let refused = lower_program(&program(&nops).unwrap());
     assert!(matches!(refused, Err(LowerError::Limit { what: "number of instructions", .. })));
     // Many registers that may all be live across many blocks.
@@ -622,7 +622,8 @@ fn a_transform_reads_and_writes_by_signature() {
 
 #[test]
 fn mutated_programs_lower_or_are_refused() {
-    let containers: [&[u8]; 3] = [
+    let containers: [&[u8]; 4] = [
+        include_bytes!("../../../../tests/data/dxbc/vs_calls/VS.vs_5_0.fxc101.dxbc"),
         include_bytes!("../../../../tests/data/dxbc/vs_switch/VS.vs_5_0.fxc101.dxbc"),
         include_bytes!("../../../../tests/data/dxbc/vs_indextemp/VS.vs_5_0.fxc101.dxbc"),
         include_bytes!("../../../../tests/data/dxbc/vs_bits/VS.vs_5_0.fxc101.dxbc"),
