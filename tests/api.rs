@@ -328,3 +328,51 @@ fn spirv_is_a_typed_error() {
     assert_eq!(shader.disassemble(1, Default::default()).map(drop), unsupported(63));
     assert_eq!(shader.lower(2).map(drop), Err(Error::UnknownEntry { entry: 2, count: 2 }));
 }
+
+#[test]
+fn pixels_are_shaded_and_discarded() {
+    let shader = shader("dxbc/ps_discard/PS.ps_5_0.fxc101.dxbc");
+    assert_eq!(shader.entry(0).unwrap().stage, Stage::Pixel);
+    // SV_Position and TEXCOORD of a row of pixels; those whose x is 3 modulo 4 are discarded, for y is 0.
+    let rows = (0..11u16).map(f32::from).flat_map(|x| [x + 0.5, 0.5, 0.0, 1.0, 0.5, x / 16.0, 0.0, 0.0]);
+    let pixels: Vec<u8> = rows.flat_map(f32::to_le_bytes).collect();
+    let discards = |x: usize| x % 4 == 3 || (x as f32 / 16.0 - 0.5).abs() > 0.6;
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let options = CompileOptions::default().lanes(lanes).backend(backend);
+            let code = engine().compile(&shader, &options).unwrap();
+            let mut call = code.call();
+            call.input("SV_Position", 0, Attribute::f32x4(&pixels, 32)).unwrap();
+            call.input("TEXCOORD", 0, Attribute::f32x2(&pixels[16..], 32)).unwrap();
+            let outputs = call.run(0..11).unwrap();
+            assert!(outputs.discarded().eq((0..11).map(discards)));
+            let target = outputs.get("SV_Target", 0).unwrap();
+            assert_eq!(target.f32(9), Some([0.0, 0.25, 9.0, 1.0]));
+            assert_eq!(outputs.stride(), 20, "a target and whether the pixel is discarded");
+            let later = call.run(6..9).unwrap();
+            assert!(later.discarded().eq((6..9).map(discards)));
+
+            // Into the caller's buffer: the flag alone, then the target alone.
+            let discarded = code.interface().discarded.unwrap();
+            let mut flags = vec![0xaa; 4 * 11];
+            let layout = OutputLayout::none(&code).with(discarded, Place { offset: 0, stride: 4 });
+            call.run_into(0..11, &layout, &mut flags).unwrap();
+            assert!(flags.chunks(4).map(|word| word == [1, 0, 0, 0]).eq((0..11).map(discards)));
+            let mut targets = vec![0; 16 * 11];
+            let layout = OutputLayout::none(&code).with(0, Place { offset: 0, stride: 16 });
+            call.run_into(0..11, &layout, &mut targets).unwrap();
+            assert_eq!(targets[16 * 9 + 8..][..4], 9f32.to_le_bytes());
+        }
+    }
+    // Vertices are not discarded.
+    let code = transform();
+    assert!(code.call().zero_unbound(true).run(0..3).unwrap().discarded().eq([false; 3]));
+}
+
+#[test]
+fn what_pixels_need_of_their_neighbours_is_unsupported() {
+    let refused = engine().compile(&shader("dxbc/ps_deriv/PS4.ps_4_0.fxc101.dxbc"), &CompileOptions::default());
+    let Err(Error::Lower(LowerError::Unsupported { what, offset })) = refused else { panic!("{refused:?}") };
+    assert_eq!(what, "deriv_rtx");
+    assert!(offset > 0);
+}

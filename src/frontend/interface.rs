@@ -24,7 +24,7 @@ pub struct Element {
     pub semantic: String,
     /// Semantic index.
     pub index: u32,
-    /// Register number.
+    /// Register number; `u32::MAX` for what has a register of its own (`oDepth`) or none.
     pub register: u32,
     /// Components of the register it occupies, bit 0 = x.
     pub mask: u8,
@@ -33,6 +33,12 @@ pub struct Element {
 }
 
 impl Element {
+    /// What [`Interface::discarded`] points at. The signature has no such element, and no compiler such a semantic.
+    pub(crate) fn discarded() -> Element {
+        let semantic = "discarded".to_string();
+        Element { semantic, index: 0, register: u32::MAX, mask: 1, ty: ComponentType::U32 }
+    }
+
     /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names.
     pub fn name(&self) -> String {
         match self.index {
@@ -101,10 +107,15 @@ pub struct UniformPreset {
 /// Everything a caller must know to bind and read a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Interface {
-    /// Input elements in signature order, system values left out. The index is the IR's input element number.
+    /// Input elements in signature order, the system values left out that a batch generates. The index is the IR's input element number.
     pub inputs: Vec<Element>,
-    /// Output elements in signature order. The index is the IR's output element number.
+    /// Output elements in signature order, and [`discarded`](Self::discarded) behind them. The index is the IR's output element
+    /// number.
     pub outputs: Vec<Element>,
+    /// The number of the output element that says whether a pixel was discarded: one component, 1 or 0. The other outputs of
+    /// a discarded pixel mean nothing. Its semantic is `discarded`, which no signature's is. `None` for programs that discard
+    /// nothing.
+    pub discarded: Option<usize>,
     /// Uniform spaces, one for each space of the IR function, in its order.
     pub uniforms: Vec<UniformDecl>,
     /// Values the container fixes.

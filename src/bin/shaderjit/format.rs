@@ -3,7 +3,7 @@
 use crate::bindings::Record;
 use clap::ValueEnum;
 use serde::Serialize;
-use shaderjit::frontend::{ComponentType, Element};
+use shaderjit::frontend::{ComponentType, Element, Interface};
 use shaderjit::{CompiledShader, Outputs, ShaderFormat};
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub enum Format {
     Csv,
     /// One document
     Json,
-    /// 16 bytes for each element (DXBC), or o0 to o15 (PICA), vertex by vertex
+    /// 16 bytes for each element of the signature (DXBC), or o0 to o15 (PICA), vertex by vertex
     Raw,
 }
 
@@ -59,7 +59,12 @@ impl Results<'_> {
     fn written(&self) -> Vec<(usize, &Element, String)> {
         let elements = self.code.interface().outputs.iter().enumerate();
         let written = elements.filter(|&(number, _)| self.code.writes_output(number));
-        written.map(|(number, element)| (number, element, element.name())).collect()
+        let discarded = self.code.interface().discarded;
+        let name = |number, element: &Element| match discarded {
+            Some(discarded) if discarded == number => element.semantic.clone(),
+            _ => element.name(),
+        };
+        written.map(|(number, element)| (number, element, name(number, element))).collect()
     }
 
     fn has_instances(&self) -> bool {
@@ -124,7 +129,8 @@ impl Results<'_> {
         struct Output {
             semantic: String,
             index: u32,
-            register: u32,
+            /// `null` for what has none with a number.
+            register: Option<u32>,
             components: u32,
             r#type: &'static str,
             /// One entry a vertex, instance by instance.
@@ -153,7 +159,7 @@ impl Results<'_> {
             Output {
                 semantic: element.semantic.clone(),
                 index: element.index,
-                register: element.register,
+                register: (element.register != u32::MAX).then_some(element.register),
                 components: element.components(),
                 r#type: type_name(element.ty),
                 values: values.collect(),
@@ -170,7 +176,9 @@ impl Results<'_> {
     }
 
     fn raw(&self) -> Vec<u8> {
-        let elements = &self.code.interface().outputs;
+        // The signature's elements; what is behind them has no place in a record.
+        let Interface { outputs, discarded, .. } = self.code.interface();
+        let elements = &outputs[..discarded.unwrap_or(outputs.len())];
         let record = Record::new(self.format, elements.len());
         let count: usize = self.instances.iter().map(Outputs::count).sum();
         let mut out = vec![0; count * record.stride];

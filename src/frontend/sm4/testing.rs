@@ -217,6 +217,13 @@ pub fn lower_text(text: &str) -> Result<Lowered, LowerError> {
     lower_program(&program(&assemble(text)).unwrap())
 }
 
+/// Assembles and lowers a pixel shader.
+pub fn lower_pixel(text: &str, inputs: &Signature<'_>, outputs: &Signature<'_>) -> Result<Lowered, LowerError> {
+    let lowered = lower(&program_of(0x50, &assemble(text)).unwrap(), inputs, outputs)?;
+    verify(&lowered.function).unwrap_or_else(|errors| panic!("{errors:?}\n{text}\n{}", lowered.function));
+    Ok(lowered)
+}
+
 /// What one invocation sees.
 #[derive(Default)]
 pub struct Setup<'a> {

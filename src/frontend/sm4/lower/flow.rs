@@ -220,6 +220,7 @@ impl Lowering {
             }
             Opcode::Call => self.call(&operands[0])?,
             Opcode::CallC => self.call_if(token, operands)?,
+            Opcode::Discard => self.discard(token, &operands[0])?,
             Opcode::Nop => {}
             _ => return Err(self.unsupported(opcode)),
         }
@@ -232,6 +233,23 @@ impl Lowering {
             Some(_) => self.jump_if(token, operands, target)?,
             None => self.jump(target),
         }
+        Ok(())
+    }
+
+    /// Notes that the invocation is discarded where the test holds. It goes on: its neighbours may want its values, and nobody
+    /// else sees them.
+    fn discard(&mut self, token: OpcodeToken, operand: &Operand) -> Result<(), LowerError> {
+        let Some(variable) = self.registers.discarded else {
+            return Err(self.invalid("discard in a stage without pixels"));
+        };
+        let condition = self.condition(operand)?;
+        let before = self.b.use_var(variable);
+        let one = self.b.i32(1);
+        let after = match token.test() {
+            Some(Test::Zero) => self.b.select([condition, before, one]),
+            _ => self.b.select([condition, one, before]),
+        };
+        self.b.def_var(variable, after);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Instructions → IR, for vertex shaders.
+//! Instructions → IR, for vertex shaders, and for pixel shaders as far as each pixel is on its own.
 //!
 //! Registers become SSA variables of 32-bit patterns (typed `f32`, so that moves cost nothing); integer instructions read and
 //! write them through bitcasts, which keep every bit. Every register is zero at the start. All returns lead to one block, which
@@ -6,7 +6,8 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `registers` | declarations and signatures → variables, arrays, uniform spaces |
+//! | `elements` | signatures → input and output registers |
+//! | `registers` | declarations → variables, arrays, uniform spaces |
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
@@ -14,6 +15,7 @@
 
 mod arithmetic;
 mod call;
+mod elements;
 mod flow;
 mod operand;
 mod registers;
@@ -52,14 +54,16 @@ const MAX_VALUES: u64 = 1 << 20;
 /// everywhere. Real programs stay far below, since long ones have few branches and branchy ones few registers.
 const MAX_LIVE_PAIRS: u64 = 1 << 20;
 
-/// Lowers a vertex shader of shader model 4.0 to 5.1.
+/// Lowers a vertex or pixel shader of shader model 4.0 to 5.1.
 ///
-/// Input elements are those of the input signature, `SV_VertexID` and `SV_InstanceID` left out; output elements those of the
-/// output signature; both in its order. Uniform spaces are the constant buffers and the immediate constant buffer in the order
+/// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and `SV_InstanceID`
+/// are left out: the batch generates them. A pixel shader's are all there, interpolated values and system values alike, and
+/// behind them `SV_Coverage` and `SV_InnerCoverage` if the program declares them, for which signatures have no element. Behind
+/// the outputs of a program that discards is [`Interface::discarded`](crate::frontend::Interface::discarded). Uniform spaces are the constant buffers and the immediate constant buffer in the order
 /// of their declarations; of a declared range of several registers, those that the program names, at the end.
 ///
 /// # Errors
-/// [`LowerError::Unsupported`] for what vertex shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
+/// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
 /// program that breaks the rules of its format, [`LowerError::Limit`] for one that is too large; each with the byte offset of
 /// the instruction.
 pub fn lower(
@@ -67,7 +71,7 @@ pub fn lower(
     input_signature: &Signature<'_>,
     output_signature: &Signature<'_>,
 ) -> Result<Lowered, LowerError> {
-    if program.version.stage != Stage::Vertex {
+    if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel) {
         return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
     }
     let subroutines = Subroutines::new(program)?;
@@ -157,6 +161,10 @@ impl Lowering {
         for output in self.registers.outputs.written() {
             let value = self.read_output(output);
             self.b.output(output.number, output.component, value);
+        }
+        if let (Some(variable), Some(element)) = (self.registers.discarded, self.registers.interface.discarded) {
+            let value = self.b.use_var(variable);
+            self.b.output(element as u32, 0, value);
         }
         self.b.ret();
         self.check_values()?;

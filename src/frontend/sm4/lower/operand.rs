@@ -3,7 +3,7 @@
 use shaderjit_ir::{FunctionBuilder, Op, Type, Value};
 
 use super::Lowering;
-use super::registers::{Indexed, InputComponent, OutputComponent};
+use super::elements::{Indexed, InputComponent, OutputComponent, Register};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::DataClass;
 use crate::frontend::sm4::operand::{Component, Index, Mask, Operand, RegisterFile};
@@ -55,8 +55,8 @@ enum Target {
     Null,
     /// `r#`.
     Temp(u32),
-    /// `o#`.
-    Output(u32),
+    /// `o#`, `oDepth` and their like.
+    Output(Register),
     /// An array element.
     Array { array: shaderjit_ir::Array, index: Value },
 }
@@ -115,9 +115,12 @@ impl Lowering {
             RegisterFile::Input => {
                 let [place] = self.places(operand)?;
                 match place.dynamic {
-                    None => self.load_input(place.base, component, ty),
+                    None => self.load_input(Register::Numbered(place.base), component, ty),
                     Some(_) => self.load_indexed(self.registers.inputs.indexed, place, component, ty),
                 }
+            }
+            file @ (RegisterFile::InputCoverage | RegisterFile::InnerCoverage) => {
+                self.load_input(Register::Named(file), component, ty)
             }
             RegisterFile::IndexableTemp => {
                 let [number, place] = self.places(operand)?;
@@ -175,7 +178,7 @@ impl Lowering {
         }
     }
 
-    fn load_input(&mut self, register: u32, component: Component, ty: Type) -> Result<Value, LowerError> {
+    fn load_input(&mut self, register: Register, component: Component, ty: Type) -> Result<Value, LowerError> {
         match self.registers.inputs.get(register, component) {
             Some(InputComponent::Element { number, component }) => Ok(self.b.input(ty, number, component)),
             Some(InputComponent::System(value)) => {
@@ -183,8 +186,8 @@ impl Lowering {
                 Ok(self.typed(value, ty))
             }
             None => {
-                let letter = component.letter();
-                Err(self.invalid(format!("v{register}.{letter} is not in the input signature")))
+                let name = register_name("v", register, component);
+                Err(self.invalid(format!("{name} is not in the input signature")))
             }
         }
     }
@@ -208,6 +211,7 @@ impl Lowering {
         let Some(indexed) = self.registers.inputs.indexed else { return Ok(()) };
         for (index, register, component) in indexed.cells() {
             // The array has registers between the ranges as well, which need not exist.
+            let register = Register::Numbered(register);
             if self.registers.inputs.get(register, component).is_some() {
                 let value = self.load_input(register, component, Type::F32)?;
                 let index = self.b.i32(index);
@@ -221,9 +225,9 @@ impl Lowering {
     pub(super) fn read_output(&mut self, output: OutputComponent) -> Value {
         let OutputComponent { register, register_component: component, .. } = output;
         if let Some(indexed) = self.registers.outputs.indexed
-            && indexed.contains(register, component)
+            && let Some(index) = indexed.index(register, component)
         {
-            let index = self.b.i32(register - indexed.first);
+            let index = self.b.i32(index);
             return self.b.array_load(Type::F32, indexed.array, component.index() as u8, index);
         }
         let variable = self.registers.outputs.variable(register, component);
@@ -239,7 +243,7 @@ impl Lowering {
             RegisterFile::Output => {
                 let [place] = self.places(operand)?;
                 match (place.dynamic, self.registers.outputs.indexed) {
-                    (None, _) => Target::Output(place.base),
+                    (None, _) => Target::Output(Register::Numbered(place.base)),
                     (Some(_), Some(indexed)) if mask.components().all(|component| indexed.has(component)) => {
                         let index = self.index_value(Place { base: place.base.wrapping_sub(indexed.first), ..place });
                         Target::Array { array: indexed.array, index }
@@ -252,6 +256,11 @@ impl Lowering {
                 let array = self.indexable_temp(number, mask)?;
                 Target::Array { array, index: self.index_value(place) }
             }
+            file @ (RegisterFile::OutputDepth
+            | RegisterFile::OutputDepthGe
+            | RegisterFile::OutputDepthLe
+            | RegisterFile::OutputCoverage
+            | RegisterFile::OutputStencilRef) => Target::Output(Register::Named(file)),
             file => return Err(self.unsupported(format!("destination {}", file.letters()))),
         };
         Ok(Destination { target, mask })
@@ -275,15 +284,16 @@ impl Lowering {
                 self.b.def_var(variable, value);
             }
             Target::Output(register) => {
-                let indexed = self.registers.outputs.indexed;
-                if let Some(indexed) = indexed.filter(|indexed| indexed.contains(register, component)) {
-                    let index = self.b.i32(register - indexed.first);
+                if let Some(indexed) = self.registers.outputs.indexed
+                    && let Some(index) = indexed.index(register, component)
+                {
+                    let index = self.b.i32(index);
                     self.b.array_store(indexed.array, number, index, value);
                     return Ok(());
                 }
                 let Some(variable) = self.registers.outputs.variable(register, component) else {
-                    let letter = component.letter();
-                    return Err(self.invalid(format!("o{register}.{letter} is not in the output signature")));
+                    let name = register_name("o", register, component);
+                    return Err(self.invalid(format!("{name} is not in the output signature")));
                 };
                 let value = as_float(&mut self.b, value);
                 self.b.def_var(variable, value);
@@ -337,6 +347,14 @@ impl Lowering {
                 self.b.iadd([index, base])
             }
         }
+    }
+}
+
+/// How errors name a component of a register: `v3.x`, `oDepth`.
+fn register_name(letters: &str, register: Register, component: Component) -> String {
+    match register {
+        Register::Numbered(number) => format!("{letters}{number}.{}", component.letter()),
+        Register::Named(file) => file.letters().to_string(),
     }
 }
 
