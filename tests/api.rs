@@ -1,7 +1,10 @@
 //! The public face: bindings and their errors, the cache, both engines behind one call.
 
 use shaderjit::attribute::AttributeFormat;
+use shaderjit::container::digest::Signing;
+use shaderjit::container::dxbc::{Builder, Dxbc, FourCc};
 use shaderjit::error::{CallError, LowerError};
+use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{
     Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Lanes, OutputLayout, PicaUniforms,
     Place, Shader, Stage,
@@ -375,4 +378,37 @@ fn what_pixels_need_of_their_neighbours_is_unsupported() {
     let Err(Error::Lower(LowerError::Unsupported { what, offset })) = refused else { panic!("{refused:?}") };
     assert_eq!(what, "deriv_rtx");
     assert!(offset > 0);
+}
+
+/// A container's program replaced by a `vs_5_0` program of these tokens.
+fn with_tokens(container: &[u8], tokens: &[u32]) -> Shader {
+    let dxbc = Dxbc::parse(container).unwrap();
+    let length = tokens.len() as u32 + 2;
+    let program: Vec<u8> = [&[0x0001_0050, length], tokens].concat().into_iter().flat_map(u32::to_le_bytes).collect();
+    let parts = dxbc.parts().iter().filter(|part| part.name != FourCc::SHEX).map(|part| (part.name, part.data));
+    let parts = parts.chain([(FourCc::SHEX, program.as_slice())]);
+    let builder = parts.fold(Builder::new(), |builder, (name, data)| builder.part(name, data));
+    Shader::parse(&builder.build(Signing::Retail).unwrap()).unwrap()
+}
+
+#[test]
+fn aborted_vertices_are_told_from_others() {
+    // if_nz v0.x; abort; endif; mov o0.x, l(7); ret
+    let condition = [Opcode::If.number() | 3 << 24 | 1 << 18, 0x0010_100a, 0];
+    let store = [Opcode::Mov.number() | 5 << 24, 0x0010_2012, 0, 0x0000_4001, 7];
+    let [abort, end_if, ret] = [Opcode::Abort, Opcode::EndIf, Opcode::Ret].map(|opcode| [opcode.number() | 1 << 24]);
+    let tokens = [&condition[..], &abort, &end_if, &store, &ret].concat();
+    let shader = with_tokens(&data(TRANSFORM), &tokens);
+    let vertices: Vec<u8> = (0..13u32).flat_map(|vertex| u32::from(vertex % 5 == 2).to_le_bytes()).collect();
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        let code = engine().compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
+        let mut call = code.call();
+        call.input_element(0, Attribute::new(AttributeFormat::U32x1, &vertices, 4)).unwrap();
+        for outputs in [call.run(0..13).unwrap(), call.interpret(0..13).unwrap()] {
+            assert!(outputs.aborted().eq((0..13).map(|vertex| vertex % 5 == 2)));
+            assert!(outputs.discarded().eq([false; 13]));
+            let stored = outputs.register(0).unwrap().iter().map(|bits| bits[0]);
+            assert!(stored.eq((0..13).map(|vertex| if vertex % 5 == 2 { 0 } else { 7 })));
+        }
+    }
 }

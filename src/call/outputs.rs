@@ -38,7 +38,7 @@ impl OutputLayout {
         OutputLayout { places: vec![None; code.interface().outputs.len()] }
     }
 
-    /// Every element, [`Interface::discarded`](crate::frontend::Interface::discarded) included, in order and without gaps within a vertex or between vertices.
+    /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a vertex or between vertices.
     pub fn packed(code: &crate::CompiledShader) -> OutputLayout {
         OutputLayout::packed_elements(&code.interface().outputs)
     }
@@ -149,7 +149,16 @@ impl Outputs {
 
     /// For each pixel, whether the shader discarded it; its outputs mean nothing then. No vertex is.
     pub fn discarded(&self) -> impl Iterator<Item = bool> + use<'_> {
-        let view = self.prepared.interface.discarded.and_then(|element| self.element(element));
+        self.flags(self.prepared.interface.discarded)
+    }
+
+    /// For each vertex or pixel, whether the shader aborted it: it executed `abort`, which ended it.
+    pub fn aborted(&self) -> impl Iterator<Item = bool> + use<'_> {
+        self.flags(self.prepared.interface.aborted)
+    }
+
+    fn flags(&self, element: Option<usize>) -> impl Iterator<Item = bool> + use<'_> {
+        let view = element.and_then(|element| self.element(element));
         (0..self.count).map(move |vertex| view.and_then(|view| view.bits(vertex)).is_some_and(|bits| bits[0] != 0))
     }
 

@@ -3,7 +3,7 @@
 use crate::bindings::Record;
 use clap::ValueEnum;
 use serde::Serialize;
-use shaderjit::frontend::{ComponentType, Element, Interface};
+use shaderjit::frontend::{ComponentType, Element};
 use shaderjit::{CompiledShader, Outputs, ShaderFormat};
 use std::fmt::Write;
 
@@ -59,10 +59,10 @@ impl Results<'_> {
     fn written(&self) -> Vec<(usize, &Element, String)> {
         let elements = self.code.interface().outputs.iter().enumerate();
         let written = elements.filter(|&(number, _)| self.code.writes_output(number));
-        let discarded = self.code.interface().discarded;
-        let name = |number, element: &Element| match discarded {
-            Some(discarded) if discarded == number => element.semantic.clone(),
-            _ => element.name(),
+        // What is behind the signature's elements is no semantic with an index.
+        let in_signature = self.code.interface().signature_outputs().len();
+        let name = |number, element: &Element| {
+            if number < in_signature { element.name() } else { element.semantic.clone() }
         };
         written.map(|(number, element)| (number, element, name(number, element))).collect()
     }
@@ -177,8 +177,7 @@ impl Results<'_> {
 
     fn raw(&self) -> Vec<u8> {
         // The signature's elements; what is behind them has no place in a record.
-        let Interface { outputs, discarded, .. } = self.code.interface();
-        let elements = &outputs[..discarded.unwrap_or(outputs.len())];
+        let elements = self.code.interface().signature_outputs();
         let record = Record::new(self.format, elements.len());
         let count: usize = self.instances.iter().map(Outputs::count).sum();
         let mut out = vec![0; count * record.stride];

@@ -267,6 +267,37 @@ mod tests {
         is_invalid("call label0\nret\nlabel label0\nnop\nlabel label1\nret", "does not return");
     }
 
+    #[test]
+    fn abort_ends_the_invocation_from_any_depth() {
+        let text = "dcl_temps 1
+            mov o0.x, l(1)
+            loop
+              call label0
+              break
+            endloop
+            debug_break
+            mov o0.x, l(2)
+            ret
+            label label0
+            loop
+              if_nz v0.x
+                abort
+                mov o0.x, l(99)
+              endif
+              break
+            endloop
+            ret
+            label label1
+            abort";
+        let lowered = lower_text(text).unwrap();
+        assert_eq!((lowered.interface.aborted, lowered.interface.signature_outputs().len()), (Some(8), 8));
+        let outputs = |v0| run(&lowered, &Setup { inputs: &[[v0, 0, 0, 0]], ..Setup::default() }).unwrap();
+        assert_eq!([outputs(0)[0][0], outputs(0)[8][0]], [2, 0]);
+        assert_eq!([outputs(5)[0][0], outputs(5)[8][0]], [1, 1]);
+        // Where nothing gets, nothing is aborted.
+        assert_eq!(o0("mov o0.x, l(3)\nret\nabort", [0; 4])[0], 3);
+    }
+
     /// Subroutines of which each does `body` and then calls the next as often as `calls` says.
     fn chain(length: usize, body: &str, calls: usize) -> String {
         let mut text = "dcl_temps 1\ncall label0\nmov o0.x, r0.x\nret\n".to_string();

@@ -140,13 +140,8 @@ impl Inputs {
             let Some(&(value, file)) = named.filter(|_| program.version.stage == Stage::Pixel) else { continue };
             if let Entry::Vacant(place) = self.components.entry((Register::Named(file), Component::X)) {
                 place.insert(InputComponent::Element { number: elements.len() as u32, component: 0 });
-                elements.push(Element {
-                    semantic: format!("SV_{}", value.name().expect("a known value has a name")),
-                    index: 0,
-                    register: u32::MAX,
-                    mask: 1,
-                    ty: ComponentType::U32,
-                });
+                let name = value.name().expect("a known value has a name");
+                elements.push(Element::scalar(&format!("SV_{name}")));
             }
         }
     }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use shaderjit_ir::{Block, Function, Value};
 
 use super::call::Activation;
-use super::registers::limit;
+use super::registers::{Flag, limit};
 use super::{Lowering, MAX_NESTING, MAX_NESTING_IN_ALL};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
@@ -239,7 +239,7 @@ impl Lowering {
     /// Notes that the invocation is discarded where the test holds. It goes on: its neighbours may want its values, and nobody
     /// else sees them.
     fn discard(&mut self, token: OpcodeToken, operand: &Operand) -> Result<(), LowerError> {
-        let Some(variable) = self.registers.discarded else {
+        let Some(Flag { variable, .. }) = self.registers.discarded else {
             return Err(self.invalid("discard in a stage without pixels"));
         };
         let condition = self.condition(operand)?;
@@ -250,6 +250,19 @@ impl Lowering {
             _ => self.b.select([condition, one, before]),
         };
         self.b.def_var(variable, after);
+        Ok(())
+    }
+
+    /// Notes that the invocation is aborted, and ends it, from however many subroutines.
+    pub(super) fn abort(&mut self) -> Result<(), LowerError> {
+        if !self.flow.live {
+            return Ok(());
+        }
+        let Flag { variable, .. } = self.registers.aborted.expect("a program with an abort has the flag");
+        let one = self.b.i32(1);
+        self.b.def_var(variable, one);
+        let exit = self.flow.activations[0].exit;
+        self.jump(exit);
         Ok(())
     }
 

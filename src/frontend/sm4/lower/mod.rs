@@ -24,7 +24,7 @@ use shaderjit_ir::FunctionBuilder;
 
 use self::call::Subroutines;
 use self::flow::Flow;
-use self::registers::{Refusal, Registers, limit};
+use self::registers::{Flag, Refusal, Registers, limit};
 use super::codes::Stage;
 use super::decode::{Body, Instruction, Program};
 use super::opcode::{Group, Opcode};
@@ -59,7 +59,8 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 /// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and `SV_InstanceID`
 /// are left out: the batch generates them. A pixel shader's are all there, interpolated values and system values alike, and
 /// behind them `SV_Coverage` and `SV_InnerCoverage` if the program declares them, for which signatures have no element. Behind
-/// the outputs of a program that discards is [`Interface::discarded`](crate::frontend::Interface::discarded). Uniform spaces are the constant buffers and the immediate constant buffer in the order
+/// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
+/// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant buffers and the immediate constant buffer in the order
 /// of their declarations; of a declared range of several registers, those that the program names, at the end.
 ///
 /// # Errors
@@ -137,6 +138,9 @@ impl Lowering {
         self.cost.add(opcode).map_err(|refusal| refusal.at(self.offset))?;
         self.flow.pass(opcode);
         match opcode.group() {
+            Group::Debug if opcode == Opcode::Abort => self.abort(),
+            // There is no debugger.
+            Group::Debug if opcode == Opcode::DebugBreak => Ok(()),
             Group::Flow => self.flow(instruction.token, &operation.operands),
             // Nothing gets here: the code behind a jump, or between `switch` and its first `case`.
             _ if !self.flow.live => Ok(()),
@@ -162,9 +166,9 @@ impl Lowering {
             let value = self.read_output(output);
             self.b.output(output.number, output.component, value);
         }
-        if let (Some(variable), Some(element)) = (self.registers.discarded, self.registers.interface.discarded) {
+        for Flag { variable, element } in [self.registers.discarded, self.registers.aborted].into_iter().flatten() {
             let value = self.b.use_var(variable);
-            self.b.output(element as u32, 0, value);
+            self.b.output(element, 0, value);
         }
         self.b.ret();
         self.check_values()?;

@@ -29,7 +29,9 @@ pub(super) struct Registers {
     /// `o#`.
     pub outputs: Outputs,
     /// 1 once the invocation has been discarded; none in programs that discard nothing.
-    pub discarded: Option<Variable>,
+    pub discarded: Option<Flag>,
+    /// 1 once it has been aborted; none in programs that abort nowhere.
+    pub aborted: Option<Flag>,
     /// Declared constant buffers by id.
     buffers: HashMap<u32, Buffer>,
     /// Uniform spaces by id and register.
@@ -44,6 +46,15 @@ pub(super) struct IndexableTemp {
     pub array: Array,
     /// Components of its elements.
     pub components: u8,
+}
+
+/// What the caller is told of the invocation beside its outputs.
+#[derive(Clone, Copy)]
+pub(super) struct Flag {
+    /// 1 or 0.
+    pub variable: Variable,
+    /// The output element it is stored to.
+    pub element: u32,
 }
 
 /// A constant buffer, or a range of them.
@@ -73,14 +84,20 @@ impl Registers {
         let mut inputs = Inputs::new(inputs, stage, &mut interface.inputs);
         inputs.add_declared(program, &mut interface.inputs);
         let outputs = Outputs::new(outputs, &mut interface.outputs);
-        let discards = program.instructions.iter().any(|instruction| instruction.opcode() == Opcode::Discard);
-        if discards && stage == Stage::Pixel {
-            interface.discarded = Some(interface.outputs.len());
-            interface.outputs.push(Element::discarded());
-        }
+        let mut flag = |semantic: &str, opcode: Opcode| {
+            let occurs = program.instructions.iter().any(|instruction| instruction.opcode() == opcode);
+            occurs.then(|| {
+                interface.outputs.push(Element::scalar(semantic));
+                interface.outputs.len() - 1
+            })
+        };
+        let discarded = if stage == Stage::Pixel { flag("discarded", Opcode::Discard) } else { None };
+        let aborted = flag("aborted", Opcode::Abort);
+        (interface.discarded, interface.aborted) = (discarded, aborted);
         let (input_count, output_count) = (interface.inputs.len() as u32, interface.outputs.len() as u32);
         let mut b = FunctionBuilder::new(program.version.to_string(), input_count, output_count);
-        let discarded = interface.discarded.map(|_| b.declare_var(Type::I32));
+        let [discarded, aborted] = [discarded, aborted]
+            .map(|element| Some(Flag { element: element? as u32, variable: b.declare_var(Type::I32) }));
         let mut registers = Registers {
             interface,
             temps: Vec::new(),
@@ -88,6 +105,7 @@ impl Registers {
             inputs,
             outputs,
             discarded,
+            aborted,
             buffers: HashMap::new(),
             spaces: HashMap::new(),
             immediate_constants: None,
@@ -133,9 +151,8 @@ impl Registers {
 
     /// How many variables there are.
     pub fn variables(&self) -> u64 {
-        self.temps.iter().flatten().flatten().count() as u64
-            + self.outputs.variables()
-            + u64::from(self.discarded.is_some())
+        let flags = [self.discarded, self.aborted].iter().flatten().count() as u64;
+        self.temps.iter().flatten().flatten().count() as u64 + self.outputs.variables() + flags
     }
 
     /// The variable of an `r#` component, if it is written anywhere; an error if the register is not declared.
