@@ -412,3 +412,86 @@ fn aborted_vertices_are_told_from_others() {
         }
     }
 }
+
+/// What `ps_interface.hlsl` computes of its lights for a normal and a position, with rows of its constant buffer.
+fn lit(rows: &[[f32; 4]], lights: [usize; 4], normal: [f32; 3], position: [f32; 3]) -> [f32; 3] {
+    let dot = |a: [f32; 3], b: [f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let xyz = |row: [f32; 4]| [row[0], row[1], row[2]];
+    let mut sum = [0.0; 3];
+    for light in lights {
+        let (first, colour) = (rows[light], xyz(rows[light + 1]));
+        let strength = if light == 0 {
+            dot(normal, xyz(first)).clamp(0.0, 1.0)
+        } else {
+            let way: [f32; 3] = std::array::from_fn(|axis| first[axis] - position[axis]);
+            let fade = (1.0 - dot(way, way) / (first[3] * first[3])).clamp(0.0, 1.0);
+            dot(normal, way.map(|axis| axis / dot(way, way).sqrt())).clamp(0.0, 1.0) * fade
+        };
+        sum = std::array::from_fn(|channel| sum[channel] + strength * colour[channel]);
+    }
+    sum
+}
+
+#[test]
+fn interfaces_call_the_instances_bound() {
+    // sun: 0 and 1; lamps: 2 to 7; flatM: 8; texM: 9.
+    let rows: Vec<[f32; 4]> =
+        (0..10).map(|row| std::array::from_fn(|column| 0.25 + ((row * 7 + column * 3) % 5) as f32 * 0.5)).collect();
+    let constants: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    // SV_Position, NORMAL and TEXCOORD of eleven pixels.
+    let pixel = |n: usize| (0..12).map(move |at| ((n * 5 + at * 3) % 7) as f32 * 0.3 - 0.4);
+    let pixels: Vec<f32> = (0..11).flat_map(pixel).collect();
+    let bytes: Vec<u8> = pixels.iter().flat_map(|value| value.to_le_bytes()).collect();
+    for build in ["fxc101", "fxc101Od"] {
+        let shader = shader(&format!("dxbc/ps_interface/PS.ps_5_0.{build}.dxbc"));
+        let engine = engine();
+        for lamps in [[0, 2, 1], [1, 1, 0]] {
+            let lights = [2 + 2 * lamps[0], 0, 2 + 2 * lamps[1], 2 + 2 * lamps[2]];
+            let options = |lanes| {
+                let [a, b, c] = lamps.map(|lamp| lamp as u32);
+                let options = CompileOptions::default().lanes(lanes).class(4, "flatM", 0).class(1, "sun", 0);
+                options.class(0, "lamps", a).class(2, "lamps", b).class(3, "lamps", c)
+            };
+            for lanes in [Lanes::Four, Lanes::Eight] {
+                let code = engine.compile(&shader, &options(lanes)).unwrap();
+                let mut call = code.call();
+                call.constants(0, &constants).unwrap();
+                for (semantic, at) in [("SV_Position", 0), ("NORMAL", 4), ("TEXCOORD", 8)] {
+                    call.input(semantic, 0, Attribute::f32x4(&bytes[4 * at..], 48)).unwrap();
+                }
+                let outputs = call.run(0..11).unwrap();
+                assert_eq!(outputs.first_difference(&call.interpret(0..11).unwrap()), None);
+                for (n, pixel) in pixels.chunks(12).enumerate() {
+                    let light = lit(&rows, lights, [pixel[4], pixel[5], pixel[6]], [pixel[0], pixel[1], pixel[2]]);
+                    let target = outputs.get("SV_Target", 0).unwrap().f32(n).unwrap();
+                    for channel in 0..4 {
+                        let expected = light.get(channel).unwrap_or(&1.0) * rows[8][channel];
+                        assert!((target[channel] - expected).abs() <= 1e-4, "{build} {n}: {target:?} {light:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn instances_must_exist_and_fit() {
+    let shader = shader("dxbc/ps_interface/PS.ps_5_0.fxc101.dxbc");
+    let bound = |lights: &str| (0..4).fold(CompileOptions::default(), |options, slot| options.class(slot, lights, 0));
+    let compile = |options: &CompileOptions| engine().compile(&shader, options).map(drop);
+    let unbound =
+        |slot| move |error: &Error| matches!(error, Error::Lower(LowerError::Unbound { slot: s, .. }) if *s == slot);
+    assert!(compile(&CompileOptions::default()).is_err_and(|error| unbound(0)(&error)));
+    assert!(compile(&bound("sun")).is_err_and(|error| unbound(4)(&error)));
+    assert_eq!(compile(&bound("sun").class(4, "flatM", 0)), Ok(()));
+    let texture = compile(&bound("sun").class(4, "texM", 0));
+    assert!(matches!(texture, Err(Error::Lower(LowerError::Unsupported { what, .. })) if what == "sample_l"));
+    let unknown = |what: &str| Err(Error::Call(CallError::UnknownBinding { what: what.to_string() }));
+    assert_eq!(compile(&bound("moon")), unknown("class instance moon[0]"));
+    assert_eq!(compile(&bound("sun").class(3, "lamps", 3)), unknown("class instance lamps[3]"));
+    assert_eq!(compile(&bound("sun").class(5, "flatM", 0)), unknown("interface slot 5"));
+    let misfit = compile(&bound("sun").class(4, "sun", 0));
+    assert!(matches!(misfit, Err(Error::Call(CallError::Invalid(what))) if what.contains("slot 4")));
+    let none = engine().compile(&self::shader(TRANSFORM), &bound("sun")).map(drop);
+    assert_eq!(none, unknown("interfaces"));
+}

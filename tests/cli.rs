@@ -311,6 +311,19 @@ fn a_run_of_pixels_says_which_are_discarded() {
 }
 
 #[test]
+fn class_instances_are_bound_by_name() {
+    let file = data("dxbc/ps_interface/PS.ps_5_0.fxc101.dxbc");
+    let sun = ["--class", "0=sun", "--class", "1=sun", "--class", "2=lamps[2]"];
+    let args = [&["run", &file, "--count", "3", "--zero-unbound"], &sun[..]].concat();
+    assert!(fails(&args, 1).contains("interface slot 3 is called and has no class instance"));
+    let all = [&args[..], &["--class", "3=sun", "--class", "4=flatM"]].concat();
+    assert_eq!(stdout(&all).lines().count(), 3);
+    let diff = [&["diff", &file], &sun[..], &["--class", "3=lamps", "--class", "4=flatM"]].concat();
+    assert!(stdout(&diff).starts_with("no difference in 4096 vertices"));
+    fails(&[&args[..], &["--class", "sun"]].concat(), 2);
+}
+
+#[test]
 fn raw_files_go_in_and_out() {
     let reference = std::fs::read(data("pica/t01_transform.d0.normal256.ref.out")).unwrap();
     let (file, input) = (data("pica/t01_transform.shbin"), data("pica/inputs/normal256.bin"));

@@ -73,6 +73,11 @@ fn instruction(line: &str) -> Vec<u32> {
             let (first, count) = rest.split_once(' ').unwrap();
             [operand(first, true), vec![number(count)]].concat()
         }
+        // The number of the function comes first, and last in the listing.
+        Opcode::InterfaceCall => {
+            let (interface, function) = rest.rsplit_once('[').unwrap();
+            [vec![number(function.trim_end_matches(']'))], operand(interface, false)].concat()
+        }
         _ if opcode.controls() == Controls::Own => {
             let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
             let tokens = |part: &String| if is_number(part) { vec![number(part)] } else { operand(part, true) };

@@ -18,16 +18,26 @@ use crate::frontend::sm4::token::OpcodeToken;
 
 /// Where the subroutines of a program begin.
 pub(super) struct Subroutines {
-    /// The numbers of the instructions behind the labels.
-    starts: HashMap<u32, usize>,
+    /// The numbers of the instructions behind the labels, which are `label#` or, of functions of classes, `fb#`.
+    starts: HashMap<(RegisterFile, u32), usize>,
+}
+
+/// A subroutine that is called.
+#[derive(Clone, Copy)]
+pub(super) struct Callee {
+    label: (RegisterFile, u32),
+    /// The number of its first instruction.
+    start: usize,
 }
 
 /// A program or subroutine that has been entered. Its constructs are its own: nothing in it reaches those of its caller.
 pub(super) struct Activation {
     /// The subroutine's label; none of the program itself.
-    label: Option<u32>,
+    label: Option<(RegisterFile, u32)>,
     /// The instruction to go on with afterwards.
     return_to: usize,
+    /// What else the same call may run, and where it starts, the next one last.
+    arms: Vec<(Block, Callee)>,
     /// Where its returns lead.
     pub exit: Block,
     /// Its open constructs, the innermost last.
@@ -39,23 +49,16 @@ impl Subroutines {
     pub fn new(program: &Program) -> Result<Self, LowerError> {
         let mut starts = HashMap::new();
         for (number, instruction) in program.instructions.iter().enumerate() {
-            let label = instruction.operands().first().and_then(label_number);
-            if let (Opcode::Label, Some(label)) = (instruction.opcode(), label)
-                && starts.insert(label, number + 1).is_some()
+            let Some(label) = instruction.operands().first() else { continue };
+            if let (Opcode::Label, file, Some(&[label])) =
+                (instruction.opcode(), label.file(), label.constant_indices())
+                && starts.insert((file, label), number + 1).is_some()
             {
-                let what = format!("label{label} is there twice");
+                let what = format!("{}{label} is there twice", file.letters());
                 return Err(LowerError::Invalid { what, offset: instruction.offset });
             }
         }
         Ok(Subroutines { starts })
-    }
-}
-
-/// The number of a `label#`.
-fn label_number(operand: &Operand) -> Option<u32> {
-    match (operand.file(), operand.constant_indices()) {
-        (RegisterFile::Label, Some(&[label])) => Some(label),
-        _ => None,
     }
 }
 
@@ -70,13 +73,19 @@ impl Lowering {
     /// Enters the program.
     pub(super) fn begin(&mut self) {
         let exit = self.b.create_block();
-        self.flow.activations.push(Activation { label: None, return_to: 0, exit, frames: Vec::new() });
+        self.flow.activations.push(Activation {
+            label: None,
+            return_to: 0,
+            arms: Vec::new(),
+            exit,
+            frames: Vec::new(),
+        });
         self.flow.live = true;
     }
 
     /// The end of the program or of a subroutine: goes to its exit, and on with what called it.
     pub(super) fn end_of_body(&mut self) -> Result<(), LowerError> {
-        let Activation { return_to, exit, frames, .. } =
+        let Activation { return_to, arms, exit, frames, .. } =
             self.flow.activations.pop().expect("a body ends only where one was entered");
         if let Some(frame) = frames.last() {
             let what = "an if, loop or switch has no end".to_string();
@@ -84,6 +93,10 @@ impl Lowering {
         }
         self.jump(exit);
         self.next = return_to;
+        if !arms.is_empty() {
+            self.enter_arms(exit, arms);
+            return Ok(());
+        }
         if self.flow.is_running() {
             self.start_joined(exit);
         } else {
@@ -104,43 +117,63 @@ impl Lowering {
 
     /// Goes on in a subroutine.
     pub(super) fn call(&mut self, label: &Operand) -> Result<(), LowerError> {
-        let target = self.callee(label)?;
+        let callee = self.labelled(label)?;
         let exit = self.b.create_block();
-        self.enter(target, exit);
+        self.enter(callee, exit, Vec::new());
         Ok(())
     }
 
     /// Goes on in a subroutine where the test holds, else behind it.
     pub(super) fn call_if(&mut self, token: OpcodeToken, operands: &[Operand]) -> Result<(), LowerError> {
-        let target = self.callee(&operands[1])?;
+        let callee = self.labelled(&operands[1])?;
         let exit = self.b.create_block();
         self.jump_unless(token, operands, exit)?;
-        self.enter(target, exit);
+        self.enter(callee, exit, Vec::new());
         Ok(())
     }
 
-    /// The subroutine of a call, and the instruction it starts with.
-    fn callee(&self, operand: &Operand) -> Result<(u32, usize), LowerError> {
-        let label = label_number(operand).ok_or_else(|| self.invalid("a call of what is no label"))?;
+    /// The subroutine at a `label#`.
+    fn labelled(&self, operand: &Operand) -> Result<Callee, LowerError> {
+        match (operand.file(), operand.constant_indices()) {
+            (RegisterFile::Label, Some(&[label])) => self.callee(RegisterFile::Label, label),
+            _ => Err(self.invalid("a call of what is no label")),
+        }
+    }
+
+    /// The subroutine at a label.
+    pub(super) fn callee(&self, file: RegisterFile, number: u32) -> Result<Callee, LowerError> {
+        let label = (file, number);
         let Some(&start) = self.subroutines.starts.get(&label) else {
-            return Err(self.invalid(format!("label{label} is not in the program")));
+            return Err(self.invalid(format!("{}{number} is not in the program", file.letters())));
         };
         if self.flow.activations.iter().any(|activation| activation.label == Some(label)) {
-            return Err(self.invalid(format!("label{label} calls itself")));
+            return Err(self.invalid(format!("{}{number} calls itself", file.letters())));
         }
-        Ok((label, start))
+        Ok(Callee { label, start })
+    }
+
+    /// Enters the first of several subroutines at its block, and notes the others.
+    pub(super) fn enter_arms(&mut self, exit: Block, mut arms: Vec<(Block, Callee)>) {
+        let (block, callee) = arms.pop().expect("there is one left");
+        self.start_joined(block);
+        self.enter(callee, exit, arms);
     }
 
     /// Enters a subroutine, which leaves to `exit`; beyond the depth that calls may have, goes there at once.
-    fn enter(&mut self, (label, start): (u32, usize), exit: Block) {
+    pub(super) fn enter(&mut self, callee: Callee, exit: Block, arms: Vec<(Block, Callee)>) {
         // The program itself is no call.
         if self.flow.activations.len() > MAX_CALL_DEPTH {
             self.jump(exit);
+            for (block, _) in arms {
+                self.start_joined(block);
+                self.jump(exit);
+            }
             self.start_joined(exit);
             return;
         }
-        let return_to = std::mem::replace(&mut self.next, start);
-        self.flow.activations.push(Activation { label: Some(label), return_to, exit, frames: Vec::new() });
+        let return_to = std::mem::replace(&mut self.next, callee.start);
+        let label = Some(callee.label);
+        self.flow.activations.push(Activation { label, return_to, arms, exit, frames: Vec::new() });
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn blocks_of(opcode: Opcode) -> u64 {
     match opcode {
         Opcode::If | Opcode::Loop | Opcode::Switch => 2,
         Opcode::Else | Opcode::Case | Opcode::Default | Opcode::BreakC | Opcode::ContinueC | Opcode::RetC => 1,
-        Opcode::Call | Opcode::CallC => 2,
+        Opcode::Call | Opcode::CallC | Opcode::InterfaceCall => 2,
         _ => 0,
     }
 }
@@ -220,6 +220,7 @@ impl Lowering {
             }
             Opcode::Call => self.call(&operands[0])?,
             Opcode::CallC => self.call_if(token, operands)?,
+            Opcode::InterfaceCall => self.interface_call(&operands[0], &operands[1])?,
             Opcode::Discard => self.discard(token, &operands[0])?,
             Opcode::Nop => {}
             _ => return Err(self.unsupported(opcode)),

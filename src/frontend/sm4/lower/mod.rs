@@ -12,18 +12,24 @@
 //! | `arithmetic` | what each opcode computes |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 //! | `call` | subroutines, each inlined where it is called |
+//! | `interface` | calls of the functions of class instances |
 
 mod arithmetic;
 mod call;
 mod elements;
 mod flow;
+mod interface;
 mod operand;
 mod registers;
+
+use std::collections::BTreeMap;
 
 use shaderjit_ir::FunctionBuilder;
 
 use self::call::Subroutines;
 use self::flow::Flow;
+pub use self::interface::ClassInstance;
+use self::interface::Classes;
 use self::registers::{Flag, Refusal, Registers, limit};
 use super::codes::Stage;
 use super::decode::{Body, Instruction, Program};
@@ -63,6 +69,8 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 /// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant buffers and the immediate constant buffer in the order
 /// of their declarations; of a declared range of several registers, those that the program names, at the end.
 ///
+/// Programs with interfaces need [`lower_with_classes`].
+///
 /// # Errors
 /// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
 /// program that breaks the rules of its format, [`LowerError::Limit`] for one that is too large; each with the byte offset of
@@ -72,14 +80,28 @@ pub fn lower(
     input_signature: &Signature<'_>,
     output_signature: &Signature<'_>,
 ) -> Result<Lowered, LowerError> {
+    lower_with_classes(program, input_signature, output_signature, &BTreeMap::new())
+}
+
+/// Lowers as [`lower`] a program whose interface slots have these class instances.
+///
+/// # Errors
+/// As [`lower`], and [`LowerError::Unbound`] if the program calls a slot that is not among them.
+pub fn lower_with_classes(
+    program: &Program,
+    input_signature: &Signature<'_>,
+    output_signature: &Signature<'_>,
+    classes: &BTreeMap<u32, ClassInstance>,
+) -> Result<Lowered, LowerError> {
     if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel) {
         return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
     }
     let subroutines = Subroutines::new(program)?;
-    let (registers, b) = Registers::new(program, input_signature, output_signature)?;
+    let (mut registers, mut b) = Registers::new(program, input_signature, output_signature)?;
+    let classes = Classes::new(program, classes, &mut registers.interface.uniforms, &mut b)?;
     let cost = Cost { variables: registers.variables(), instructions: 0, blocks: 1 };
     let offset = program.offset;
-    let mut lowering = Lowering { b, registers, subroutines, flow: Flow::default(), cost, next: 0, offset };
+    let mut lowering = Lowering { b, registers, subroutines, classes, flow: Flow::default(), cost, next: 0, offset };
     lowering.begin();
     lowering.fill_indexed_inputs()?;
     while lowering.flow.is_running() {
@@ -111,8 +133,13 @@ impl Cost {
     /// their size.
     fn add(&mut self, opcode: Opcode) -> Result<(), Refusal> {
         self.instructions += 1;
-        self.blocks += flow::blocks_of(opcode);
         limit("number of instructions", self.instructions, MAX_INSTRUCTIONS)?;
+        self.add_blocks(flow::blocks_of(opcode))
+    }
+
+    /// Counts blocks.
+    fn add_blocks(&mut self, blocks: u64) -> Result<(), Refusal> {
+        self.blocks += blocks;
         limit("registers times blocks", self.blocks * self.variables, MAX_LIVE_PAIRS)
     }
 }
@@ -122,6 +149,7 @@ struct Lowering {
     b: FunctionBuilder,
     registers: Registers,
     subroutines: Subroutines,
+    classes: Classes,
     flow: Flow,
     cost: Cost,
     /// Number of the instruction behind the one being lowered.

@@ -38,9 +38,9 @@ pub(super) fn as_float(b: &mut FunctionBuilder, value: Value) -> Value {
 
 /// An index: `base + dynamic`, modulo 2^32.
 #[derive(Clone, Copy)]
-struct Place {
-    base: u32,
-    dynamic: Option<Value>,
+pub(super) struct Place {
+    pub base: u32,
+    pub dynamic: Option<Value>,
 }
 
 /// Where a destination's components go. Its indices have been read, so that writing another destination does not change it.
@@ -136,6 +136,13 @@ impl Lowering {
                 };
                 Ok(self.load_row(space, place, component, ty))
             }
+            RegisterFile::ThisPointer => {
+                let [place] = self.places(operand)?;
+                let Some(space) = self.classes.this() else {
+                    return Err(self.unsupported("this without class instances"));
+                };
+                Ok(self.load_row(space, place, component, ty))
+            }
             RegisterFile::Output | RegisterFile::Null => {
                 Err(self.invalid(format!("{} is read", operand.file().letters())))
             }
@@ -162,12 +169,37 @@ impl Lowering {
                 ([buffer, register], place)
             }
         };
+        if buffer.dynamic.is_some() && operand.index_count() == 2 {
+            return self.load_chosen(buffer, place, component, ty);
+        }
         let (Place { base: id, dynamic: None }, Place { base: register, dynamic: None }) = (buffer, register) else {
             return Err(self.unsupported("a dynamic choice of constant buffer"));
         };
         let space = self.registers.constant_buffer(&mut self.b, id, register);
         let space = space.map_err(|refusal| refusal.at(self.offset))?;
         Ok(self.load_row(space, place, component, ty))
+    }
+
+    /// A component of a constant buffer whose number is dynamic: zero if none has it. Of the class that needs it, the instances
+    /// lie in few buffers.
+    fn load_chosen(
+        &mut self,
+        buffer: Place,
+        place: Place,
+        component: Component,
+        ty: Type,
+    ) -> Result<Value, LowerError> {
+        let number = self.index_value(buffer);
+        let mut value = self.b.constant(ty, 0);
+        for id in self.registers.single_buffers() {
+            let space = self.registers.constant_buffer(&mut self.b, id, id);
+            let space = space.map_err(|refusal| refusal.at(self.offset))?;
+            let loaded = self.load_row(space, place, component, ty);
+            let this = self.b.i32(id);
+            let chosen = self.b.ieq([number, this]);
+            value = self.b.select([chosen, loaded, value]);
+        }
+        Ok(value)
     }
 
     fn load_row(&mut self, space: shaderjit_ir::Space, place: Place, component: Component, ty: Type) -> Value {
@@ -323,7 +355,7 @@ impl Lowering {
     }
 
     /// The operand's indices, which must be `N`.
-    fn places<const N: usize>(&mut self, operand: &Operand) -> Result<[Place; N], LowerError> {
+    pub(super) fn places<const N: usize>(&mut self, operand: &Operand) -> Result<[Place; N], LowerError> {
         if operand.index_count() != N {
             let (count, letters) = (operand.index_count(), operand.file().letters());
             return Err(self.invalid(format!("{letters} with {count} indices")));
@@ -338,7 +370,7 @@ impl Lowering {
     }
 
     /// An index as one `i32`.
-    fn index_value(&mut self, place: Place) -> Value {
+    pub(super) fn index_value(&mut self, place: Place) -> Value {
         match place {
             Place { base, dynamic: None } => self.b.i32(base),
             Place { base: 0, dynamic: Some(index) } => index,

@@ -163,6 +163,14 @@ impl Registers {
         }
     }
 
+    /// The ids of the constant buffers that are one register each, in order: what a dynamic choice is among.
+    pub fn single_buffers(&self) -> Vec<u32> {
+        let single = self.buffers.values().filter(|Buffer { binding, .. }| binding.lower == binding.upper);
+        let mut ids: Vec<u32> = single.map(|buffer| buffer.binding.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// The space of a constant buffer: the one that `id` declares, at `register` of its range.
     pub fn constant_buffer(&mut self, b: &mut FunctionBuilder, id: u32, register: u32) -> Result<Space, Refusal> {
         if let Some(&space) = self.spaces.get(&(id, register)) {
@@ -192,6 +200,7 @@ pub(super) enum Refusal {
     Unsupported(String),
     Invalid(String),
     Limit { what: &'static str, value: u64, limit: u64 },
+    Unbound { slot: u32 },
 }
 
 impl Refusal {
@@ -201,6 +210,7 @@ impl Refusal {
             Refusal::Unsupported(what) => LowerError::Unsupported { what, offset },
             Refusal::Invalid(what) => LowerError::Invalid { what, offset },
             Refusal::Limit { what, value, limit } => LowerError::Limit { what, value, limit, offset },
+            Refusal::Unbound { slot } => LowerError::Unbound { slot, offset },
         }
     }
 }
