@@ -83,7 +83,7 @@ impl Engine {
     /// The container or the program is malformed, uses something that is not supported, or is too large; the options name
     /// inputs or outputs the program does not have.
     pub fn compile(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
-        let prepared = self.home.prepare(shader, options.entry)?;
+        let prepared = self.home.prepare(shader, options)?;
         let layout = options.layout(&prepared.interface)?;
         match options.backend {
             Backend::Jit => Home::native(&self.home, &prepared, layout, options.lanes),
@@ -119,16 +119,16 @@ impl Engine {
 
 impl Home {
     /// The stages in front of a back end: decode and lower, then every pass.
-    fn prepare(&self, shader: &Shader, entry: usize) -> Result<Arc<Prepared>, Error> {
-        let key = KeyBuilder::new("prepared")
-            .bytes(&shader.content().0)
-            .number(entry as u64)
-            .number(self.fused.into())
-            .number(self.fuel.into())
-            .finish();
+    fn prepare(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<Prepared>, Error> {
+        let mut key = KeyBuilder::new("prepared");
+        key.bytes(&shader.content().0).number(options.entry as u64).number(self.fused.into()).number(self.fuel.into());
+        for (&slot, (instance, number)) in &options.classes {
+            key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
+        }
+        let key = key.finish();
         let make = || {
             let start = Instant::now();
-            let lowered = shader.lower(entry)?;
+            let lowered = shader.lower_with(options)?;
             let lower_time = start.elapsed();
             let mut function = lowered.function;
             pipeline::run(&mut function, &PassOptions { fused: self.fused })?;

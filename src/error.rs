@@ -169,6 +169,14 @@ pub enum LowerError {
         /// Absolute byte offset of the instruction.
         offset: usize,
     },
+    /// The program calls a function of an interface slot to which no class instance is bound.
+    #[error("interface slot {slot} is called and has no class instance (at offset {offset:#x})")]
+    Unbound {
+        /// The slot.
+        slot: u32,
+        /// Absolute byte offset of the call.
+        offset: usize,
+    },
     /// The program is larger than the lowering accepts.
     #[error("{what} is {value}, over the limit of {limit} (at offset {offset:#x})")]
     Limit {

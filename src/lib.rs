@@ -28,6 +28,7 @@ pub mod error;
 pub mod frontend;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod interfaces;
 pub mod jit;
 mod options;
 pub mod pipeline;

@@ -6,6 +6,7 @@ use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::frontend::Interface;
 use crate::jit::Layout;
+use std::collections::BTreeMap;
 
 /// What an [`Engine`](crate::Engine) is made with.
 ///
@@ -103,6 +104,8 @@ pub struct CompileOptions {
     pub(crate) entry: usize,
     pub(crate) backend: Backend,
     pub(crate) lanes: Lanes,
+    /// By interface slot, the name of a class instance and the number in its array.
+    pub(crate) classes: BTreeMap<u32, (String, u32)>,
     formats: Vec<(String, u32, AttributeFormat)>,
     outputs: Option<Vec<(String, u32)>>,
 }
@@ -123,6 +126,13 @@ impl CompileOptions {
     /// How many vertices run in lockstep. Unless said, four.
     pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
         self.lanes = lanes;
+        self
+    }
+
+    /// The class instance of an interface slot, for programs with interfaces: its name, and its number if it is an array, else
+    /// 0. Every slot that the program calls must have one, for the functions are compiled in.
+    pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
+        self.classes.insert(slot, (instance.to_string(), number));
         self
     }
 

@@ -10,6 +10,8 @@ use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
 use crate::frontend::{Lowered, pica, sm4};
+use crate::interfaces;
+use crate::options::CompileOptions;
 use std::fmt;
 use std::sync::Arc;
 
@@ -235,13 +237,27 @@ impl Shader {
     /// # Errors
     /// Something in the container or the program is malformed or not supported.
     pub fn lower(&self, index: usize) -> Result<Lowered, Error> {
+        self.lower_with(&CompileOptions::default().entry(index))
+    }
+
+    /// The same with the class instances that the options name.
+    ///
+    /// # Errors
+    /// As [`lower`](Self::lower); the shader has no such instances or slots, or an instance is of no class that fits its slot.
+    pub fn lower_with(&self, options: &CompileOptions) -> Result<Lowered, Error> {
+        let index = options.entry;
         self.check_entry(index)?;
+        let dxbc = match self.container() {
+            Some(Container::Dxbc(dxbc)) => Some(dxbc),
+            _ => None,
+        };
+        let classes = interfaces::resolve(dxbc.as_ref(), &options.classes)?;
         match (self.container(), &*self.source) {
             (Some(Container::Dxbc(dxbc)), _) => {
                 let program = sm4_program(&dxbc)?;
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
                 let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
-                Ok(sm4::lower(&program, &inputs, &outputs)?)
+                Ok(sm4::lower_with_classes(&program, &inputs, &outputs, &classes)?)
             }
             (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index),
             (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj),

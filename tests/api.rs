@@ -1,7 +1,10 @@
 //! The public face: bindings and their errors, the cache, both engines behind one call.
 
 use shaderjit::attribute::AttributeFormat;
+use shaderjit::container::digest::Signing;
+use shaderjit::container::dxbc::{Builder, Dxbc, FourCc};
 use shaderjit::error::{CallError, LowerError};
+use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{
     Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Lanes, OutputLayout, PicaUniforms,
     Place, Shader, Stage,
@@ -327,4 +330,168 @@ fn spirv_is_a_typed_error() {
     assert_eq!(shader.lower(0).map(drop), unsupported(43));
     assert_eq!(shader.disassemble(1, Default::default()).map(drop), unsupported(63));
     assert_eq!(shader.lower(2).map(drop), Err(Error::UnknownEntry { entry: 2, count: 2 }));
+}
+
+#[test]
+fn pixels_are_shaded_and_discarded() {
+    let shader = shader("dxbc/ps_discard/PS.ps_5_0.fxc101.dxbc");
+    assert_eq!(shader.entry(0).unwrap().stage, Stage::Pixel);
+    // SV_Position and TEXCOORD of a row of pixels; those whose x is 3 modulo 4 are discarded, for y is 0.
+    let rows = (0..11u16).map(f32::from).flat_map(|x| [x + 0.5, 0.5, 0.0, 1.0, 0.5, x / 16.0, 0.0, 0.0]);
+    let pixels: Vec<u8> = rows.flat_map(f32::to_le_bytes).collect();
+    let discards = |x: usize| x % 4 == 3 || (x as f32 / 16.0 - 0.5).abs() > 0.6;
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let options = CompileOptions::default().lanes(lanes).backend(backend);
+            let code = engine().compile(&shader, &options).unwrap();
+            let mut call = code.call();
+            call.input("SV_Position", 0, Attribute::f32x4(&pixels, 32)).unwrap();
+            call.input("TEXCOORD", 0, Attribute::f32x2(&pixels[16..], 32)).unwrap();
+            let outputs = call.run(0..11).unwrap();
+            assert!(outputs.discarded().eq((0..11).map(discards)));
+            let target = outputs.get("SV_Target", 0).unwrap();
+            assert_eq!(target.f32(9), Some([0.0, 0.25, 9.0, 1.0]));
+            assert_eq!(outputs.stride(), 20, "a target and whether the pixel is discarded");
+            let later = call.run(6..9).unwrap();
+            assert!(later.discarded().eq((6..9).map(discards)));
+
+            // Into the caller's buffer: the flag alone, then the target alone.
+            let discarded = code.interface().discarded.unwrap();
+            let mut flags = vec![0xaa; 4 * 11];
+            let layout = OutputLayout::none(&code).with(discarded, Place { offset: 0, stride: 4 });
+            call.run_into(0..11, &layout, &mut flags).unwrap();
+            assert!(flags.chunks(4).map(|word| word == [1, 0, 0, 0]).eq((0..11).map(discards)));
+            let mut targets = vec![0; 16 * 11];
+            let layout = OutputLayout::none(&code).with(0, Place { offset: 0, stride: 16 });
+            call.run_into(0..11, &layout, &mut targets).unwrap();
+            assert_eq!(targets[16 * 9 + 8..][..4], 9f32.to_le_bytes());
+        }
+    }
+    // Vertices are not discarded.
+    let code = transform();
+    assert!(code.call().zero_unbound(true).run(0..3).unwrap().discarded().eq([false; 3]));
+}
+
+#[test]
+fn what_pixels_need_of_their_neighbours_is_unsupported() {
+    let refused = engine().compile(&shader("dxbc/ps_deriv/PS4.ps_4_0.fxc101.dxbc"), &CompileOptions::default());
+    let Err(Error::Lower(LowerError::Unsupported { what, offset })) = refused else { panic!("{refused:?}") };
+    assert_eq!(what, "deriv_rtx");
+    assert!(offset > 0);
+}
+
+/// A container's program replaced by a `vs_5_0` program of these tokens.
+fn with_tokens(container: &[u8], tokens: &[u32]) -> Shader {
+    let dxbc = Dxbc::parse(container).unwrap();
+    let length = tokens.len() as u32 + 2;
+    let program: Vec<u8> = [&[0x0001_0050, length], tokens].concat().into_iter().flat_map(u32::to_le_bytes).collect();
+    let parts = dxbc.parts().iter().filter(|part| part.name != FourCc::SHEX).map(|part| (part.name, part.data));
+    let parts = parts.chain([(FourCc::SHEX, program.as_slice())]);
+    let builder = parts.fold(Builder::new(), |builder, (name, data)| builder.part(name, data));
+    Shader::parse(&builder.build(Signing::Retail).unwrap()).unwrap()
+}
+
+#[test]
+fn aborted_vertices_are_told_from_others() {
+    // if_nz v0.x; abort; endif; mov o0.x, l(7); ret
+    let condition = [Opcode::If.number() | 3 << 24 | 1 << 18, 0x0010_100a, 0];
+    let store = [Opcode::Mov.number() | 5 << 24, 0x0010_2012, 0, 0x0000_4001, 7];
+    let [abort, end_if, ret] = [Opcode::Abort, Opcode::EndIf, Opcode::Ret].map(|opcode| [opcode.number() | 1 << 24]);
+    let tokens = [&condition[..], &abort, &end_if, &store, &ret].concat();
+    let shader = with_tokens(&data(TRANSFORM), &tokens);
+    let vertices: Vec<u8> = (0..13u32).flat_map(|vertex| u32::from(vertex % 5 == 2).to_le_bytes()).collect();
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        let code = engine().compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
+        let mut call = code.call();
+        call.input_element(0, Attribute::new(AttributeFormat::U32x1, &vertices, 4)).unwrap();
+        for outputs in [call.run(0..13).unwrap(), call.interpret(0..13).unwrap()] {
+            assert!(outputs.aborted().eq((0..13).map(|vertex| vertex % 5 == 2)));
+            assert!(outputs.discarded().eq([false; 13]));
+            let stored = outputs.register(0).unwrap().iter().map(|bits| bits[0]);
+            assert!(stored.eq((0..13).map(|vertex| if vertex % 5 == 2 { 0 } else { 7 })));
+        }
+    }
+}
+
+/// What `ps_interface.hlsl` computes of its lights for a normal and a position, with rows of its constant buffer.
+fn lit(rows: &[[f32; 4]], lights: [usize; 4], normal: [f32; 3], position: [f32; 3]) -> [f32; 3] {
+    let dot = |a: [f32; 3], b: [f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let xyz = |row: [f32; 4]| [row[0], row[1], row[2]];
+    let mut sum = [0.0; 3];
+    for light in lights {
+        let (first, colour) = (rows[light], xyz(rows[light + 1]));
+        let strength = if light == 0 {
+            dot(normal, xyz(first)).clamp(0.0, 1.0)
+        } else {
+            let way: [f32; 3] = std::array::from_fn(|axis| first[axis] - position[axis]);
+            let fade = (1.0 - dot(way, way) / (first[3] * first[3])).clamp(0.0, 1.0);
+            dot(normal, way.map(|axis| axis / dot(way, way).sqrt())).clamp(0.0, 1.0) * fade
+        };
+        sum = std::array::from_fn(|channel| sum[channel] + strength * colour[channel]);
+    }
+    sum
+}
+
+#[test]
+fn interfaces_call_the_instances_bound() {
+    // sun: 0 and 1; lamps: 2 to 7; flatM: 8; texM: 9.
+    let rows: Vec<[f32; 4]> =
+        (0..10).map(|row| std::array::from_fn(|column| 0.25 + ((row * 7 + column * 3) % 5) as f32 * 0.5)).collect();
+    let constants: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    // SV_Position, NORMAL and TEXCOORD of eleven pixels.
+    let pixel = |n: usize| (0..12).map(move |at| ((n * 5 + at * 3) % 7) as f32 * 0.3 - 0.4);
+    let pixels: Vec<f32> = (0..11).flat_map(pixel).collect();
+    let bytes: Vec<u8> = pixels.iter().flat_map(|value| value.to_le_bytes()).collect();
+    for build in ["fxc101", "fxc101Od"] {
+        let shader = shader(&format!("dxbc/ps_interface/PS.ps_5_0.{build}.dxbc"));
+        let engine = engine();
+        for lamps in [[0, 2, 1], [1, 1, 0]] {
+            let lights = [2 + 2 * lamps[0], 0, 2 + 2 * lamps[1], 2 + 2 * lamps[2]];
+            let options = |lanes| {
+                let [a, b, c] = lamps.map(|lamp| lamp as u32);
+                let options = CompileOptions::default().lanes(lanes).class(4, "flatM", 0).class(1, "sun", 0);
+                options.class(0, "lamps", a).class(2, "lamps", b).class(3, "lamps", c)
+            };
+            for lanes in [Lanes::Four, Lanes::Eight] {
+                let code = engine.compile(&shader, &options(lanes)).unwrap();
+                let mut call = code.call();
+                call.constants(0, &constants).unwrap();
+                for (semantic, at) in [("SV_Position", 0), ("NORMAL", 4), ("TEXCOORD", 8)] {
+                    call.input(semantic, 0, Attribute::f32x4(&bytes[4 * at..], 48)).unwrap();
+                }
+                let outputs = call.run(0..11).unwrap();
+                assert_eq!(outputs.first_difference(&call.interpret(0..11).unwrap()), None);
+                for (n, pixel) in pixels.chunks(12).enumerate() {
+                    let light = lit(&rows, lights, [pixel[4], pixel[5], pixel[6]], [pixel[0], pixel[1], pixel[2]]);
+                    let target = outputs.get("SV_Target", 0).unwrap().f32(n).unwrap();
+                    for channel in 0..4 {
+                        let expected = light.get(channel).unwrap_or(&1.0) * rows[8][channel];
+                        assert!((target[channel] - expected).abs() <= 1e-4, "{build} {n}: {target:?} {light:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn instances_must_exist_and_fit() {
+    let shader = shader("dxbc/ps_interface/PS.ps_5_0.fxc101.dxbc");
+    let bound = |lights: &str| (0..4).fold(CompileOptions::default(), |options, slot| options.class(slot, lights, 0));
+    let compile = |options: &CompileOptions| engine().compile(&shader, options).map(drop);
+    let unbound =
+        |slot| move |error: &Error| matches!(error, Error::Lower(LowerError::Unbound { slot: s, .. }) if *s == slot);
+    assert!(compile(&CompileOptions::default()).is_err_and(|error| unbound(0)(&error)));
+    assert!(compile(&bound("sun")).is_err_and(|error| unbound(4)(&error)));
+    assert_eq!(compile(&bound("sun").class(4, "flatM", 0)), Ok(()));
+    let texture = compile(&bound("sun").class(4, "texM", 0));
+    assert!(matches!(texture, Err(Error::Lower(LowerError::Unsupported { what, .. })) if what == "sample_l"));
+    let unknown = |what: &str| Err(Error::Call(CallError::UnknownBinding { what: what.to_string() }));
+    assert_eq!(compile(&bound("moon")), unknown("class instance moon[0]"));
+    assert_eq!(compile(&bound("sun").class(3, "lamps", 3)), unknown("class instance lamps[3]"));
+    assert_eq!(compile(&bound("sun").class(5, "flatM", 0)), unknown("interface slot 5"));
+    let misfit = compile(&bound("sun").class(4, "sun", 0));
+    assert!(matches!(misfit, Err(Error::Call(CallError::Invalid(what))) if what.contains("slot 4")));
+    let none = engine().compile(&self::shader(TRANSFORM), &bound("sun")).map(drop);
+    assert_eq!(none, unknown("interfaces"));
 }

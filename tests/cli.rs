@@ -289,6 +289,41 @@ fn a_run_prints_what_the_reference_computed() {
 }
 
 #[test]
+fn a_run_of_pixels_says_which_are_discarded() {
+    let file = data("dxbc/ps_discard/PS.ps_5_0.fxc101.dxbc");
+    // SV_Position and TEXCOORD of pixels (0, 0) and (3, 0).
+    let (half, one, zero) = ("0000003f", "0000803f", "00000000");
+    let pixel = |x: &str| [x, half, zero, one, half, half, zero, zero].concat();
+    let input = format!("hex:{}{}", pixel(half), pixel("00006040"));
+    for engine in ["jit", "interp"] {
+        let args = ["run", &file, "--engine", engine, "--input", &input];
+        let rows = stdout(&[&args[..], &["--format", "csv"]].concat());
+        assert!(
+            rows.starts_with("vertex,SV_Target0.x,SV_Target0.y,SV_Target0.z,SV_Target0.w,discarded.x\n0,0,0,0,1,0\n")
+        );
+        assert!(rows.lines().nth(2).is_some_and(|row| row.ends_with(",1")), "{rows}");
+        let table = stdout(&args);
+        assert_eq!(table.lines().filter(|line| line.contains("discarded")).count(), 2, "{table}");
+        // Raw output has the signature's elements alone.
+        assert_eq!(shaderjit(&[&args[..], &["--format", "raw"]].concat()).stdout.len(), 2 * 16);
+    }
+    assert!(stdout(&["diff", &file]).starts_with("no difference in 4096 vertices of 2 output elements"));
+}
+
+#[test]
+fn class_instances_are_bound_by_name() {
+    let file = data("dxbc/ps_interface/PS.ps_5_0.fxc101.dxbc");
+    let sun = ["--class", "0=sun", "--class", "1=sun", "--class", "2=lamps[2]"];
+    let args = [&["run", &file, "--count", "3", "--zero-unbound"], &sun[..]].concat();
+    assert!(fails(&args, 1).contains("interface slot 3 is called and has no class instance"));
+    let all = [&args[..], &["--class", "3=sun", "--class", "4=flatM"]].concat();
+    assert_eq!(stdout(&all).lines().count(), 3);
+    let diff = [&["diff", &file], &sun[..], &["--class", "3=lamps", "--class", "4=flatM"]].concat();
+    assert!(stdout(&diff).starts_with("no difference in 4096 vertices"));
+    fails(&[&args[..], &["--class", "sun"]].concat(), 2);
+}
+
+#[test]
 fn raw_files_go_in_and_out() {
     let reference = std::fs::read(data("pica/t01_transform.d0.normal256.ref.out")).unwrap();
     let (file, input) = (data("pica/t01_transform.shbin"), data("pica/inputs/normal256.bin"));

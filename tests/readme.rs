@@ -25,13 +25,18 @@ fn refuses<T>(lowered: Result<T, LowerError>, mnemonic: &str) -> bool {
     matches!(lowered, Err(LowerError::Unsupported { what, .. }) if what == mnemonic)
 }
 
-/// Whether a vertex shader with this opcode runs.
+/// Whether a vertex or pixel shader with this opcode runs.
 fn sm4_runs(opcode: sm4::Opcode) -> bool {
+    [0x0000_0050, 0x0001_0050].into_iter().any(|model| sm4_runs_in(model, opcode))
+}
+
+/// Whether a program with this version token and opcode runs.
+fn sm4_runs_in(model: u32, opcode: sm4::Opcode) -> bool {
     let interface_call = opcode == sm4::Opcode::InterfaceCall;
     let operands = opcode.slots().iter().flat_map(|_| [0x0010_00f2, 0]);
     // An interface call has the number of its function in front.
     let operands: Vec<u32> = interface_call.then_some(0).into_iter().chain(operands).collect();
-    let mut tokens = vec![0x0001_0050, 0, 0x0200_0068, 1, opcode.number() | (1 + operands.len() as u32) << 24];
+    let mut tokens = vec![model, 0, 0x0200_0068, 1, opcode.number() | (1 + operands.len() as u32) << 24];
     tokens.extend(operands);
     tokens[1] = tokens.len() as u32;
     let bytes: Vec<u8> = tokens.into_iter().flat_map(u32::to_le_bytes).collect();
@@ -43,7 +48,7 @@ fn sm4_runs(opcode: sm4::Opcode) -> bool {
 
 fn sm4_opcodes() -> String {
     use sm4::Group;
-    let mut table = "| group | run in vertex shaders | read only |\n|---|---|---|\n".to_string();
+    let mut table = "| group | run | read only |\n|---|---|---|\n".to_string();
     let (mut run, mut read) = (0, 0);
     let groups = [
         (Group::Float, "float"),

@@ -23,6 +23,10 @@ use uniforms::BoundSpaces;
 /// What a shader is run on: attributes, uniforms, instance. Borrows the attributes and copies the uniforms. It is `Sync`: threads
 /// may run ranges of it at the same time.
 ///
+/// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input signature,
+/// already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w, `SV_IsFrontFace` 0 or all
+/// ones. Whether the shader [discarded](Outputs::discarded) a pixel is with the outputs.
+///
 /// ```
 /// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
 ///

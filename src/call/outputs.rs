@@ -38,7 +38,7 @@ impl OutputLayout {
         OutputLayout { places: vec![None; code.interface().outputs.len()] }
     }
 
-    /// Every element, in signature order, without gaps within a vertex or between vertices.
+    /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a vertex or between vertices.
     pub fn packed(code: &crate::CompiledShader) -> OutputLayout {
         OutputLayout::packed_elements(&code.interface().outputs)
     }
@@ -111,7 +111,7 @@ pub(super) fn packed_stride(elements: &[Element]) -> usize {
 
 /// The outputs of a call: every output element of every vertex of its range, packed as [`OutputLayout::packed`] says.
 ///
-/// Vertices are numbered from the start of the range. Components the shader never writes are 0.
+/// Vertices, or a pixel shader's pixels, are numbered from the start of the range. Components the shader never writes are 0.
 #[derive(Clone)]
 pub struct Outputs {
     pub(super) prepared: Arc<Prepared>,
@@ -145,6 +145,21 @@ impl Outputs {
     /// What the elements are, in order.
     pub fn elements(&self) -> &[Element] {
         &self.prepared.interface.outputs
+    }
+
+    /// For each pixel, whether the shader discarded it; its outputs mean nothing then. No vertex is.
+    pub fn discarded(&self) -> impl Iterator<Item = bool> + use<'_> {
+        self.flags(self.prepared.interface.discarded)
+    }
+
+    /// For each vertex or pixel, whether the shader aborted it: it executed `abort`, which ended it.
+    pub fn aborted(&self) -> impl Iterator<Item = bool> + use<'_> {
+        self.flags(self.prepared.interface.aborted)
+    }
+
+    fn flags(&self, element: Option<usize>) -> impl Iterator<Item = bool> + use<'_> {
+        let view = element.and_then(|element| self.element(element));
+        (0..self.count).map(move |vertex| view.and_then(|view| view.bits(vertex)).is_some_and(|bits| bits[0] != 0))
     }
 
     /// The element with that semantic; upper and lower case are the same.

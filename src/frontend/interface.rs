@@ -24,7 +24,7 @@ pub struct Element {
     pub semantic: String,
     /// Semantic index.
     pub index: u32,
-    /// Register number.
+    /// Register number; `u32::MAX` for what has a register of its own (`oDepth`) or none.
     pub register: u32,
     /// Components of the register it occupies, bit 0 = x.
     pub mask: u8,
@@ -33,6 +33,11 @@ pub struct Element {
 }
 
 impl Element {
+    /// One unsigned component without a register.
+    pub(crate) fn scalar(semantic: &str) -> Element {
+        Element { semantic: semantic.to_string(), index: 0, register: u32::MAX, mask: 1, ty: ComponentType::U32 }
+    }
+
     /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names.
     pub fn name(&self) -> String {
         match self.index {
@@ -101,14 +106,31 @@ pub struct UniformPreset {
 /// Everything a caller must know to bind and read a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Interface {
-    /// Input elements in signature order, system values left out. The index is the IR's input element number.
+    /// Input elements in signature order, the system values left out that a batch generates. The index is the IR's input element number.
     pub inputs: Vec<Element>,
-    /// Output elements in signature order. The index is the IR's output element number.
+    /// Output elements in signature order, and behind them [`discarded`](Self::discarded) and [`aborted`](Self::aborted). The
+    /// index is the IR's output element number.
     pub outputs: Vec<Element>,
+    /// The number of the output element that says whether a pixel was discarded: one component, 1 or 0. The other outputs of
+    /// a discarded pixel mean nothing. Its semantic is `discarded`, which no signature's is. `None` for programs that discard
+    /// nothing.
+    pub discarded: Option<usize>,
+    /// The number of the output element that says whether the invocation executed `abort`, which ends it: one component, 1 or
+    /// 0. Its other outputs are what they were by then. Its semantic is `aborted`. `None` for programs that abort nowhere.
+    pub aborted: Option<usize>,
     /// Uniform spaces, one for each space of the IR function, in its order.
     pub uniforms: Vec<UniformDecl>,
     /// Values the container fixes.
     pub presets: Vec<UniformPreset>,
+}
+
+impl Interface {
+    /// The output elements that the program's signature has: all but [`discarded`](Self::discarded) and
+    /// [`aborted`](Self::aborted), which lie behind them.
+    pub fn signature_outputs(&self) -> &[Element] {
+        let end = [self.discarded, self.aborted].into_iter().flatten().fold(self.outputs.len(), usize::min);
+        &self.outputs[..end]
+    }
 }
 
 /// A front end's product: one invocation's code and what its numbers mean.

@@ -1,4 +1,6 @@
-//! Direct3D vertex shaders.
+//! Direct3D vertex shaders, and those pixel shaders whose inputs need no rasterizer: their runs draw one triangle that covers the
+//! target, at depth 0 with w = 1, so that a pixel's inputs follow from its place. Of the corpus, `ps_interp` needs a rasterizer
+//! (perspective, modes of interpolation), `ps_deriv` and `ps_sample` derivatives, `ps_uav` resources; no executor ran the others.
 //!
 //! Integers and moved bits must be equal. Floats may differ as the executors differ among themselves: they fuse multiplications
 //! and additions or not, so a value passes if it is close to what either of our modes gives. Close is 1e-5 of the two values, and,
@@ -22,6 +24,10 @@ struct Run {
     constants: Vec<(u32, Vec<u8>)>,
     count: Option<u32>,
     instances: u32,
+    /// What a pixel shader's containers begin with.
+    entry: Option<String>,
+    /// Width and height of what a pixel shader draws to.
+    target: Option<[u32; 2]>,
 }
 
 /// A file of the folder, or bytes in place.
@@ -36,12 +42,18 @@ fn source(folder: &Path, text: &str) -> Vec<u8> {
 
 impl Run {
     fn parse(folder: &Path, command: &str) -> Run {
-        let mut run = Run { input: Vec::new(), constants: Vec::new(), count: None, instances: 1 };
+        let mut run =
+            Run { input: Vec::new(), constants: Vec::new(), count: None, instances: 1, entry: None, target: None };
         let mut words = command.split_whitespace().skip(1);
         while let Some(option) = words.next() {
             let value = words.next().expect("every option has a value");
             match option {
                 "--vs" => {}
+                "--ps" => run.entry = value.split_once('.').map(|(entry, _)| format!("{entry}.")),
+                "--rt" => {
+                    let (width, height) = value.split_once('x').expect("--rt WxH");
+                    run.target = Some([width, height].map(|size| size.parse().expect("a number")));
+                }
                 "--in" => run.input = source(folder, value),
                 "--cb" => {
                     let (slot, bytes) = value.split_once('=').expect("--cb SLOT=FILE");
@@ -49,7 +61,7 @@ impl Run {
                 }
                 "--count" => run.count = Some(value.parse().expect("a number")),
                 "--instances" => run.instances = value.parse().expect("a number"),
-                other => panic!("{other} is no option of a vertex shader's run"),
+                other => panic!("{other} is no option of a run without resources"),
             }
         }
         run
@@ -57,24 +69,46 @@ impl Run {
 
     /// Runs one instance.
     fn call(&self, code: &CompiledShader, instance: u32) -> Outputs {
+        let pixels = self.target.map(|target| pixels(code, target));
+        let input = pixels.as_ref().unwrap_or(&self.input);
         let mut call = code.call();
-        let elements = if self.input.is_empty() { 0 } else { code.interface().inputs.len() };
+        let elements = if input.is_empty() { 0 } else { code.interface().inputs.len() };
         let stride = 16 * elements;
         for element in 0..elements {
-            call.input_element(element, Attribute::u32x4(&self.input[16 * element..], stride))
+            call.input_element(element, Attribute::u32x4(&input[16 * element..], stride))
                 .expect("the signature has it");
         }
         for (slot, bytes) in &self.constants {
             // A compiler may have dropped a buffer that another one kept.
             let _ = call.constants(*slot, bytes);
         }
-        let held = self.input.len().checked_div(stride).map(|count| count as u32);
-        let count = self.count.or(held).expect("an input or a count");
+        let held = input.len().checked_div(stride).map(|count| count as u32);
+        // Of a run that draws pixels, the count is that of its vertices.
+        let count = self.count.filter(|_| pixels.is_none()).or(held).expect("an input or a count");
         call.instance(instance).run(0..count).expect("the call runs")
     }
 }
 
-/// One line of a result: a vertex's element.
+/// What a pixel shader's inputs are, row by row: 16 bytes an element.
+fn pixels(code: &CompiledShader, [width, height]: [u32; 2]) -> Vec<u8> {
+    let places = (0..height).flat_map(|y| (0..width).map(move |x| [x as f32 + 0.5, y as f32 + 0.5]));
+    let inputs = &code.interface().inputs;
+    let rows = places.flat_map(|[x, y]| {
+        inputs.iter().map(move |element| match element.semantic.to_ascii_uppercase().as_str() {
+            "SV_POSITION" => [x, y, 0.0, 1.0].map(f32::to_bits),
+            "TEXCOORD" => [x / width as f32, y / height as f32, 0.0, 0.0].map(f32::to_bits),
+            "SV_ISFRONTFACE" => [u32::MAX; 4],
+            "SV_PRIMITIVEID" | "SV_SAMPLEINDEX" => [0; 4],
+            other => panic!("{other} depends on more than the place"),
+        })
+    });
+    rows.flatten().flat_map(u32::to_le_bytes).collect()
+}
+
+/// What targets are filled with: all that is left of a discarded pixel.
+const CLEARED: u32 = 0xc5f3_0800;
+
+/// One line of a result: a vertex's or a pixel's element.
 struct Line {
     vertex: usize,
     semantic: String,
@@ -83,13 +117,26 @@ struct Line {
 }
 
 impl Line {
-    fn parse(text: &str) -> Option<Line> {
+    fn parse(text: &str, run: &Run) -> Option<Line> {
         let (values, words) = text.split_once('[')?;
         let mut values = values.split_whitespace();
-        let vertex = values.next()?.parse().ok()?;
-        let name = values.next()?;
-        let semantic = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let index = name[semantic.len()..].parse().ok()?;
+        let (vertex, semantic, index) = match run.target {
+            // rt2(x,y) or depth(x,y)
+            Some([width, _]) => {
+                let (output, place) = values.next()?.trim_end_matches(')').split_once('(')?;
+                let (x, y) = place.split_once(',')?;
+                let pixel = y.parse::<usize>().ok()? * width as usize + x.parse::<usize>().ok()?;
+                match output.strip_prefix("rt") {
+                    Some(number) => (pixel, "SV_Target", number.parse().ok()?),
+                    None => (pixel, Some("SV_Depth").filter(|_| output == "depth")?, 0),
+                }
+            }
+            None => {
+                let (vertex, name) = (values.next()?.parse().ok()?, values.next()?);
+                let semantic = name.trim_end_matches(|c: char| c.is_ascii_digit());
+                (vertex, semantic, name[semantic.len()..].parse().ok()?)
+            }
+        };
         let words = words.trim_end_matches(']').split_whitespace();
         let bits = words.map(|word| u32::from_str_radix(word, 16).expect("hex words")).collect();
         Some(Line { vertex, semantic: semantic.to_string(), index, bits })
@@ -104,9 +151,11 @@ struct Results {
 impl Results {
     fn bits(&self, line: &Line) -> ([u32; 4], ComponentType) {
         let count = self.instances[0].count();
-        let view = self.instances[line.vertex / count]
-            .get(&line.semantic, line.index)
-            .expect("the output is in the signature");
+        let outputs = &self.instances[line.vertex / count];
+        let view = outputs.get(&line.semantic, line.index).expect("the output is in the signature");
+        if outputs.discarded().nth(line.vertex % count).expect("the pixel was shaded") {
+            return ([CLEARED; 4], view.element().ty);
+        }
         (view.bits(line.vertex % count).expect("the vertex was shaded"), view.element().ty)
     }
 
@@ -142,7 +191,7 @@ fn check(engines: &[Engine; 2], folder: &Path, case: &str, container: &str, run:
         })
         .collect();
     let text = String::from_utf8(read(&folder.join(result))).expect("results are text");
-    let lines: Vec<Line> = text.lines().filter_map(Line::parse).collect();
+    let lines: Vec<Line> = text.lines().filter_map(|line| Line::parse(line, run)).collect();
     assert!(!lines.is_empty(), "{what}: no results");
     let mut compared = 0;
     for line in &lines {
@@ -177,11 +226,12 @@ fn check_case(case: &str) {
     let folder = data().join("dxbc").join(case);
     let engines = [engine(true), engine(false)];
     let names = names(&folder);
-    let (mut checked, mut compared) = (Vec::new(), 0);
+    let (mut checked, mut compared, mut entry) = (Vec::new(), 0, String::new());
     for command in names.iter().filter(|name| name.ends_with(".cmd")) {
         let run = Run::parse(&folder, &String::from_utf8(read(&folder.join(command))).expect("commands are text"));
         let stem = command.trim_end_matches("cmd");
-        for container in names.iter().filter(|name| name.ends_with(".dxbc")) {
+        entry = run.entry.clone().unwrap_or_default();
+        for container in names.iter().filter(|name| name.ends_with(".dxbc") && name.starts_with(&entry)) {
             // ENTRY.PROFILE.COMPILER.dxbc has results run.rN.PROFILE.COMPILER.EXECUTOR.txt.
             let build = container.trim_end_matches("dxbc").split_once('.').expect("an entry and a profile").1;
             let prefix = format!("{stem}{build}");
@@ -201,7 +251,7 @@ fn check_case(case: &str) {
             }
         }
     }
-    let containers = names.iter().filter(|name| name.ends_with(".dxbc"));
+    let containers = names.iter().filter(|name| name.ends_with(".dxbc") && name.starts_with(&entry));
     assert!(containers.clone().all(|name| checked.contains(&name)), "a container was not checked");
     println!("{case}: {} containers, {} results, {compared} values", containers.count(), checked.len());
 }
@@ -212,5 +262,5 @@ macro_rules! cases {
 
 cases! {
     vs_transform vs_skin vs_branches vs_indextemp vs_icb vs_intops vs_bits vs_switch vs_ret vs_transcend vs_precise vs_fpops
-    vs_fpmad vs_sysvals vs_double vs_double11
+    vs_fpmad vs_sysvals vs_double vs_double11 vs_calls ps_discard ps_mrt ps_raymarch
 }

@@ -4,8 +4,8 @@ use crate::bindings::{BindArgs, Missing};
 use crate::options::{CompileArgs, ShaderArgs};
 use crate::report::{Outcome, Report};
 use serde::Serialize;
+use shaderjit::OutputLayout;
 use shaderjit::error::CallError;
-use shaderjit::{CompileOptions, OutputLayout};
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near it.
@@ -46,7 +46,7 @@ struct Figures {
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let engine = args.compile.engine(None)?;
-    let options = CompileOptions::default().entry(args.shader.entry).lanes(args.compile.lanes());
+    let options = args.compile.options(&args.shader);
     let compile = || engine.compile(&shader, &options);
     let code = compile().map_err(|error| args.shader.failure(error))?;
     let budget = Duration::from_millis(args.millis);

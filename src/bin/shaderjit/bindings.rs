@@ -9,8 +9,8 @@ use shaderjit::{Attribute, Call, CompiledShader, PicaUniforms, ShaderFormat};
 
 #[derive(clap::Args)]
 pub struct BindArgs {
-    /// Vertices, little-endian: 16 bytes for each element of the input signature, system values left out (DXBC);
-    /// v0 to v15 (PICA)
+    /// Vertices, little-endian: 16 bytes for each element of the input signature, vertex and instance number left out
+    /// (DXBC); v0 to v15 (PICA). Or pixels: every element, then SV_Coverage and SV_InnerCoverage if declared
     #[arg(long, value_name = "RAW")]
     input: Option<Source>,
     /// A constant buffer's bytes

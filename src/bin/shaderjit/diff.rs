@@ -5,7 +5,7 @@ use crate::format;
 use crate::options::{CompileArgs, ShaderArgs};
 use crate::report::{Failure, Outcome, Report};
 use shaderjit::error::CallError;
-use shaderjit::{Call, CompileOptions, CompiledShader, Difference, Outputs};
+use shaderjit::{Call, CompiledShader, Difference, Outputs};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -40,7 +40,7 @@ struct Tally {
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let engine = args.compile.engine(Some(FUEL))?;
-    let options = CompileOptions::default().entry(args.shader.entry).lanes(args.compile.lanes());
+    let options = args.compile.options(&args.shader);
     let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(error))?;
     let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
     let mut call = bindings.call(shader.format(), &code)?;

@@ -16,7 +16,7 @@ pub enum Format {
     Csv,
     /// One document
     Json,
-    /// 16 bytes for each element (DXBC), or o0 to o15 (PICA), vertex by vertex
+    /// 16 bytes for each element of the signature (DXBC), or o0 to o15 (PICA), vertex by vertex
     Raw,
 }
 
@@ -59,7 +59,12 @@ impl Results<'_> {
     fn written(&self) -> Vec<(usize, &Element, String)> {
         let elements = self.code.interface().outputs.iter().enumerate();
         let written = elements.filter(|&(number, _)| self.code.writes_output(number));
-        written.map(|(number, element)| (number, element, element.name())).collect()
+        // What is behind the signature's elements is no semantic with an index.
+        let in_signature = self.code.interface().signature_outputs().len();
+        let name = |number, element: &Element| {
+            if number < in_signature { element.name() } else { element.semantic.clone() }
+        };
+        written.map(|(number, element)| (number, element, name(number, element))).collect()
     }
 
     fn has_instances(&self) -> bool {
@@ -124,7 +129,8 @@ impl Results<'_> {
         struct Output {
             semantic: String,
             index: u32,
-            register: u32,
+            /// `null` for what has none with a number.
+            register: Option<u32>,
             components: u32,
             r#type: &'static str,
             /// One entry a vertex, instance by instance.
@@ -153,7 +159,7 @@ impl Results<'_> {
             Output {
                 semantic: element.semantic.clone(),
                 index: element.index,
-                register: element.register,
+                register: (element.register != u32::MAX).then_some(element.register),
                 components: element.components(),
                 r#type: type_name(element.ty),
                 values: values.collect(),
@@ -170,7 +176,8 @@ impl Results<'_> {
     }
 
     fn raw(&self) -> Vec<u8> {
-        let elements = &self.code.interface().outputs;
+        // The signature's elements; what is behind them has no place in a record.
+        let elements = self.code.interface().signature_outputs();
         let record = Record::new(self.format, elements.len());
         let count: usize = self.instances.iter().map(Outputs::count).sum();
         let mut out = vec![0; count * record.stride];

@@ -60,7 +60,7 @@ enum Command {
     Clif(clif::Args),
     /// Print the native code
     Asm(asm::Args),
-    /// Run a vertex shader on raw vertices and print its outputs
+    /// Run a vertex shader on raw vertices, or a pixel shader on raw pixels, and print the outputs
     Run(run::Args),
     /// Run a vertex shader on both engines and print the first difference
     Diff(diff::Args),

@@ -84,6 +84,9 @@ pub struct CompileArgs {
     /// Loop iterations that a group of vertices may take [default: 1048576]
     #[arg(long, value_name = "N")]
     fuel: Option<u32>,
+    /// The class instance of an interface slot; a number tells those of an array apart
+    #[arg(long, value_name = "SLOT=NAME[N]")]
+    class: Vec<Class>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -111,11 +114,17 @@ impl CompileArgs {
         if self.groups == "2" { Lanes::Eight } else { Lanes::Four }
     }
 
+    /// What to compile of the shader.
+    pub fn options(&self, shader: &ShaderArgs) -> CompileOptions {
+        let options = CompileOptions::default().entry(shader.entry).lanes(self.lanes());
+        self.class.iter().fold(options, |options, Class { slot, name, number }| options.class(*slot, name, *number))
+    }
+
     /// Loads and compiles the shader.
     pub fn compile(&self, shader: &ShaderArgs, backend: Backend) -> Result<(Shader, Arc<CompiledShader>), Failure> {
         let loaded = shader.load()?;
         let engine = self.engine(None)?;
-        let options = CompileOptions::default().entry(shader.entry).backend(backend).lanes(self.lanes());
+        let options = self.options(shader).backend(backend);
         let code = engine.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
         Ok((loaded, code))
     }
@@ -180,9 +189,42 @@ impl FromStr for ConstantBuffer {
     }
 }
 
+/// A class instance: `SLOT=NAME`, or `SLOT=NAME[N]` of an array.
+#[derive(Clone, Debug)]
+pub struct Class {
+    slot: u32,
+    name: String,
+    number: u32,
+}
+
+impl FromStr for Class {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Class, String> {
+        let (slot, name) = text.split_once('=').ok_or("expected SLOT=NAME")?;
+        let (name, number) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            Some((name, number)) => (name, number),
+            None => (name, "0"),
+        };
+        let parse = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
+        Ok(Class { slot: parse(slot)?, name: name.to_string(), number: parse(number)? })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_name_a_slot_and_an_instance() {
+        let class: Class = "3=lamps[2]".parse().unwrap();
+        assert_eq!((class.slot, class.name.as_str(), class.number), (3, "lamps", 2));
+        let class: Class = "0=sun".parse().unwrap();
+        assert_eq!((class.slot, class.name.as_str(), class.number), (0, "sun", 0));
+        for bad in ["sun", "x=sun", "0=sun[x]", ""] {
+            assert!(bad.parse::<Class>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn constant_buffers_name_a_slot_and_a_source() {

@@ -1,4 +1,4 @@
-//! `run`: a vertex shader on raw vertices.
+//! `run`: a vertex shader on raw vertices, or a pixel shader on raw pixels.
 
 use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};

@@ -73,6 +73,11 @@ fn instruction(line: &str) -> Vec<u32> {
             let (first, count) = rest.split_once(' ').unwrap();
             [operand(first, true), vec![number(count)]].concat()
         }
+        // The number of the function comes first, and last in the listing.
+        Opcode::InterfaceCall => {
+            let (interface, function) = rest.rsplit_once('[').unwrap();
+            [vec![number(function.trim_end_matches(']'))], operand(interface, false)].concat()
+        }
         _ if opcode.controls() == Controls::Own => {
             let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
             let tokens = |part: &String| if is_number(part) { vec![number(part)] } else { operand(part, true) };
@@ -227,6 +232,13 @@ pub fn lower_program(program: &Program) -> Result<Lowered, LowerError> {
 /// Assembles and lowers.
 pub fn lower_text(text: &str) -> Result<Lowered, LowerError> {
     lower_program(&program(&assemble(text)).unwrap())
+}
+
+/// Assembles and lowers a pixel shader.
+pub fn lower_pixel(text: &str, inputs: &Signature<'_>, outputs: &Signature<'_>) -> Result<Lowered, LowerError> {
+    let lowered = lower(&program_of(0x50, &assemble(text)).unwrap(), inputs, outputs)?;
+    verify(&lowered.function).unwrap_or_else(|errors| panic!("{errors:?}\n{text}\n{}", lowered.function));
+    Ok(lowered)
 }
 
 /// What one invocation sees.

@@ -1,14 +1,16 @@
 //! Structured control flow → blocks.
 //!
-//! Blocks are made when an edge to them is, and lie in the function in the order of the program, so that only edges to a
-//! loop's start go backwards. Code that nothing reaches makes no blocks; its structure is followed nevertheless, since the
+//! Blocks are made when an edge to them is, and lie in the function in the order of the program, those of a subroutine where
+//! it is called, so that only edges to a loop's start go backwards. Code that nothing reaches makes no blocks; its structure is followed nevertheless, since the
 //! end of a dead `if` is not the end of the living one around it.
 
 use std::collections::HashSet;
 
 use shaderjit_ir::{Block, Function, Value};
 
-use super::{Lowering, MAX_NESTING, Next};
+use super::call::Activation;
+use super::registers::{Flag, limit};
+use super::{Lowering, MAX_NESTING, MAX_NESTING_IN_ALL};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Operand, RegisterFile};
@@ -17,21 +19,19 @@ use crate::frontend::sm4::token::{OpcodeToken, Test};
 /// Where the lowering is in the program's structure.
 #[derive(Default)]
 pub(super) struct Flow {
-    /// Open constructs, the innermost last.
-    frames: Vec<Frame>,
+    /// The program and the subroutines that have been entered and not left, the innermost last; empty at the end.
+    pub activations: Vec<Activation>,
     /// Whether the current block can be reached and still has no end.
     pub live: bool,
-    /// Where all returns lead.
-    exit: Option<Block>,
     /// Blocks in the order of the program.
     order: Vec<Block>,
 }
 
 /// An open construct.
-struct Frame {
+pub(super) struct Frame {
     kind: Kind,
     /// Byte offset of the instruction that opened it.
-    offset: usize,
+    pub offset: usize,
 }
 
 enum Kind {
@@ -63,6 +63,7 @@ pub(super) fn blocks_of(opcode: Opcode) -> u64 {
     match opcode {
         Opcode::If | Opcode::Loop | Opcode::Switch => 2,
         Opcode::Else | Opcode::Case | Opcode::Default | Opcode::BreakC | Opcode::ContinueC | Opcode::RetC => 1,
+        Opcode::Call | Opcode::CallC | Opcode::InterfaceCall => 2,
         _ => 0,
     }
 }
@@ -81,27 +82,33 @@ impl Flow {
     /// Notes an instruction: labels of a `switch` share a block only while nothing comes between them.
     pub fn pass(&mut self, opcode: Opcode) {
         if !matches!(opcode, Opcode::Case | Opcode::Default)
-            && let Some(Frame { kind: Kind::Switch(switch), .. }) = self.frames.last_mut()
+            && let Some(Frame { kind: Kind::Switch(switch), .. }) = self.frames().last_mut()
         {
             switch.label = None;
         }
     }
 
-    fn exit(&self) -> Block {
-        self.exit.expect("the exit is made at the start")
+    /// What is being lowered: the program, or a subroutine of it.
+    pub fn activation(&mut self) -> &mut Activation {
+        self.activations.last_mut().expect("there are instructions only where one has not been left")
+    }
+
+    /// Its open constructs, the innermost last.
+    fn frames(&mut self) -> &mut Vec<Frame> {
+        &mut self.activation().frames
     }
 
     /// The construct that `break` leaves.
-    fn break_target(&self) -> Option<Block> {
-        self.frames.iter().rev().find_map(|frame| match &frame.kind {
+    fn break_target(&mut self) -> Option<Block> {
+        self.frames().iter().rev().find_map(|frame| match &frame.kind {
             Kind::Loop { end, .. } | Kind::Switch(Switch { end, .. }) => Some(*end),
             Kind::If { .. } | Kind::Dead { .. } => None,
         })
     }
 
     /// The start of the innermost loop, through any `switch`.
-    fn continue_target(&self) -> Option<Block> {
-        self.frames.iter().rev().find_map(|frame| match frame.kind {
+    fn continue_target(&mut self) -> Option<Block> {
+        self.frames().iter().rev().find_map(|frame| match frame.kind {
             Kind::Loop { head, .. } => Some(head),
             _ => None,
         })
@@ -109,33 +116,15 @@ impl Flow {
 }
 
 impl Lowering {
-    pub(super) fn begin(&mut self) {
-        self.flow.exit = Some(self.b.create_block());
-        self.flow.live = true;
-    }
-
-    /// Leaves the program at its end, as a `ret` would, and goes to the exit.
-    pub(super) fn end(&mut self) -> Result<(), LowerError> {
-        if let Some(frame) = self.flow.frames.last() {
-            let what = "an if, loop or switch has no end".to_string();
-            return Err(LowerError::Invalid { what, offset: frame.offset });
-        }
-        let exit = self.flow.exit();
-        self.jump(exit);
-        self.b.seal_block(exit);
-        self.start(exit);
-        Ok(())
-    }
-
     /// Goes on in a block.
-    fn start(&mut self, block: Block) {
+    pub(super) fn start(&mut self, block: Block) {
         self.b.switch_to_block(block);
         self.flow.order.push(block);
         self.flow.live = true;
     }
 
     /// Goes on in a block whose predecessors are all known; if there are none, in dead code.
-    fn start_joined(&mut self, block: Block) {
+    pub(super) fn start_joined(&mut self, block: Block) {
         self.b.seal_block(block);
         if self.b.has_predecessors(block) {
             self.start(block);
@@ -143,7 +132,7 @@ impl Lowering {
     }
 
     /// Leaves the current block, if it has not been left.
-    fn jump(&mut self, target: Block) {
+    pub(super) fn jump(&mut self, target: Block) {
         if self.flow.live {
             self.b.jump(target);
             self.flow.live = false;
@@ -162,6 +151,17 @@ impl Lowering {
         Ok(())
     }
 
+    /// Goes to the target where the test does not hold, else on.
+    pub(super) fn jump_unless(
+        &mut self,
+        token: OpcodeToken,
+        operands: &[Operand],
+        target: Block,
+    ) -> Result<(), LowerError> {
+        let inverse = OpcodeToken { bits: token.bits ^ 1 << 18, ..token };
+        self.jump_if(inverse, operands, target)
+    }
+
     /// Whether any bit of a condition is set.
     fn condition(&mut self, operand: &Operand) -> Result<Value, LowerError> {
         let value = self.read(operand, Component::X, DataClass::Uint)?;
@@ -170,11 +170,14 @@ impl Lowering {
     }
 
     fn open(&mut self, kind: Kind) -> Result<(), LowerError> {
-        let (value, limit) = (self.flow.frames.len() as u64 + 1, MAX_NESTING as u64);
-        if value > limit {
-            return Err(LowerError::Limit { what: "nesting of control flow", value, limit, offset: self.offset });
+        let own = self.flow.frames().len() + 1;
+        let all = 1 + self.flow.activations.iter().map(|activation| activation.frames.len()).sum::<usize>();
+        for (value, max) in [(own, MAX_NESTING), (all, MAX_NESTING_IN_ALL)] {
+            let limited = limit("nesting of control flow", value as u64, max as u64);
+            limited.map_err(|refusal| refusal.at(self.offset))?;
         }
-        self.flow.frames.push(Frame { kind, offset: self.offset });
+        let offset = self.offset;
+        self.flow.frames().push(Frame { kind, offset });
         Ok(())
     }
 
@@ -183,7 +186,7 @@ impl Lowering {
     }
 
     /// Lowers an instruction of the flow group.
-    pub(super) fn flow(&mut self, token: OpcodeToken, operands: &[Operand]) -> Result<Next, LowerError> {
+    pub(super) fn flow(&mut self, token: OpcodeToken, operands: &[Operand]) -> Result<(), LowerError> {
         let opcode = token.opcode;
         match opcode {
             // Structure, which counts in dead code as well.
@@ -200,8 +203,7 @@ impl Lowering {
             Opcode::Default => self.case(None)?,
             Opcode::EndSwitch => self.end_switch()?,
 
-            // Subroutines follow the program, and nothing falls into them.
-            Opcode::Label if !self.flow.live && self.flow.frames.is_empty() => return Ok(Next::End),
+            Opcode::Label => self.label()?,
             _ if !self.flow.live => {}
 
             Opcode::Break | Opcode::BreakC => {
@@ -212,11 +214,18 @@ impl Lowering {
                 let target = self.flow.continue_target().ok_or_else(|| self.unmatched(opcode))?;
                 self.leave(token, operands, target)?;
             }
-            Opcode::Ret | Opcode::RetC => self.leave(token, operands, self.flow.exit())?,
+            Opcode::Ret | Opcode::RetC => {
+                let exit = self.flow.activation().exit;
+                self.leave(token, operands, exit)?;
+            }
+            Opcode::Call => self.call(&operands[0])?,
+            Opcode::CallC => self.call_if(token, operands)?,
+            Opcode::InterfaceCall => self.interface_call(&operands[0], &operands[1])?,
+            Opcode::Discard => self.discard(token, &operands[0])?,
             Opcode::Nop => {}
             _ => return Err(self.unsupported(opcode)),
         }
-        Ok(Next::Instruction)
+        Ok(())
     }
 
     /// Goes to the target, always or where the test holds.
@@ -228,16 +237,45 @@ impl Lowering {
         Ok(())
     }
 
+    /// Notes that the invocation is discarded where the test holds. It goes on: its neighbours may want its values, and nobody
+    /// else sees them.
+    fn discard(&mut self, token: OpcodeToken, operand: &Operand) -> Result<(), LowerError> {
+        let Some(Flag { variable, .. }) = self.registers.discarded else {
+            return Err(self.invalid("discard in a stage without pixels"));
+        };
+        let condition = self.condition(operand)?;
+        let before = self.b.use_var(variable);
+        let one = self.b.i32(1);
+        let after = match token.test() {
+            Some(Test::Zero) => self.b.select([condition, before, one]),
+            _ => self.b.select([condition, one, before]),
+        };
+        self.b.def_var(variable, after);
+        Ok(())
+    }
+
+    /// Notes that the invocation is aborted, and ends it, from however many subroutines.
+    pub(super) fn abort(&mut self) -> Result<(), LowerError> {
+        if !self.flow.live {
+            return Ok(());
+        }
+        let Flag { variable, .. } = self.registers.aborted.expect("a program with an abort has the flag");
+        let one = self.b.i32(1);
+        self.b.def_var(variable, one);
+        let exit = self.flow.activations[0].exit;
+        self.jump(exit);
+        Ok(())
+    }
+
     fn begin_if(&mut self, token: OpcodeToken, operands: &[Operand]) -> Result<(), LowerError> {
         let other = self.b.create_block();
-        let inverse = OpcodeToken { bits: token.bits ^ 1 << 18, ..token };
-        self.jump_if(inverse, operands, other)?;
+        self.jump_unless(token, operands, other)?;
         self.open(Kind::If { other, end: None })
     }
 
     fn begin_else(&mut self) -> Result<(), LowerError> {
         let live = self.flow.live;
-        match self.flow.frames.last_mut().map(|frame| &mut frame.kind) {
+        match self.flow.frames().last_mut().map(|frame| &mut frame.kind) {
             Some(Kind::Dead { opcode: Opcode::If, turned: turned @ false }) => *turned = true,
             Some(Kind::If { other, end: end @ None }) => {
                 let joined = self.b.create_block();
@@ -254,7 +292,7 @@ impl Lowering {
     }
 
     fn end_if(&mut self) -> Result<(), LowerError> {
-        match self.flow.frames.pop().map(|frame| frame.kind) {
+        match self.flow.frames().pop().map(|frame| frame.kind) {
             Some(Kind::Dead { opcode: Opcode::If, .. }) => {}
             Some(Kind::If { other, end }) => {
                 // Without an `else`, the other arm starts at the end.
@@ -275,7 +313,7 @@ impl Lowering {
     }
 
     fn end_loop(&mut self) -> Result<(), LowerError> {
-        match self.flow.frames.pop().map(|frame| frame.kind) {
+        match self.flow.frames().pop().map(|frame| frame.kind) {
             Some(Kind::Dead { opcode: Opcode::Loop, .. }) => {}
             Some(Kind::Loop { head, end }) => {
                 self.jump(head);
@@ -304,7 +342,7 @@ impl Lowering {
             value => value.and_then(Operand::immediates).map(|words| words[0]),
         };
         let opcode = if value.is_some() { Opcode::Case } else { Opcode::Default };
-        let switch = match self.flow.frames.last_mut().map(|frame| &mut frame.kind) {
+        let switch = match self.flow.frames().last_mut().map(|frame| &mut frame.kind) {
             Some(Kind::Switch(switch)) => switch,
             Some(Kind::Dead { opcode: Opcode::Switch, turned }) if value.is_some() || !*turned => {
                 *turned |= value.is_none();
@@ -334,7 +372,7 @@ impl Lowering {
     }
 
     fn end_switch(&mut self) -> Result<(), LowerError> {
-        match self.flow.frames.pop().map(|frame| frame.kind) {
+        match self.flow.frames().pop().map(|frame| frame.kind) {
             Some(Kind::Dead { opcode: Opcode::Switch, .. }) => {}
             Some(Kind::Switch(Switch { head, value, cases, default, end, .. })) => {
                 self.jump(end);

@@ -1,4 +1,4 @@
-//! Instructions → IR, for vertex shaders.
+//! Instructions → IR, for vertex shaders, and for pixel shaders as far as each pixel is on its own.
 //!
 //! Registers become SSA variables of 32-bit patterns (typed `f32`, so that moves cost nothing); integer instructions read and
 //! write them through bitcasts, which keep every bit. Every register is zero at the start. All returns lead to one block, which
@@ -6,33 +6,48 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `registers` | declarations and signatures → variables, arrays, uniform spaces |
+//! | `elements` | signatures → input and output registers |
+//! | `registers` | declarations → variables, arrays, uniform spaces |
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
 //! | `double` | the same where operands or results are doubles |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
+//! | `call` | subroutines, each inlined where it is called |
+//! | `interface` | calls of the functions of class instances |
 
 mod arithmetic;
+mod call;
 mod double;
+mod elements;
 mod flow;
+mod interface;
 mod operand;
 mod registers;
 
+use std::collections::BTreeMap;
+
 use shaderjit_ir::FunctionBuilder;
 
+use self::call::Subroutines;
 use self::flow::Flow;
-use self::registers::Registers;
+pub use self::interface::ClassInstance;
+use self::interface::Classes;
+use self::registers::{Flag, Refusal, Registers, limit};
 use super::codes::Stage;
 use super::decode::{Body, Instruction, Program};
-use super::opcode::Group;
+use super::opcode::{Group, Opcode};
 use crate::container::dxbc::Signature;
 use crate::error::LowerError;
 use crate::frontend::Lowered;
 
-/// Most instructions of a program. Direct3D 10 promises 65 536 slots.
-const MAX_INSTRUCTIONS: usize = 1 << 16;
-/// Most open `if`s, `loop`s and `switch`es (Direct3D 11.3 functional specification, limits on flow control).
+/// Most instructions of a program, those of a subroutine counted at each of its calls. Direct3D 10 promises 65 536 slots.
+const MAX_INSTRUCTIONS: u64 = 1 << 16;
+/// Most subroutines that have been called and not left (Direct3D 11.3 functional specification: a deeper call does nothing).
+const MAX_CALL_DEPTH: usize = 32;
+/// Most open `if`s, `loop`s and `switch`es of the program or of one subroutine (Direct3D 11.3 functional specification, limits on flow control).
 const MAX_NESTING: usize = 64;
+/// Most of them with those around the calls. Compilers inline what is called in loops; the passes take time by the depth.
+const MAX_NESTING_IN_ALL: usize = 512;
 /// Most `r#` and `x#` registers together (Direct3D 11: 4096 temporary registers).
 const MAX_REGISTERS: u64 = 4096;
 /// Registers of the input and of the output file (Direct3D 11).
@@ -47,14 +62,19 @@ const MAX_VALUES: u64 = 1 << 20;
 /// everywhere. Real programs stay far below, since long ones have few branches and branchy ones few registers.
 const MAX_LIVE_PAIRS: u64 = 1 << 20;
 
-/// Lowers a vertex shader of shader model 4.0 to 5.1.
+/// Lowers a vertex or pixel shader of shader model 4.0 to 5.1.
 ///
-/// Input elements are those of the input signature, `SV_VertexID` and `SV_InstanceID` left out; output elements those of the
-/// output signature; both in its order. Uniform spaces are the constant buffers and the immediate constant buffer in the order
+/// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and `SV_InstanceID`
+/// are left out: the batch generates them. A pixel shader's are all there, interpolated values and system values alike, and
+/// behind them `SV_Coverage` and `SV_InnerCoverage` if the program declares them, for which signatures have no element. Behind
+/// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
+/// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant buffers and the immediate constant buffer in the order
 /// of their declarations; of a declared range of several registers, those that the program names, at the end.
 ///
+/// Programs with interfaces need [`lower_with_classes`].
+///
 /// # Errors
-/// [`LowerError::Unsupported`] for what vertex shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
+/// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
 /// program that breaks the rules of its format, [`LowerError::Limit`] for one that is too large; each with the byte offset of
 /// the instruction.
 pub fn lower(
@@ -62,85 +82,104 @@ pub fn lower(
     input_signature: &Signature<'_>,
     output_signature: &Signature<'_>,
 ) -> Result<Lowered, LowerError> {
-    if program.version.stage != Stage::Vertex {
+    lower_with_classes(program, input_signature, output_signature, &BTreeMap::new())
+}
+
+/// Lowers as [`lower`] a program whose interface slots have these class instances.
+///
+/// # Errors
+/// As [`lower`], and [`LowerError::Unbound`] if the program calls a slot that is not among them.
+pub fn lower_with_classes(
+    program: &Program,
+    input_signature: &Signature<'_>,
+    output_signature: &Signature<'_>,
+    classes: &BTreeMap<u32, ClassInstance>,
+) -> Result<Lowered, LowerError> {
+    if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel) {
         return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
     }
-    let (registers, b) = Registers::new(program, input_signature, output_signature)?;
-    check_size(program, &registers)?;
-    let mut lowering = Lowering { b, registers, flow: Flow::default(), offset: program.offset };
+    let subroutines = Subroutines::new(program)?;
+    let (mut registers, mut b) = Registers::new(program, input_signature, output_signature)?;
+    let classes = Classes::new(program, classes, &mut registers.interface.uniforms, &mut b)?;
+    let cost = Cost { variables: registers.variables(), instructions: 0, blocks: 1 };
+    let offset = program.offset;
+    let mut lowering = Lowering { b, registers, subroutines, classes, flow: Flow::default(), cost, next: 0, offset };
     lowering.begin();
     lowering.fill_indexed_inputs()?;
-    for instruction in &program.instructions {
-        lowering.offset = instruction.offset;
-        if lowering.instruction(instruction)?.is_end() {
-            break;
+    while lowering.flow.is_running() {
+        match program.instructions.get(lowering.next) {
+            Some(instruction) => {
+                lowering.offset = instruction.offset;
+                lowering.next += 1;
+                lowering.instruction(instruction)?;
+                lowering.check_values()?;
+            }
+            None => lowering.end_of_body()?,
         }
-        lowering.check_values()?;
     }
     lowering.finish()
 }
 
-/// Refuses programs that are too long, and those whose SSA form could be out of proportion to their size.
-fn check_size(program: &Program, registers: &Registers) -> Result<(), LowerError> {
-    let variables = registers.variables();
-    let (mut count, mut blocks) = (0, 1);
-    for instruction in &program.instructions {
-        if let Body::Operation(_) = instruction.body {
-            count += 1;
-            blocks += flow::blocks_of(instruction.opcode());
-        }
-        let limits = [
-            ("number of instructions", count, MAX_INSTRUCTIONS as u64),
-            ("registers times blocks", blocks * variables, MAX_LIVE_PAIRS),
-        ];
-        if let Some((what, value, limit)) = limits.into_iter().find(|&(_, value, limit)| value > limit) {
-            return Err(LowerError::Limit { what, value, limit, offset: instruction.offset });
-        }
+/// What lowering has met so far, which bounds what it makes.
+struct Cost {
+    /// Registers as components that some instruction writes: how many values can be live at once.
+    variables: u64,
+    /// Instructions.
+    instructions: u64,
+    /// Blocks, at most.
+    blocks: u64,
+}
+
+impl Cost {
+    /// Counts an instruction. Refuses programs that are too long, and those whose SSA form could be out of proportion to
+    /// their size.
+    fn add(&mut self, opcode: Opcode) -> Result<(), Refusal> {
+        self.instructions += 1;
+        limit("number of instructions", self.instructions, MAX_INSTRUCTIONS)?;
+        self.add_blocks(flow::blocks_of(opcode))
     }
-    Ok(())
+
+    /// Counts blocks.
+    fn add_blocks(&mut self, blocks: u64) -> Result<(), Refusal> {
+        self.blocks += blocks;
+        limit("registers times blocks", self.blocks * self.variables, MAX_LIVE_PAIRS)
+    }
 }
 
 /// The state of lowering one program.
 struct Lowering {
     b: FunctionBuilder,
     registers: Registers,
+    subroutines: Subroutines,
+    classes: Classes,
     flow: Flow,
+    cost: Cost,
+    /// Number of the instruction behind the one being lowered.
+    next: usize,
     /// Byte offset of the instruction being lowered.
     offset: usize,
 }
 
-/// Whether the program goes on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    /// With the next instruction.
-    Instruction,
-    /// Not at all: what follows is subroutines that nothing calls.
-    End,
-}
-
-impl Next {
-    fn is_end(self) -> bool {
-        self == Next::End
-    }
-}
-
 impl Lowering {
-    fn instruction(&mut self, instruction: &Instruction) -> Result<Next, LowerError> {
+    fn instruction(&mut self, instruction: &Instruction) -> Result<(), LowerError> {
         // Declarations and the immediate constant buffer are dealt with; shader messages are for debug layers alone.
-        let Body::Operation(operation) = &instruction.body else { return Ok(Next::Instruction) };
+        let Body::Operation(operation) = &instruction.body else { return Ok(()) };
         let opcode = instruction.opcode();
+        self.cost.add(opcode).map_err(|refusal| refusal.at(self.offset))?;
         self.flow.pass(opcode);
         match opcode.group() {
-            Group::Flow => return self.flow(instruction.token, &operation.operands),
+            Group::Debug if opcode == Opcode::Abort => self.abort(),
+            // There is no debugger.
+            Group::Debug if opcode == Opcode::DebugBreak => Ok(()),
+            Group::Flow => self.flow(instruction.token, &operation.operands),
             // Nothing gets here: the code behind a jump, or between `switch` and its first `case`.
-            _ if !self.flow.live => {}
-            _ if double::has_doubles(opcode) => self.double(instruction.token, &operation.operands)?,
+            _ if !self.flow.live => Ok(()),
+            _ if double::has_doubles(opcode) => self.double(instruction.token, &operation.operands),
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
-                self.arithmetic(instruction.token, &operation.operands)?;
+                self.arithmetic(instruction.token, &operation.operands)
             }
-            _ => return Err(self.unsupported(opcode)),
+            _ => Err(self.unsupported(opcode)),
         }
-        Ok(Next::Instruction)
     }
 
     fn check_values(&self) -> Result<(), LowerError> {
@@ -152,12 +191,15 @@ impl Lowering {
         }
     }
 
-    /// Ends the program: sets the outputs and makes the function.
+    /// Sets the outputs and makes the function.
     fn finish(mut self) -> Result<Lowered, LowerError> {
-        self.end()?;
         for output in self.registers.outputs.written() {
             let value = self.read_output(output);
             self.b.output(output.number, output.component, value);
+        }
+        for Flag { variable, element } in [self.registers.discarded, self.registers.aborted].into_iter().flatten() {
+            let value = self.b.use_var(variable);
+            self.b.output(element, 0, value);
         }
         self.b.ret();
         self.check_values()?;

@@ -3,7 +3,7 @@
 use shaderjit_ir::{FunctionBuilder, Op, Type, Value};
 
 use super::Lowering;
-use super::registers::{Indexed, InputComponent, OutputComponent};
+use super::elements::{Indexed, InputComponent, OutputComponent, Register};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::DataClass;
 use crate::frontend::sm4::operand::{Component, Index, Mask, Operand, RegisterFile};
@@ -38,9 +38,9 @@ pub(super) fn as_float(b: &mut FunctionBuilder, value: Value) -> Value {
 
 /// An index: `base + dynamic`, modulo 2^32.
 #[derive(Clone, Copy)]
-struct Place {
-    base: u32,
-    dynamic: Option<Value>,
+pub(super) struct Place {
+    pub base: u32,
+    pub dynamic: Option<Value>,
 }
 
 /// Where a destination's components go. Its indices have been read, so that writing another destination does not change it.
@@ -55,8 +55,8 @@ enum Target {
     Null,
     /// `r#`.
     Temp(u32),
-    /// `o#`.
-    Output(u32),
+    /// `o#`, `oDepth` and their like.
+    Output(Register),
     /// An array element.
     Array { array: shaderjit_ir::Array, index: Value },
 }
@@ -121,9 +121,12 @@ impl Lowering {
             RegisterFile::Input => {
                 let [place] = self.places(operand)?;
                 match place.dynamic {
-                    None => self.load_input(place.base, component, ty),
+                    None => self.load_input(Register::Numbered(place.base), component, ty),
                     Some(_) => self.load_indexed(self.registers.inputs.indexed, place, component, ty),
                 }
+            }
+            file @ (RegisterFile::InputCoverage | RegisterFile::InnerCoverage) => {
+                self.load_input(Register::Named(file), component, ty)
             }
             RegisterFile::IndexableTemp => {
                 let [number, place] = self.places(operand)?;
@@ -136,6 +139,13 @@ impl Lowering {
                 let [place] = self.places(operand)?;
                 let Some(space) = self.registers.immediate_constants else {
                     return Err(self.invalid("icb is not declared"));
+                };
+                Ok(self.load_row(space, place, component, ty))
+            }
+            RegisterFile::ThisPointer => {
+                let [place] = self.places(operand)?;
+                let Some(space) = self.classes.this() else {
+                    return Err(self.unsupported("this without class instances"));
                 };
                 Ok(self.load_row(space, place, component, ty))
             }
@@ -165,12 +175,37 @@ impl Lowering {
                 ([buffer, register], place)
             }
         };
+        if buffer.dynamic.is_some() && operand.index_count() == 2 {
+            return self.load_chosen(buffer, place, component, ty);
+        }
         let (Place { base: id, dynamic: None }, Place { base: register, dynamic: None }) = (buffer, register) else {
             return Err(self.unsupported("a dynamic choice of constant buffer"));
         };
         let space = self.registers.constant_buffer(&mut self.b, id, register);
         let space = space.map_err(|refusal| refusal.at(self.offset))?;
         Ok(self.load_row(space, place, component, ty))
+    }
+
+    /// A component of a constant buffer whose number is dynamic: zero if none has it. Of the class that needs it, the instances
+    /// lie in few buffers.
+    fn load_chosen(
+        &mut self,
+        buffer: Place,
+        place: Place,
+        component: Component,
+        ty: Type,
+    ) -> Result<Value, LowerError> {
+        let number = self.index_value(buffer);
+        let mut value = self.b.constant(ty, 0);
+        for id in self.registers.single_buffers() {
+            let space = self.registers.constant_buffer(&mut self.b, id, id);
+            let space = space.map_err(|refusal| refusal.at(self.offset))?;
+            let loaded = self.load_row(space, place, component, ty);
+            let this = self.b.i32(id);
+            let chosen = self.b.ieq([number, this]);
+            value = self.b.select([chosen, loaded, value]);
+        }
+        Ok(value)
     }
 
     fn load_row(&mut self, space: shaderjit_ir::Space, place: Place, component: Component, ty: Type) -> Value {
@@ -181,7 +216,7 @@ impl Lowering {
         }
     }
 
-    fn load_input(&mut self, register: u32, component: Component, ty: Type) -> Result<Value, LowerError> {
+    fn load_input(&mut self, register: Register, component: Component, ty: Type) -> Result<Value, LowerError> {
         match self.registers.inputs.get(register, component) {
             Some(InputComponent::Element { number, component }) => Ok(self.b.input(ty, number, component)),
             Some(InputComponent::System(value)) => {
@@ -189,8 +224,8 @@ impl Lowering {
                 Ok(self.typed(value, ty))
             }
             None => {
-                let letter = component.letter();
-                Err(self.invalid(format!("v{register}.{letter} is not in the input signature")))
+                let name = register_name("v", register, component);
+                Err(self.invalid(format!("{name} is not in the input signature")))
             }
         }
     }
@@ -214,6 +249,7 @@ impl Lowering {
         let Some(indexed) = self.registers.inputs.indexed else { return Ok(()) };
         for (index, register, component) in indexed.cells() {
             // The array has registers between the ranges as well, which need not exist.
+            let register = Register::Numbered(register);
             if self.registers.inputs.get(register, component).is_some() {
                 let value = self.load_input(register, component, Type::F32)?;
                 let index = self.b.i32(index);
@@ -227,9 +263,9 @@ impl Lowering {
     pub(super) fn read_output(&mut self, output: OutputComponent) -> Value {
         let OutputComponent { register, register_component: component, .. } = output;
         if let Some(indexed) = self.registers.outputs.indexed
-            && indexed.contains(register, component)
+            && let Some(index) = indexed.index(register, component)
         {
-            let index = self.b.i32(register - indexed.first);
+            let index = self.b.i32(index);
             return self.b.array_load(Type::F32, indexed.array, component.index() as u8, index);
         }
         let variable = self.registers.outputs.variable(register, component);
@@ -245,7 +281,7 @@ impl Lowering {
             RegisterFile::Output => {
                 let [place] = self.places(operand)?;
                 match (place.dynamic, self.registers.outputs.indexed) {
-                    (None, _) => Target::Output(place.base),
+                    (None, _) => Target::Output(Register::Numbered(place.base)),
                     (Some(_), Some(indexed)) if mask.components().all(|component| indexed.has(component)) => {
                         let index = self.index_value(Place { base: place.base.wrapping_sub(indexed.first), ..place });
                         Target::Array { array: indexed.array, index }
@@ -258,6 +294,11 @@ impl Lowering {
                 let array = self.indexable_temp(number, mask)?;
                 Target::Array { array, index: self.index_value(place) }
             }
+            file @ (RegisterFile::OutputDepth
+            | RegisterFile::OutputDepthGe
+            | RegisterFile::OutputDepthLe
+            | RegisterFile::OutputCoverage
+            | RegisterFile::OutputStencilRef) => Target::Output(Register::Named(file)),
             file => return Err(self.unsupported(format!("destination {}", file.letters()))),
         };
         Ok(Destination { target, mask })
@@ -281,15 +322,16 @@ impl Lowering {
                 self.b.def_var(variable, value);
             }
             Target::Output(register) => {
-                let indexed = self.registers.outputs.indexed;
-                if let Some(indexed) = indexed.filter(|indexed| indexed.contains(register, component)) {
-                    let index = self.b.i32(register - indexed.first);
+                if let Some(indexed) = self.registers.outputs.indexed
+                    && let Some(index) = indexed.index(register, component)
+                {
+                    let index = self.b.i32(index);
                     self.b.array_store(indexed.array, number, index, value);
                     return Ok(());
                 }
                 let Some(variable) = self.registers.outputs.variable(register, component) else {
-                    let letter = component.letter();
-                    return Err(self.invalid(format!("o{register}.{letter} is not in the output signature")));
+                    let name = register_name("o", register, component);
+                    return Err(self.invalid(format!("{name} is not in the output signature")));
                 };
                 let value = as_float(&mut self.b, value);
                 self.b.def_var(variable, value);
@@ -319,7 +361,7 @@ impl Lowering {
     }
 
     /// The operand's indices, which must be `N`.
-    fn places<const N: usize>(&mut self, operand: &Operand) -> Result<[Place; N], LowerError> {
+    pub(super) fn places<const N: usize>(&mut self, operand: &Operand) -> Result<[Place; N], LowerError> {
         if operand.index_count() != N {
             let (count, letters) = (operand.index_count(), operand.file().letters());
             return Err(self.invalid(format!("{letters} with {count} indices")));
@@ -334,7 +376,7 @@ impl Lowering {
     }
 
     /// An index as one `i32`.
-    fn index_value(&mut self, place: Place) -> Value {
+    pub(super) fn index_value(&mut self, place: Place) -> Value {
         match place {
             Place { base, dynamic: None } => self.b.i32(base),
             Place { base: 0, dynamic: Some(index) } => index,
@@ -343,6 +385,14 @@ impl Lowering {
                 self.b.iadd([index, base])
             }
         }
+    }
+}
+
+/// How errors name a component of a register: `v3.x`, `oDepth`.
+fn register_name(letters: &str, register: Register, component: Component) -> String {
+    match register {
+        Register::Numbered(number) => format!("{letters}{number}.{}", component.letter()),
+        Register::Named(file) => file.letters().to_string(),
     }
 }
 

@@ -1,18 +1,20 @@
 //! What a program's registers are in the function: variables, arrays, inputs and uniform spaces.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
+use super::elements::{Indexed, Inputs, Outputs, Register};
 use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS};
-use crate::container::dxbc::{ComponentType as StoredType, Signature, SignatureElement, SystemValue as StoredValue};
+use crate::container::dxbc::Signature;
 use crate::error::LowerError;
-use crate::frontend::sm4::codes::SystemValue;
+use crate::frontend::sm4::codes::{Stage, SystemValue};
 use crate::frontend::sm4::custom_data::CustomData;
 use crate::frontend::sm4::declaration::{Binding, Declaration};
 use crate::frontend::sm4::decode::{Body, Program};
+use crate::frontend::sm4::opcode::Opcode;
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
-use crate::frontend::{ComponentType, Element, Interface, UniformDecl, UniformKind};
+use crate::frontend::{Element, Interface, UniformDecl, UniformKind};
 
 /// Everything declared, by the numbers that instructions use.
 pub(super) struct Registers {
@@ -26,6 +28,10 @@ pub(super) struct Registers {
     pub inputs: Inputs,
     /// `o#`.
     pub outputs: Outputs,
+    /// 1 once the invocation has been discarded; none in programs that discard nothing.
+    pub discarded: Option<Flag>,
+    /// 1 once it has been aborted; none in programs that abort nowhere.
+    pub aborted: Option<Flag>,
     /// Declared constant buffers by id.
     buffers: HashMap<u32, Buffer>,
     /// Uniform spaces by id and register.
@@ -42,80 +48,20 @@ pub(super) struct IndexableTemp {
     pub components: u8,
 }
 
+/// What the caller is told of the invocation beside its outputs.
+#[derive(Clone, Copy)]
+pub(super) struct Flag {
+    /// 1 or 0.
+    pub variable: Variable,
+    /// The output element it is stored to.
+    pub element: u32,
+}
+
 /// A constant buffer, or a range of them.
 #[derive(Clone, Copy)]
 struct Buffer {
     binding: Binding,
     rows: u32,
-}
-
-/// Input registers.
-#[derive(Default)]
-pub(super) struct Inputs {
-    components: HashMap<(u32, Component), InputComponent>,
-    /// The registers that are indexed dynamically.
-    pub indexed: Option<Indexed>,
-}
-
-/// Where an input register's component comes from.
-#[derive(Clone, Copy)]
-pub(super) enum InputComponent {
-    /// Component `component` of input element `number`.
-    Element { number: u32, component: u8 },
-    /// A value the batch generates.
-    System(SysVal),
-}
-
-/// Output registers.
-#[derive(Default)]
-pub(super) struct Outputs {
-    /// Every component of every element, in signature order.
-    components: Vec<OutputComponent>,
-    /// Their registers.
-    places: HashSet<(u32, Component)>,
-    /// The variables of those that some instruction writes by name.
-    variables: HashMap<(u32, Component), Variable>,
-    /// The registers that are indexed dynamically.
-    pub indexed: Option<Indexed>,
-}
-
-/// One component of an output element, and the register component it is.
-#[derive(Clone, Copy)]
-pub(super) struct OutputComponent {
-    pub number: u32,
-    pub component: u8,
-    pub register: u32,
-    pub register_component: Component,
-}
-
-/// Registers in an array, so that they can be indexed: one array for all ranges of a file, with what lies between.
-#[derive(Clone, Copy)]
-pub(super) struct Indexed {
-    pub array: Array,
-    /// The register at index 0.
-    pub first: u32,
-    /// Number of registers.
-    pub count: u32,
-    /// The components that some range has; the others are not indexed.
-    mask: Mask,
-}
-
-impl Indexed {
-    /// Whether a register's component is in the array.
-    pub fn contains(&self, register: u32, component: Component) -> bool {
-        self.mask.contains(component) && register.checked_sub(self.first).is_some_and(|index| index < self.count)
-    }
-
-    /// Whether a component is in the array at all.
-    pub fn has(&self, component: Component) -> bool {
-        self.mask.contains(component)
-    }
-
-    /// Every register component in the array, with its index.
-    pub fn cells(&self) -> impl Iterator<Item = (u32, u32, Component)> {
-        let Indexed { first, count, mask, .. } = *self;
-        (0..count).flat_map(move |index| mask.components().map(move |component| (index, first + index, component)))
-    }
 }
 
 /// The extent of the index ranges of one file.
@@ -134,22 +80,38 @@ impl Registers {
         outputs: &Signature<'_>,
     ) -> Result<(Self, FunctionBuilder), LowerError> {
         let mut interface = Interface::default();
-        let inputs = Inputs::new(inputs, &mut interface.inputs);
+        let stage = program.version.stage;
+        let mut inputs = Inputs::new(inputs, stage, &mut interface.inputs);
+        inputs.add_declared(program, &mut interface.inputs);
         let outputs = Outputs::new(outputs, &mut interface.outputs);
+        let mut flag = |semantic: &str, opcode: Opcode| {
+            let occurs = program.instructions.iter().any(|instruction| instruction.opcode() == opcode);
+            occurs.then(|| {
+                interface.outputs.push(Element::scalar(semantic));
+                interface.outputs.len() - 1
+            })
+        };
+        let discarded = if stage == Stage::Pixel { flag("discarded", Opcode::Discard) } else { None };
+        let aborted = flag("aborted", Opcode::Abort);
+        (interface.discarded, interface.aborted) = (discarded, aborted);
         let (input_count, output_count) = (interface.inputs.len() as u32, interface.outputs.len() as u32);
         let mut b = FunctionBuilder::new(program.version.to_string(), input_count, output_count);
+        let [discarded, aborted] = [discarded, aborted]
+            .map(|element| Some(Flag { element: element? as u32, variable: b.declare_var(Type::I32) }));
         let mut registers = Registers {
             interface,
             temps: Vec::new(),
             arrays: HashMap::new(),
             inputs,
             outputs,
+            discarded,
+            aborted,
             buffers: HashMap::new(),
             spaces: HashMap::new(),
             immediate_constants: None,
         };
         let mut declaring =
-            Declaring { registers: &mut registers, b: &mut b, array_registers: 0, ranges: BTreeMap::new() };
+            Declaring { registers: &mut registers, b: &mut b, stage, array_registers: 0, ranges: BTreeMap::new() };
         for instruction in &program.instructions {
             let declared = match &instruction.body {
                 Body::Declaration(declaration) => declaring.declare(declaration),
@@ -168,15 +130,18 @@ impl Registers {
         for instruction in &program.instructions {
             for destination in instruction.operands().iter().take(instruction.opcode().destinations()) {
                 // What else it may be is an error, or no variable; both show when the instruction is lowered.
-                let Some(&[register]) = destination.constant_indices() else { continue };
+                let Some(indices) = destination.constant_indices() else { continue };
                 for component in destination.components().written().components() {
-                    match destination.file() {
-                        RegisterFile::Temp => {
+                    match (destination.file(), indices) {
+                        (RegisterFile::Temp, &[register]) => {
                             if let Some(variables) = self.temps.get_mut(register as usize) {
                                 variables[component.index()].get_or_insert_with(|| b.declare_var(Type::F32));
                             }
                         }
-                        RegisterFile::Output => self.outputs.make_variable(b, register, component),
+                        (RegisterFile::Output, &[register]) => {
+                            self.outputs.make_variable(b, Register::Numbered(register), component);
+                        }
+                        (file, []) => self.outputs.make_variable(b, Register::Named(file), component),
                         _ => {}
                     }
                 }
@@ -186,7 +151,8 @@ impl Registers {
 
     /// How many variables there are.
     pub fn variables(&self) -> u64 {
-        self.temps.iter().flatten().flatten().count() as u64 + self.outputs.variables.len() as u64
+        let flags = [self.discarded, self.aborted].iter().flatten().count() as u64;
+        self.temps.iter().flatten().flatten().count() as u64 + self.outputs.variables() + flags
     }
 
     /// The variable of an `r#` component, if it is written anywhere; an error if the register is not declared.
@@ -195,6 +161,14 @@ impl Registers {
             Some(variables) => Ok(variables[component.index()]),
             None => Err(Refusal::Invalid(format!("r{register} is not declared"))),
         }
+    }
+
+    /// The ids of the constant buffers that are one register each, in order: what a dynamic choice is among.
+    pub fn single_buffers(&self) -> Vec<u32> {
+        let single = self.buffers.values().filter(|Buffer { binding, .. }| binding.lower == binding.upper);
+        let mut ids: Vec<u32> = single.map(|buffer| buffer.binding.id).collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// The space of a constant buffer: the one that `id` declares, at `register` of its range.
@@ -226,6 +200,7 @@ pub(super) enum Refusal {
     Unsupported(String),
     Invalid(String),
     Limit { what: &'static str, value: u64, limit: u64 },
+    Unbound { slot: u32 },
 }
 
 impl Refusal {
@@ -235,11 +210,13 @@ impl Refusal {
             Refusal::Unsupported(what) => LowerError::Unsupported { what, offset },
             Refusal::Invalid(what) => LowerError::Invalid { what, offset },
             Refusal::Limit { what, value, limit } => LowerError::Limit { what, value, limit, offset },
+            Refusal::Unbound { slot } => LowerError::Unbound { slot, offset },
         }
     }
 }
 
-fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
+/// Refuses a count over its limit.
+pub(super) fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
     if value > limit { Err(Refusal::Limit { what, value, limit }) } else { Ok(()) }
 }
 
@@ -247,6 +224,7 @@ fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
 struct Declaring<'a> {
     registers: &'a mut Registers,
     b: &'a mut FunctionBuilder,
+    stage: Stage,
     /// Registers of all `x#` so far.
     array_registers: u64,
     ranges: BTreeMap<RegisterFile, Extent>,
@@ -272,7 +250,9 @@ impl Declaring<'_> {
                     self.registers.constant_buffer(self.b, binding.id, binding.lower)?;
                 }
             }
-            Declaration::Input { ref operand, system_value: Some(value), .. } => self.system_input(operand, value)?,
+            Declaration::Input { ref operand, system_value: Some(value), .. } if self.stage == Stage::Vertex => {
+                self.system_input(operand, value)?;
+            }
             Declaration::IndexRange { ref first, count } => self.index_range(first, count)?,
             // Registers come with the signatures, and views and samplers only matter to instructions that use them.
             _ => {}
@@ -315,7 +295,7 @@ impl Declaring<'_> {
         };
         if let (RegisterFile::Input, Some(&[register])) = (operand.file(), operand.constant_indices()) {
             for component in operand.components().written().components() {
-                self.registers.inputs.components.insert((register, component), InputComponent::System(sysval));
+                self.registers.inputs.set_system(register, component, sysval);
             }
         }
         Ok(())
@@ -343,104 +323,11 @@ impl Declaring<'_> {
         for (file, Extent { first, end, mask }) in self.ranges {
             let count = end - first;
             let array = self.b.add_array(count, 4);
-            let indexed = Some(Indexed { array, first, count, mask: Mask::from_bits(mask.into()) });
+            let indexed = Some(Indexed::new(array, first..end, Mask::from_bits(mask.into())));
             match file {
                 RegisterFile::Input => self.registers.inputs.indexed = indexed,
                 _ => self.registers.outputs.indexed = indexed,
             }
         }
-    }
-}
-
-impl Inputs {
-    /// The input signature: pushes its elements, system values left out.
-    fn new(signature: &Signature<'_>, elements: &mut Vec<Element>) -> Self {
-        let mut components = HashMap::new();
-        for stored in &signature.elements {
-            let system = match stored.system_value {
-                StoredValue::VERTEX_ID => Some(SysVal::VertexId),
-                StoredValue::INSTANCE_ID => Some(SysVal::InstanceId),
-                _ => None,
-            };
-            let number = elements.len() as u32;
-            for (component, register, register_component) in register_components(stored) {
-                let source = system.map_or(InputComponent::Element { number, component }, InputComponent::System);
-                components.entry((register, register_component)).or_insert(source);
-            }
-            if system.is_none() {
-                elements.push(element(stored));
-            }
-        }
-        Inputs { components, indexed: None }
-    }
-
-    /// Where a register's component comes from.
-    pub fn get(&self, register: u32, component: Component) -> Option<InputComponent> {
-        self.components.get(&(register, component)).copied()
-    }
-}
-
-impl Outputs {
-    /// The output signature: pushes its elements.
-    fn new(signature: &Signature<'_>, elements: &mut Vec<Element>) -> Self {
-        let mut components = Vec::<OutputComponent>::new();
-        for stored in &signature.elements {
-            let number = elements.len() as u32;
-            components.extend(register_components(stored).map(|(component, register, register_component)| {
-                OutputComponent { number, component, register, register_component }
-            }));
-            elements.push(element(stored));
-        }
-        let places = components.iter().map(|output| (output.register, output.register_component)).collect();
-        Outputs { components, places, variables: HashMap::new(), indexed: None }
-    }
-
-    /// Makes the variable of a component of the signature.
-    fn make_variable(&mut self, b: &mut FunctionBuilder, register: u32, component: Component) {
-        let place = (register, component);
-        if self.places.contains(&place) && !self.is_indexed(register, component) {
-            self.variables.entry(place).or_insert_with(|| b.declare_var(Type::F32));
-        }
-    }
-
-    /// Whether a component is in the array.
-    fn is_indexed(&self, register: u32, component: Component) -> bool {
-        self.indexed.is_some_and(|indexed| indexed.contains(register, component))
-    }
-
-    /// The variable of an `o#` component that is written by name; none if the signature does not have it.
-    pub fn variable(&self, register: u32, component: Component) -> Option<Variable> {
-        self.variables.get(&(register, component)).copied()
-    }
-
-    /// The components of elements that some instruction writes. The others stay what outputs start as, zero.
-    pub fn written(&self) -> Vec<OutputComponent> {
-        let written = |output: &&OutputComponent| {
-            let (register, component) = (output.register, output.register_component);
-            self.variable(register, component).is_some() || self.is_indexed(register, component)
-        };
-        self.components.iter().filter(written).copied().collect()
-    }
-}
-
-/// A signature element's components: number in the element, register, component of the register. None if it has no register.
-fn register_components(stored: &SignatureElement<'_>) -> impl Iterator<Item = (u8, u32, Component)> {
-    let mask = Mask::from_bits(stored.mask.into());
-    stored.register.into_iter().flat_map(move |register| {
-        (0..).zip(mask.components()).map(move |(number, component)| (number, register, component))
-    })
-}
-
-fn element(stored: &SignatureElement<'_>) -> Element {
-    Element {
-        semantic: stored.semantic.to_str().into_owned(),
-        index: stored.index,
-        register: stored.register.unwrap_or(u32::MAX),
-        mask: stored.mask & 0xf,
-        ty: match stored.component_type {
-            StoredType::U32 | StoredType::U16 => ComponentType::U32,
-            StoredType::I32 | StoredType::I16 => ComponentType::I32,
-            _ => ComponentType::F32,
-        },
     }
 }
