@@ -35,6 +35,7 @@ impl Job<'_> {
                 vertex_id: vertices.map(|vertex| self.first_vertex.wrapping_add(vertex as u32)),
                 instance_id: self.instance,
                 uniforms: &uniforms,
+                resources: &[],
             };
             let outputs = interpreter.run(&bindings, &options).map_err(|error| match error {
                 InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },

@@ -271,6 +271,7 @@ impl<'a> Call<'a> {
         let batch = Batch {
             inputs: &inputs,
             uniforms: self.spaces.native(),
+            resources: &[],
             count,
             first_vertex,
             instance: self.instance,
