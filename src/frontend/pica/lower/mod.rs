@@ -72,7 +72,7 @@ fn interface(spaces: &Spaces) -> Interface {
         UniformDecl { space: spaces.int, kind: UniformKind::PicaInt, rows: INT_UNIFORMS },
         UniformDecl { space: spaces.bool, kind: UniformKind::PicaBool, rows: 1 },
     ];
-    Interface { inputs: elements('v'), outputs: elements('o'), uniforms, presets: Vec::new() }
+    Interface { inputs: elements('v'), outputs: elements('o'), uniforms, ..Interface::default() }
 }
 
 /// The state of lowering one program.

@@ -10,6 +10,7 @@
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
 //! | `double` | the same where operands or results are doubles |
+//! | `resource` | views of buffers and the loads from them |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 
 mod arithmetic;
@@ -17,6 +18,7 @@ mod double;
 mod flow;
 mod operand;
 mod registers;
+mod resource;
 
 use shaderjit_ir::FunctionBuilder;
 
@@ -41,6 +43,8 @@ const MAX_SIGNATURE_REGISTERS: u64 = 32;
 const MAX_IMMEDIATE_ROWS: u64 = 4096;
 /// Most constant buffers. Direct3D 11 has 14 slots; shader model 5.1 has ranges of any length.
 const MAX_CONSTANT_BUFFERS: u64 = 256;
+/// Most resources. Direct3D 11 has 128 slots; shader model 5.1 has ranges of any length.
+const MAX_RESOURCES: u64 = 256;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
 /// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
@@ -51,7 +55,8 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 ///
 /// Input elements are those of the input signature, `SV_VertexID` and `SV_InstanceID` left out; output elements those of the
 /// output signature; both in its order. Uniform spaces are the constant buffers and the immediate constant buffer in the order
-/// of their declarations; of a declared range of several registers, those that the program names, at the end.
+/// of their declarations; of a declared range of several registers, those that the program names, at the end. Resources are the
+/// buffers among the `t#`, in the same order.
 ///
 /// # Errors
 /// [`LowerError::Unsupported`] for what vertex shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
@@ -138,6 +143,7 @@ impl Lowering {
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)?;
             }
+            Group::Texture | Group::Memory => self.view_operation(opcode, operation)?,
             _ => return Err(self.unsupported(opcode)),
         }
         Ok(Next::Instruction)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
+use super::resource::Resources;
 use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS};
 use crate::container::dxbc::{ComponentType as StoredType, Signature, SignatureElement, SystemValue as StoredValue};
 use crate::error::LowerError;
@@ -30,6 +31,8 @@ pub(super) struct Registers {
     buffers: HashMap<u32, Buffer>,
     /// Uniform spaces by id and register.
     spaces: HashMap<(u32, u32), Space>,
+    /// `t#`.
+    pub resources: Resources,
     /// `icb`.
     pub immediate_constants: Option<Space>,
 }
@@ -146,6 +149,7 @@ impl Registers {
             outputs,
             buffers: HashMap::new(),
             spaces: HashMap::new(),
+            resources: Resources::default(),
             immediate_constants: None,
         };
         let mut declaring =
@@ -239,7 +243,7 @@ impl Refusal {
     }
 }
 
-fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
+pub(super) fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), Refusal> {
     if value > limit { Err(Refusal::Limit { what, value, limit }) } else { Ok(()) }
 }
 
@@ -274,8 +278,11 @@ impl Declaring<'_> {
             }
             Declaration::Input { ref operand, system_value: Some(value), .. } => self.system_input(operand, value)?,
             Declaration::IndexRange { ref first, count } => self.index_range(first, count)?,
-            // Registers come with the signatures, and views and samplers only matter to instructions that use them.
-            _ => {}
+            // Registers come with the signatures, and other views and samplers only matter to instructions that use them.
+            _ => {
+                let registers = &mut *self.registers;
+                registers.resources.declare(declaration, self.b, &mut registers.interface)?;
+            }
         }
         Ok(())
     }
