@@ -17,6 +17,8 @@ pub enum NumericKind {
     Unorm8,
     /// 16 bits: `v / 65535` as a float.
     Unorm16,
+    /// 8 bits, signed: `max(v / 127, -1)` as a float.
+    Snorm8,
     /// 16 bits, signed: `max(v / 32767, -1)` as a float.
     Snorm16,
     /// 16 bits, a half float; exact, denormals included. The payload of a NaN keeps its place at the top.
@@ -29,7 +31,7 @@ impl NumericKind {
         match self {
             NumericKind::Float | NumericKind::Word => 4,
             NumericKind::Uint16 | NumericKind::Unorm16 | NumericKind::Snorm16 | NumericKind::Half => 2,
-            NumericKind::Uint8 | NumericKind::Unorm8 => 1,
+            NumericKind::Uint8 | NumericKind::Unorm8 | NumericKind::Snorm8 => 1,
         }
     }
 
@@ -53,6 +55,7 @@ impl NumericKind {
             NumericKind::Float | NumericKind::Word | NumericKind::Uint8 | NumericKind::Uint16 => stored,
             NumericKind::Unorm8 => (stored as f32 / 255.0).to_bits(),
             NumericKind::Unorm16 => (stored as f32 / 65535.0).to_bits(),
+            NumericKind::Snorm8 => (f32::from(stored as u8 as i8) / 127.0).max(-1.0).to_bits(),
             NumericKind::Snorm16 => (f32::from(stored as u16 as i16) / 32767.0).max(-1.0).to_bits(),
             NumericKind::Half => half_to_float(stored),
         }
@@ -102,6 +105,8 @@ macro_rules! for_each_format {
             I32x4 i32x4: 4 x Word;
             /// Four bytes, 0 to 255 as 0.0 to 1.0.
             Unorm8x4 unorm8x4: 4 x Unorm8;
+            /// Four signed bytes, -127 to 127 as -1.0 to 1.0.
+            Snorm8x4 snorm8x4: 4 x Snorm8;
             /// Four bytes as unsigned integers.
             Uint8x4 uint8x4: 4 x Uint8;
             /// Two signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
@@ -170,18 +175,23 @@ impl AttributeFormat {
 
     /// The bits of the four components that `bytes` hold. Bytes that are missing count as zero.
     pub fn decode(self, bytes: &[u8]) -> [u32; 4] {
-        let (kind, size) = (self.kind(), self.kind().component_bytes());
-        std::array::from_fn(|component| {
-            if component >= self.components() {
-                return kind.default_component(component);
-            }
-            let stored = (0..size).fold(0, |stored, byte| {
-                let value = bytes.get(component * size + byte).copied().unwrap_or(0);
-                stored | u32::from(value) << (8 * byte)
-            });
-            kind.convert(stored)
-        })
+        decode(self.kind(), self.components(), bytes)
     }
+}
+
+/// The bits of four components of which `components` are stored. Bytes that are missing count as zero.
+pub(crate) fn decode(kind: NumericKind, components: usize, bytes: &[u8]) -> [u32; 4] {
+    let size = kind.component_bytes();
+    std::array::from_fn(|component| {
+        if component >= components {
+            return kind.default_component(component);
+        }
+        let stored = (0..size).fold(0, |stored, byte| {
+            let value = bytes.get(component * size + byte).copied().unwrap_or(0);
+            stored | u32::from(value) << (8 * byte)
+        });
+        kind.convert(stored)
+    })
 }
 
 #[cfg(test)]
@@ -201,6 +211,7 @@ mod tests {
         let float = |format: AttributeFormat, bytes: &[u8]| format.decode(bytes).map(f32::from_bits);
         assert_eq!(float(AttributeFormat::Unorm8x4, &[0, 255, 51, 1]), [0.0, 1.0, 0.2, 1.0 / 255.0]);
         assert_eq!(float(AttributeFormat::Snorm16x2, &[0x00, 0x80, 0x01, 0x80]), [-1.0, -1.0, 0.0, 1.0]);
+        assert_eq!(float(AttributeFormat::Snorm8x4, &[0x80, 0x81, 0x7f, 0xff]), [-1.0, -1.0, 1.0, -1.0 / 127.0]);
         assert_eq!(float(AttributeFormat::Snorm16x2, &[0xff, 0x7f, 0xff, 0xff]), [1.0, -1.0 / 32767.0, 0.0, 1.0]);
         assert_eq!(AttributeFormat::Uint16x2.decode(&[1, 2, 3, 4]), [0x201, 0x403, 0, 1]);
         assert_eq!(AttributeFormat::U32x1.decode(&[0xff; 4]), [u32::MAX, 0, 0, 1]);

@@ -27,6 +27,8 @@ pub(crate) struct Prepared {
     pub reads_input: Vec<bool>,
     /// Which uniform spaces the caller must bind; one entry a space.
     pub needs_uniforms: Vec<bool>,
+    /// Which resources the code reads or asks the size of; one entry a resource.
+    pub needs_resource: Vec<bool>,
     /// The container's digest.
     pub digest: Option<Digest>,
     /// Backward edges each group of lanes may take.
@@ -82,6 +84,18 @@ pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, V
     (inputs, spaces)
 }
 
+/// Which resources a function reads or asks the size of.
+pub(crate) fn reads_resources(function: &Function) -> Vec<bool> {
+    let mut reads = vec![false; function.resources.len()];
+    let insts = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
+    for &inst in insts {
+        if let Imm::ResourceByte { resource, .. } | Imm::Resource(resource) = function.insts[inst].imm {
+            reads[resource.as_u32() as usize] = true;
+        }
+    }
+    reads
+}
+
 /// Time spent on making a shader runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileTimes {
@@ -127,7 +141,7 @@ impl CompiledShader {
         Call::new(self)
     }
 
-    /// Inputs, outputs and uniform spaces.
+    /// Inputs, outputs, uniform spaces and resources.
     pub fn interface(&self) -> &Interface {
         &self.prepared.interface
     }
@@ -151,6 +165,11 @@ impl CompiledShader {
     /// does not fix.
     pub fn needs_uniforms(&self, index: usize) -> bool {
         self.prepared.needs_uniforms.get(index).copied().unwrap_or(false)
+    }
+
+    /// Whether a call must bind the resource at `index` of the interface: the code reads it or asks its size.
+    pub fn needs_resource(&self, index: usize) -> bool {
+        self.prepared.needs_resource.get(index).copied().unwrap_or(false)
     }
 
     /// Whether the code sets any component of output element `element` to anything but zero.

@@ -2,7 +2,7 @@
 
 use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
-use crate::compiled::{CompiledShader, Prepared, reads};
+use crate::compiled::{CompiledShader, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
 use crate::jit::{self, Layout, Target};
@@ -136,6 +136,7 @@ impl Home {
             let (reads_input, needs_uniforms) = reads(&function, &lowered.interface);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
+                needs_resource: reads_resources(&function),
                 interface: lowered.interface,
                 function,
                 reads_input,

@@ -220,17 +220,27 @@ pub enum JitError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The shader reads an input or a uniform space that is not bound, and the call does not ask for zeros.
+    /// The shader reads an input, a uniform space or a resource that is not bound, and the call does not ask for zeros.
     #[error("{what} is not bound")]
     MissingBinding {
-        /// The input's semantic, or the uniform space.
+        /// The input's semantic, the uniform space or the resource.
         what: String,
     },
     /// The name is not one of the shader's.
     #[error("the shader has no {what}")]
     UnknownBinding {
-        /// The input, output or uniform space asked for.
+        /// The input, output, uniform space or resource asked for.
         what: String,
+    },
+    /// A resource is bound as something else than the program declares.
+    #[error("{what} is a {declared} to the shader, a {bound} is bound")]
+    ResourceMismatch {
+        /// The resource.
+        what: String,
+        /// What the program reads.
+        declared: String,
+        /// What is bound.
+        bound: String,
     },
     /// A bound buffer is too short for the vertices asked for.
     #[error("{what} holds {available} bytes, {needed} are needed")]

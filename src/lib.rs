@@ -40,7 +40,9 @@ mod test_data;
 pub mod validate;
 
 pub use cache::CacheStats;
-pub use call::{Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place};
+pub use call::{
+    Attribute, BufferFormat, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
+};
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;

@@ -3,13 +3,13 @@
 use crate::cache::{Key, KeyBuilder};
 use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
-use crate::container::dxbc::{self, Dxbc, ProgramKind};
+use crate::container::dxbc::{self, Dxbc, InputType, ProgramKind, ResourceBinding};
 use crate::container::shbin::ShaderKind;
 use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
-use crate::frontend::{Lowered, pica, sm4};
+use crate::frontend::{Lowered, ResourceDecl, pica, sm4};
 use crate::interfaces;
 use crate::options::CompileOptions;
 use std::fmt;
@@ -257,7 +257,9 @@ impl Shader {
                 let program = sm4_program(&dxbc)?;
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
                 let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
-                Ok(sm4::lower_with_classes(&program, &inputs, &outputs, &classes)?)
+                let mut lowered = sm4::lower_with_classes(&program, &inputs, &outputs, &classes)?;
+                name_resources(&dxbc, &mut lowered.interface.resources);
+                Ok(lowered)
             }
             (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index),
             (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj),
@@ -313,6 +315,28 @@ fn program<'a>(dxbc: &Dxbc<'a>) -> Result<dxbc::Program<'a>, ContainerError> {
     dxbc.program()?.ok_or(ContainerError::MissingPart { what: "SHEX or SHDR" })
 }
 
+/// Adds the names that resource definitions have, if there are any; the program runs without.
+fn name_resources(dxbc: &Dxbc<'_>, resources: &mut [ResourceDecl]) {
+    if resources.is_empty() {
+        return;
+    }
+    let Ok(Some(definitions)) = dxbc.resource_definitions() else { return };
+    let is_view = |binding: &&ResourceBinding<'_>| {
+        let views = [InputType::TBUFFER, InputType::TEXTURE, InputType::STRUCTURED, InputType::BYTE_ADDRESS];
+        views.contains(&binding.input_type)
+    };
+    for resource in resources {
+        let binding = definitions.bindings.iter().filter(is_view).find(|binding| {
+            let place = resource.slot.checked_sub(binding.slots.first);
+            // In shader model 5.1 a range without a count has no end.
+            let endless = binding.id.is_some() && binding.slots.count == 0;
+            let is_inside = place.is_some_and(|place| endless || place < binding.slots.count);
+            binding.space == resource.space && is_inside
+        });
+        resource.name = binding.map(|binding| binding.name.to_str().into_owned());
+    }
+}
+
 fn sm4_program(dxbc: &Dxbc<'_>) -> Result<sm4::Program, Error> {
     let program = program(dxbc)?;
     let end = program.tokens_offset() + program.tokens.len();
@@ -322,5 +346,30 @@ fn sm4_program(dxbc: &Dxbc<'_>) -> Result<sm4::Program, Error> {
 impl fmt::Debug for Shader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shader").field("format", &self.format()).field("entries", &self.entry_count()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::ResourceKind;
+    use shaderjit_ir::Resource;
+
+    #[test]
+    fn resources_have_the_names_of_their_definitions() {
+        // `tex` is t0 to t3 of space 1, `bufs` t0 and all behind it of space 2; `o` is u0 and u1 of space 4.
+        let bytes = include_bytes!("../tests/data/dxbc/cs_5_1_bindless/CS.cs_5_1.fxc101.dxbc");
+        let dxbc = Dxbc::parse(bytes).unwrap();
+        let places = [(0, 1), (3, 1), (4, 1), (0, 2), (700, 2), (0, 0), (0, 4)];
+        let mut resources = places.map(|(slot, space)| ResourceDecl {
+            resource: Resource::from_u32(0),
+            slot,
+            space,
+            kind: ResourceKind::RawBuffer,
+            name: None,
+        });
+        name_resources(&dxbc, &mut resources);
+        let names = resources.each_ref().map(|resource| resource.name.as_deref());
+        assert_eq!(names, [Some("tex"), Some("tex"), None, Some("bufs"), Some("bufs"), None, None]);
     }
 }

@@ -1,6 +1,9 @@
 //! The command line's contract: exit codes, what goes to stdout and stderr, the forms of inputs and outputs.
 #![cfg(feature = "cli")]
 
+#[path = "support/buffers.rs"]
+mod buffers;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -418,4 +421,33 @@ fn benchmarks_give_every_figure() {
         assert!(json[figure].as_f64().is_some_and(|value| value > 0.0), "{figure}: {json}");
     }
     assert!(stdout(&["bench", &file, "--millis", "1", "--count", "100"]).contains("ns/vertex"));
+}
+
+#[test]
+fn buffers_are_bound_by_slot_and_kind() {
+    let file = Temporary::new("buffers.dxbc", &buffers::container());
+    let file = file.path();
+    let bound = ["--srv", "0=raw,hex:0100000002000000", "--srv", "1=struct:12,hex:000000000700000008000000"];
+    let run = |more: &[&'static str]| [&["run", file, "--count", "2"], &bound[..], more].concat();
+    for engine in ["jit", "interp"] {
+        let output = shaderjit(&run(&["--srv", "2=buf:rgba8u,hex:01020304", "--format", "raw", "--engine", engine]));
+        let words: Vec<u32> = output.stdout.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        let first = [[1, 2, 0, 0], [7, 8, 0, 0], [1, 2, 3, 4], [8, 1, 1, 0]];
+        let second = [[1, 2, 0, 0], [0; 4], [0; 4], [8, 1, 1, 0]];
+        assert_eq!(words, [first, second].as_flattened().as_flattened(), "{engine}: {}", stderr(&output));
+    }
+
+    let message = fails(&run(&[]), 1);
+    assert!(message.contains("resource t2 is not bound"), "{message}");
+    assert!(stdout(&run(&["--zero-unbound"])).lines().count() > 2);
+    let message = fails(&run(&["--srv", "2=raw,zero:4"]), 1);
+    assert!(message.contains("a raw buffer is bound"), "{message}");
+    let message = fails(&run(&["--srv", "2=tex2d:rgba8:4x4,zero:64"]), 2);
+    assert!(message.contains("textures are not supported yet"), "{message}");
+    let output = shaderjit(&run(&["--srv", "2=buf:r8,zero:4", "--srv", "9=raw,zero:4"]));
+    assert!(output.status.success() && stderr(&output).contains("warning: the shader has no resource t9"));
+
+    // What is not bound is made up.
+    let text = stdout(&["diff", file, "--count", "50"]);
+    assert!(text.starts_with("no difference in 50 vertices"), "{text}");
 }

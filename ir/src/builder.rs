@@ -4,8 +4,8 @@
 //! appear where control flow joins (the construction of Braun et al., *Simple and Efficient Construction of Static Single
 //! Assignment Form*, 2013). A block is *sealed* once all its predecessors are known; a variable read before any write is zero.
 
-use crate::entity::{Array, Block, Space, Value, Variable};
-use crate::function::{ArrayData, BlockCall, Function, Imm, SpaceData, Terminator};
+use crate::entity::{Array, Block, Resource, Space, Value, Variable};
+use crate::function::{ArrayData, BlockCall, Function, Imm, ResourceData, SpaceData, Terminator};
 use crate::op::{Op, SysVal, for_each_op};
 use crate::pass;
 use crate::types::Type;
@@ -101,6 +101,11 @@ impl FunctionBuilder {
     /// Declares a uniform space; `table` holds its rows if they are part of the program.
     pub fn add_space(&mut self, name: impl Into<String>, table: Option<Vec<[u32; 4]>>) -> Space {
         self.func.spaces.push(SpaceData { name: name.into(), table })
+    }
+
+    /// Declares a resource.
+    pub fn add_resource(&mut self, name: impl Into<String>) -> Resource {
+        self.func.resources.push(ResourceData { name: name.into() })
     }
 
     /// Declares a register array of at least one element of 1 to 4 components.
@@ -297,6 +302,16 @@ impl FunctionBuilder {
     /// The same at `row + index`.
     pub fn uniform_load_at(&mut self, ty: Type, space: Space, row: u32, component: u8, index: Value) -> Value {
         self.emit_value(Op::UniformLoadAt, ty, &[index], Imm::Row { space, row, component })
+    }
+
+    /// Four bytes of a resource at `byte + offset`, as `i32` or `f32`.
+    pub fn resource_load(&mut self, ty: Type, resource: Resource, offset: u32, byte: Value) -> Value {
+        self.emit_value(Op::ResourceLoad, ty, &[byte], Imm::ResourceByte { resource, offset })
+    }
+
+    /// How many bytes a resource has.
+    pub fn resource_bytes(&mut self, resource: Resource) -> Value {
+        self.emit_value(Op::ResourceBytes, Type::I32, &[], Imm::Resource(resource))
     }
 
     /// One component of an array element, as `i32` or `f32`.

@@ -1,6 +1,6 @@
 //! The data: a function is a control-flow graph of blocks with parameters, over scalar values.
 
-use crate::entity::{Array, Block, Inst, Space, Value};
+use crate::entity::{Array, Block, Inst, Resource, Space, Value};
 use crate::op::{Op, SysVal};
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
@@ -63,6 +63,15 @@ pub enum Imm {
         /// Component, 0 to 3.
         component: u8,
     },
+    /// The bytes of `resource` from `offset` on.
+    ResourceByte {
+        /// Resource.
+        resource: Resource,
+        /// Added to the operand, without wrapping.
+        offset: u32,
+    },
+    /// All of a resource.
+    Resource(Resource),
     /// Component `component` of the elements of `array`.
     Array {
         /// Register array.
@@ -216,6 +225,13 @@ pub struct SpaceData {
     pub table: Option<Vec<[u32; 4]>>,
 }
 
+/// A resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceData {
+    /// Its name in the source program (`t0`).
+    pub name: String,
+}
+
 /// A register array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayData {
@@ -238,6 +254,8 @@ pub struct Function {
     pub outputs: u32,
     /// Uniform spaces.
     pub spaces: PrimaryMap<Space, SpaceData>,
+    /// Resources.
+    pub resources: PrimaryMap<Resource, ResourceData>,
     /// Register arrays.
     pub arrays: PrimaryMap<Array, ArrayData>,
     /// Blocks. Those that are not in `layout` are not part of the function.
@@ -259,6 +277,7 @@ impl Function {
             inputs: 0,
             outputs: 0,
             spaces: PrimaryMap::new(),
+            resources: PrimaryMap::new(),
             arrays: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
             insts: PrimaryMap::new(),

@@ -4,10 +4,10 @@
 //! Scalar code runs with `L = 1`; lockstep code with any L, and then every lane must want the same branch.
 
 use crate::double;
-use crate::entity::{Block, Value};
+use crate::entity::{Block, Resource, Value};
 use crate::eval::{Lanes, eval};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
-use crate::op::{Op, SysVal};
+use crate::op::{Op, RESOURCE_BYTES, SysVal};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use thiserror::Error;
@@ -47,6 +47,8 @@ pub struct Bindings<'a, const L: usize> {
     pub instance_id: u32,
     /// One entry a uniform space: its rows. Not looked at for spaces that are tables.
     pub uniforms: &'a [&'a [[u32; 4]]],
+    /// One entry a resource: its bytes.
+    pub resources: &'a [&'a [u8]],
 }
 
 /// Runs one function; keeps its memory from run to run.
@@ -92,7 +94,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
     /// Runs L invocations to their end and returns the output elements.
     ///
     /// # Panics
-    /// If fewer inputs or uniform spaces are bound than the function declares.
+    /// If fewer inputs, uniform spaces or resources are bound than the function declares.
     pub fn run(
         &mut self,
         bindings: &Bindings<'_, L>,
@@ -175,6 +177,15 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                     rows.get(row).map_or(0, |row| row[usize::from(component)])
                 })
             }
+            (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => {
+                let bytes = readable(bindings, resource);
+                self.lanes(args[0]).map(|at| {
+                    let word =
+                        (at as usize).checked_add(offset as usize).and_then(|start| bytes.get(start..)?.first_chunk());
+                    word.map_or(0, |&word| u32::from_le_bytes(word))
+                })
+            }
+            (Op::ResourceBytes, Imm::Resource(resource)) => [readable(bindings, resource).len() as u32; L],
             (Op::Const, Imm::Bits(bits)) => {
                 if inst.ty == Type::F64 {
                     return self.set_pair(result(inst), [bits as u32; L], [(bits >> 32) as u32; L]);
@@ -265,6 +276,12 @@ impl<'f, const L: usize> Interpreter<'f, L> {
     }
 }
 
+/// What can be read of a resource.
+fn readable<'a, const L: usize>(bindings: &Bindings<'a, L>, resource: Resource) -> &'a [u8] {
+    let bytes = bindings.resources[resource.as_u32() as usize];
+    &bytes[..bytes.len().min(RESOURCE_BYTES as usize)]
+}
+
 fn result(inst: &InstData) -> Value {
     inst.result.expect("the op has a result")
 }
@@ -279,7 +296,8 @@ mod tests {
         inputs: &[[Lanes<L>; 4]],
         fuel: u32,
     ) -> Result<Vec<[Lanes<L>; 4]>, InterpError> {
-        let bindings = Bindings { inputs, vertex_id: std::array::from_fn(|l| l as u32), instance_id: 7, uniforms: &[] };
+        let vertex_id = std::array::from_fn(|l| l as u32);
+        let bindings = Bindings { inputs, vertex_id, instance_id: 7, uniforms: &[], resources: &[] };
         let mut interpreter = Interpreter::new(func);
         interpreter.run(&bindings, &InterpOptions { fuel, fused: true }).map(<[_]>::to_vec)
     }

@@ -9,8 +9,9 @@
 //! * **Floats.** `f32` arithmetic flushes denormal operands and results to zero of the same sign; NaN payloads (and signs of
 //!   NaN results) are not defined, everything else is exact to the bit. Floats are never reassociated, and `x * 1`, `x + 0`
 //!   or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one NaN: [`double`].
-//! * **Memory** is three small things: uniform spaces (rows of 16 bytes, read-only), register arrays (per invocation, zero at
-//!   the start), output elements (zero at the start, last write wins). Reads out of range give zero, writes are dropped.
+//! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes, read-only), register arrays
+//!   (per invocation, zero at the start), output elements (zero at the start, last write wins). Reads out of range give zero,
+//!   writes are dropped.
 //! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay.
 //! * **Lanes.** A value is *uniform* if it is the same in every lane that computes it, else *divergent*
 //!   ([`uniform`]). In **lockstep form** (`Function::lockstep`, made by [`pass::lockstep`]) every branch is on a uniform
@@ -40,7 +41,7 @@ pub mod uniform;
 pub mod verify;
 
 pub use builder::FunctionBuilder;
-pub use entity::{Array, Block, Inst, Space, Value, Variable};
+pub use entity::{Array, Block, Inst, Resource, Space, Value, Variable};
 pub use function::Function;
 pub use op::{Op, SysVal};
 pub use types::Type;

@@ -206,6 +206,11 @@ macro_rules! for_each_op {
             UniformLoad uniform_load () -> Word, Row, Pure, Plain;
             /// The same with an index (unsigned, modulo 2^32) added to the row; zero past the bound rows.
             UniformLoadAt uniform_load_at (I32) -> Word, Row, Pure, Plain;
+            /// The four bytes, little-endian, at an unsigned byte offset of a resource, to which the immediate is added without
+            /// wrapping; zero unless all four are inside. Read-only, so loads may move and merge.
+            ResourceLoad resource_load (I32) -> Word, ResourceByte, Pure, Plain;
+            /// How many bytes of a resource can be read; see [`RESOURCE_BYTES`].
+            ResourceBytes resource_bytes () -> I32, Resource, Pure, Plain;
             /// One component of an element of a register array at an unsigned index; zero past its end. Arrays start as zero.
             ArrayLoad array_load (I32) -> Word, Array, Read, Plain;
             /// Stores index, value; nothing happens past the array's end.
@@ -285,9 +290,16 @@ pub enum ImmKind {
     SysVal,
     /// Space, row and component.
     Row,
+    /// Resource and byte offset.
+    ResourceByte,
+    /// Resource.
+    Resource,
     /// Array and component.
     Array,
 }
+
+/// No more bytes of a resource than this can be read: what is bound beyond is not there.
+pub const RESOURCE_BYTES: u32 = u32::MAX - 3;
 
 /// What else an op does than compute its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

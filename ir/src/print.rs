@@ -62,6 +62,8 @@ impl Numbering {
             Imm::Element { element, component } => operands.push(format!("{element}.{component}")),
             Imm::SysVal(sysval) => operands.push(sysval.name().to_string()),
             Imm::Row { space, row, component } => operands.push(format!("{space}[{row}].{component}")),
+            Imm::ResourceByte { resource, offset } => operands.push(format!("{resource}[{offset}]")),
+            Imm::Resource(resource) => operands.push(resource.to_string()),
             Imm::Array { array, component } => operands.push(format!("{array}.{component}")),
         }
         operands.extend(inst.args.iter().map(|&arg| self.value(arg).to_string()));
@@ -168,6 +170,9 @@ impl fmt::Display for Function {
                 f.write_str("]")?;
             }
             writeln!(f)?;
+        }
+        for (resource, data) in &self.resources {
+            writeln!(f, "    {resource} {:?}", data.name)?;
         }
         for (array, data) in &self.arrays {
             writeln!(f, "    {array} [{} x {}]", data.elements, data.components)?;

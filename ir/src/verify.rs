@@ -64,8 +64,8 @@ define_rules! {
     OperandType "operand-type";
     /// An instruction has the immediate its op's table line names.
     ImmediateKind "immediate-kind";
-    /// Immediates are in range: a literal fits its type, an input or output element is below the function's count, a space or
-    /// array exists, a component is below 4 or the array's count.
+    /// Immediates are in range: a literal fits its type, an input or output element is below the function's count, a space,
+    /// resource or array exists, a component is below 4 or the array's count.
     Immediate "immediate";
     /// An instruction has a result exactly if its op has one, and of that type.
     Result "result";
@@ -352,6 +352,10 @@ impl<'f> Verifier<'f> {
             }
             (ImmKind::Row, Imm::Row { space, component, .. }) => {
                 below("space", space.as_u32(), func.spaces.len()).or_else(|| below("component", component.into(), 4))
+            }
+            (ImmKind::ResourceByte, Imm::ResourceByte { resource, .. })
+            | (ImmKind::Resource, Imm::Resource(resource)) => {
+                below("resource", resource.as_u32(), func.resources.len())
             }
             (ImmKind::Array, Imm::Array { array, component }) => match func.arrays.get(array) {
                 Some(data) => below("component", component.into(), data.components.into()),

@@ -14,6 +14,8 @@ pub(super) struct Job<'a> {
     /// One entry an input element, from the first vertex on.
     pub attributes: &'a [Attribute<'a>],
     pub spaces: &'a BoundSpaces,
+    /// One entry a resource.
+    pub resources: &'a [&'a [u8]],
     pub count: u32,
     pub first_vertex: u32,
     pub instance: u32,
@@ -35,6 +37,7 @@ impl Job<'_> {
                 vertex_id: vertices.map(|vertex| self.first_vertex.wrapping_add(vertex as u32)),
                 instance_id: self.instance,
                 uniforms: &uniforms,
+                resources: self.resources,
             };
             let outputs = interpreter.run(&bindings, &options).map_err(|error| match error {
                 InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },

@@ -1,13 +1,17 @@
 //! One call: bindings, the checks on them, and both engines.
 
 mod attribute;
+mod buffer_format;
 mod interpret;
 mod outputs;
+mod resource;
 mod uniforms;
 
 pub use attribute::Attribute;
+pub use buffer_format::BufferFormat;
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
+pub use resource::Resource;
 pub use uniforms::PicaUniforms;
 
 use crate::compiled::{CompiledShader, Prepared};
@@ -15,12 +19,14 @@ use crate::error::CallError;
 use crate::frontend::UniformKind;
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Scratch};
 use crate::options::{Backend, Lanes};
+use resource::BoundResources;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use uniforms::BoundSpaces;
 
-/// What a shader is run on: attributes, uniforms, instance. Borrows the attributes and copies the uniforms. It is `Sync`: threads
+/// What a shader is run on: attributes, uniforms, resources, instance. Borrows the attributes and most resources, and copies the
+/// uniforms and typed buffers. It is `Sync`: threads
 /// may run ranges of it at the same time.
 ///
 /// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input signature,
@@ -48,6 +54,7 @@ pub struct Call<'a> {
     /// One entry an input element.
     inputs: Vec<Option<Attribute<'a>>>,
     spaces: BoundSpaces,
+    resources: BoundResources<'a>,
     zero_unbound: bool,
     first_vertex: u32,
     instance: u32,
@@ -68,6 +75,7 @@ impl<'a> Call<'a> {
             shader,
             inputs: vec![None; interface.inputs.len()],
             spaces: BoundSpaces::new(shader),
+            resources: BoundResources::new(shader),
             zero_unbound: false,
             first_vertex: 0,
             instance: 0,
@@ -152,6 +160,40 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
+    /// Binds the resource `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
+    /// [asks for zeros](Self::zero_unbound), and counts no elements.
+    ///
+    /// # Errors
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer,
+    /// [`ResourceMismatch`](CallError::ResourceMismatch) if it declares one of another kind or with another stride,
+    /// [`Invalid`](CallError::Invalid) if it is longer than a buffer can be: 4 GiB less 4 bytes, or 2^27 elements if it is typed.
+    ///
+    /// ```no_run
+    /// # use shaderjit::{BufferFormat, Call, Resource, error::CallError};
+    /// # fn bind<'a>(call: &mut Call<'a>, bones: &'a [u8], colours: &'a [u8]) -> Result<(), CallError> {
+    /// call.resource(0, Resource::structured(bones, 64))?;
+    /// call.resource(1, Resource::typed(colours, BufferFormat::Rgba8Unorm))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resource(&mut self, slot: u32, resource: Resource<'a>) -> Result<&mut Call<'a>, CallError> {
+        self.resource_in_space(slot, 0, resource)
+    }
+
+    /// Binds the resource `t<slot>` of a register space of shader model 5.1.
+    ///
+    /// # Errors
+    /// As [`resource`](Self::resource).
+    pub fn resource_in_space(
+        &mut self,
+        slot: u32,
+        space: u32,
+        resource: Resource<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
+        self.resources.bind(&self.shader.interface().resources, (slot, space), resource)?;
+        Ok(self)
+    }
+
     /// Whether what is not bound reads as zero. Unless said, it is an error of the run.
     pub fn zero_unbound(&mut self, zero: bool) -> &mut Call<'a> {
         self.zero_unbound = zero;
@@ -226,6 +268,7 @@ impl<'a> Call<'a> {
         let elements = &self.shader.interface().outputs;
         layout.check(elements, count as usize, bytes.len())?;
         self.check_uniforms()?;
+        self.check_resources()?;
         let attributes = self.attributes(&vertices)?;
         if count == 0 {
             return Ok(());
@@ -238,6 +281,7 @@ impl<'a> Call<'a> {
                     prepared: self.shader.prepared(),
                     attributes: &attributes,
                     spaces: &self.spaces,
+                    resources: &self.resources.bytes(),
                     count,
                     first_vertex,
                     instance: self.instance,
@@ -275,6 +319,7 @@ impl<'a> Call<'a> {
         let batch = Batch {
             inputs: &inputs,
             uniforms: self.spaces.native(),
+            resources: &self.resources.bytes(),
             count,
             first_vertex,
             instance: self.instance,
@@ -288,6 +333,15 @@ impl<'a> Call<'a> {
         for (index, decl) in self.shader.interface().uniforms.iter().enumerate() {
             if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.zero_unbound {
                 return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_resources(&self) -> Result<(), CallError> {
+        for (index, decl) in self.shader.interface().resources.iter().enumerate() {
+            if self.shader.needs_resource(index) && !self.resources.is_bound(index) && !self.zero_unbound {
+                return Err(CallError::MissingBinding { what: resource::name(decl.slot, decl.space) });
             }
         }
         Ok(())

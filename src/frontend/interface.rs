@@ -1,7 +1,8 @@
 //! What a lowered program exchanges with its caller, in the caller's words: semantics, slots, register names.
 //! The IR knows only element and space numbers; this is the list those numbers index.
 
-use shaderjit_ir::{Function, Space};
+use shaderjit_ir::{Function, Resource, Space};
+use std::fmt;
 
 /// How an element's components are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +104,49 @@ pub struct UniformPreset {
     pub mask: [u32; 4],
 }
 
+/// What the bytes of a resource of the IR function are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResourceKind {
+    /// `ByteAddressBuffer`: the bytes as they are.
+    RawBuffer,
+    /// `StructuredBuffer`: whole structures.
+    StructuredBuffer {
+        /// Bytes from one structure to the next, a multiple of 4.
+        stride: u32,
+    },
+    /// `Buffer`, `tbuffer`: to the IR, rows of four 32-bit components, one an element, and behind them one that reads out of
+    /// range give. Whoever binds it makes the rows of the format the elements are stored in.
+    TypedBuffer {
+        /// What the program takes the components for.
+        ty: ComponentType,
+    },
+}
+
+impl fmt::Display for ResourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResourceKind::RawBuffer => f.write_str("raw buffer"),
+            ResourceKind::StructuredBuffer { stride } => write!(f, "buffer of structures of {stride} bytes"),
+            ResourceKind::TypedBuffer { .. } => f.write_str("typed buffer"),
+        }
+    }
+}
+
+/// One resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceDecl {
+    /// The IR function's resource.
+    pub resource: Resource,
+    /// Bind slot: `t<slot>`.
+    pub slot: u32,
+    /// Register space; 0 before shader model 5.1.
+    pub space: u32,
+    /// What is bound to it.
+    pub kind: ResourceKind,
+    /// Its name in the source program, if the container says it.
+    pub name: Option<String>,
+}
+
 /// Everything a caller must know to bind and read a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Interface {
@@ -120,6 +164,8 @@ pub struct Interface {
     pub aborted: Option<usize>,
     /// Uniform spaces, one for each space of the IR function, in its order.
     pub uniforms: Vec<UniformDecl>,
+    /// Resources, one for each of the IR function, in its order.
+    pub resources: Vec<ResourceDecl>,
     /// Values the container fixes.
     pub presets: Vec<UniformPreset>,
 }

@@ -5,4 +5,6 @@ mod interface;
 pub mod pica;
 pub mod sm4;
 
-pub use interface::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind, UniformPreset};
+pub use interface::{
+    ComponentType, Element, Interface, Lowered, ResourceDecl, ResourceKind, UniformDecl, UniformKind, UniformPreset,
+};

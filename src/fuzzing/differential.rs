@@ -71,7 +71,7 @@ pub fn differential(case: &DifferentialCase) {
 
 /// Groups of L vertices, the last one repeated.
 fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result<Rows, InterpError> {
-    let uniforms = case.data.uniform_rows();
+    let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
     let mut interpreter = Interpreter::<L>::new(func);
     let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
     for first in (0..case.count).step_by(L) {
@@ -81,9 +81,10 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result
             vertex_id: vertices.map(|vertex| case.data.vertex_id[vertex]),
             instance_id: case.data.instance_id,
             uniforms: Vec::new(),
+            resources: Vec::new(),
         };
         let options = InterpOptions { fuel: FUEL, fused: true };
-        for (element, lanes) in interpreter.run(&data.bindings(&uniforms), &options)?.iter().enumerate() {
+        for (element, lanes) in interpreter.run(&data.bindings(&uniforms, &resources), &options)?.iter().enumerate() {
             for (lane, &vertex) in vertices.iter().enumerate() {
                 rows[element * case.count + vertex] = lanes.map(|component| component[lane]);
             }
@@ -116,6 +117,7 @@ fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8)
         &Batch {
             inputs: &streams,
             uniforms: &uniforms,
+            resources: &case.data.resource_bytes(),
             count: case.count as u32,
             first_vertex: case.data.vertex_id[0],
             instance: case.data.instance_id,

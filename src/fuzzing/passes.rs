@@ -81,8 +81,8 @@ fn run_alone(func: &Function, data: &Data<LANES>, options: &InterpOptions) -> Op
     let mut interpreter = Interpreter::<1>::new(func);
     for lane in 0..LANES {
         let data = data.lane(lane);
-        let uniforms = data.uniform_rows();
-        let alone = interpreter.run(&data.bindings(&uniforms), options).ok()?;
+        let (uniforms, resources) = (data.uniform_rows(), data.resource_bytes());
+        let alone = interpreter.run(&data.bindings(&uniforms, &resources), options).ok()?;
         for (all, one) in outputs.iter_mut().flatten().zip(alone.iter().flatten()) {
             all[lane] = one[0];
         }
@@ -91,11 +91,11 @@ fn run_alone(func: &Function, data: &Data<LANES>, options: &InterpOptions) -> Op
 }
 
 fn assert_together(func: &Function, case: &FunctionCase, want: &Outputs, name: &str) {
-    let uniforms = case.data.uniform_rows();
+    let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
     // Lanes in lockstep take their loops one after the other at worst.
     let options = InterpOptions { fuel: FUEL * FUEL, fused: case.fused };
     let mut interpreter = Interpreter::<LANES>::new(func);
-    match interpreter.run(&case.data.bindings(&uniforms), &options) {
+    match interpreter.run(&case.data.bindings(&uniforms, &resources), &options) {
         Ok(got) => {
             assert!(is_same(got, want), "after {name}: {got:x?} is not {want:x?}\n{}\nbecame\n{func}", case.func)
         }

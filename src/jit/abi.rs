@@ -6,6 +6,7 @@
 //! * of each input stream it uses, [`read_bytes`] bytes of each element `first..first + count`;
 //! * of each output stream it stores, the stored components of each such element;
 //! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
+//! * of each resource, its bytes;
 //! * the scratch bytes of its register arrays.
 
 use crate::attribute::AttributeFormat;
@@ -40,6 +41,14 @@ pub struct SpaceArgs {
     pub rows: u32,
 }
 
+/// A resource: any bytes, of any alignment. There are at most [`RESOURCE_BYTES`](shaderjit_ir::op::RESOURCE_BYTES).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ResourceArgs {
+    pub data: *const u8,
+    pub bytes: u32,
+}
+
 /// Everything a batch sees.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +59,8 @@ pub struct BatchArgs {
     pub outputs: *const OutputArgs,
     /// One entry a uniform space, tables included.
     pub spaces: *const SpaceArgs,
+    /// One entry a resource.
+    pub resources: *const ResourceArgs,
     /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two elements
     /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
@@ -61,6 +72,8 @@ pub struct BatchArgs {
     pub last: u32,
     /// Instance number.
     pub instance: u32,
+    /// Zero: what loads out of range read.
+    pub zero: u32,
 }
 
 /// Byte offsets for generated code.
@@ -70,11 +83,13 @@ pub mod offset {
     pub const INPUTS: i32 = offset_of!(BatchArgs, inputs) as i32;
     pub const OUTPUTS: i32 = offset_of!(BatchArgs, outputs) as i32;
     pub const SPACES: i32 = offset_of!(BatchArgs, spaces) as i32;
+    pub const RESOURCES: i32 = offset_of!(BatchArgs, resources) as i32;
     pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
     pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
     pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;
     pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;
     pub const INSTANCE: i32 = offset_of!(BatchArgs, instance) as i32;
+    pub const ZERO: i32 = offset_of!(BatchArgs, zero) as i32;
 
     /// Fields of entry `index` of the inputs' table: data, stride.
     pub fn input(index: u32) -> (i32, i32) {
@@ -92,6 +107,12 @@ pub mod offset {
     pub fn space(index: u32) -> (i32, i32) {
         let at = entry::<SpaceArgs>(index);
         (at + offset_of!(SpaceArgs, data) as i32, at + offset_of!(SpaceArgs, rows) as i32)
+    }
+
+    /// Fields of entry `index` of the resources' table: data, bytes.
+    pub fn resource(index: u32) -> (i32, i32) {
+        let at = entry::<ResourceArgs>(index);
+        (at + offset_of!(ResourceArgs, data) as i32, at + offset_of!(ResourceArgs, bytes) as i32)
     }
 
     /// Indices are below [`limits::BINDINGS`](crate::jit::limits::BINDINGS), so this cannot overflow.

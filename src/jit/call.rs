@@ -4,10 +4,11 @@
 //! their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
 use super::Code;
-use super::abi::{self, BatchArgs, InputArgs, OutputArgs, SpaceArgs};
+use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
 use super::mode;
 use crate::error::CallError;
+use shaderjit_ir::op::RESOURCE_BYTES;
 
 /// A row as native code reads it.
 #[repr(C, align(16))]
@@ -107,6 +108,8 @@ pub struct Batch<'a> {
     pub inputs: &'a [InputStream<'a>],
     /// One entry a uniform space of the function. Those of tables are not looked at.
     pub uniforms: &'a [UniformRows],
+    /// One entry a resource of the function: its bytes.
+    pub resources: &'a [&'a [u8]],
     /// Number of vertices.
     pub count: u32,
     /// Vertex number of the first.
@@ -134,6 +137,7 @@ struct Tables {
     inputs: Vec<InputArgs>,
     outputs: Vec<OutputArgs>,
     spaces: Vec<SpaceArgs>,
+    resources: Vec<ResourceArgs>,
 }
 
 // SAFETY: the pointers are written anew by each call and followed only during it.
@@ -161,7 +165,7 @@ impl Code {
         scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
         scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
         scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
-        self.bind_uniforms(batch, &mut scratch.tables);
+        self.bind_memory(batch, &mut scratch.tables);
 
         let whole = self.bind_buffers(batch, output, scratch) / lanes * lanes;
         if whole > 0 {
@@ -183,6 +187,7 @@ impl Code {
         let counts = [
             ("input streams", batch.inputs.len(), info.inputs.len()),
             ("uniform spaces", batch.uniforms.len(), info.tables.len()),
+            ("resources", batch.resources.len(), info.resources),
             ("output elements", output.elements.len(), info.outputs.len()),
         ];
         for (what, given, wanted) in counts {
@@ -211,11 +216,16 @@ impl Code {
         Ok(())
     }
 
-    fn bind_uniforms(&self, batch: &Batch<'_>, tables: &mut Tables) {
+    fn bind_memory(&self, batch: &Batch<'_>, tables: &mut Tables) {
         tables.spaces.clear();
         tables.spaces.extend(self.info.tables.iter().zip(batch.uniforms).map(|(table, bound)| {
             let rows = table.as_ref().unwrap_or(bound);
             SpaceArgs { data: rows.rows.as_ptr().cast(), rows: rows.bound }
+        }));
+        tables.resources.clear();
+        tables.resources.extend(batch.resources.iter().map(|bytes| ResourceArgs {
+            data: bytes.as_ptr(),
+            bytes: bytes.len().min(RESOURCE_BYTES as usize) as u32,
         }));
     }
 
@@ -301,15 +311,18 @@ impl Code {
             inputs: scratch.tables.inputs.as_ptr(),
             outputs: scratch.tables.outputs.as_ptr(),
             spaces: scratch.tables.spaces.as_ptr(),
+            resources: scratch.tables.resources.as_ptr(),
             scratch: scratch.arrays.as_mut_ptr().cast(),
             fuel: batch.fuel,
             first_vertex: batch.first_vertex.wrapping_add(start as u32),
             last: last as u32,
             instance: batch.instance,
+            zero: 0,
         };
-        // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element or space; `check` saw that
-        // each space has the rows that are read without a check, and `UniformRows` always has a zero row after the bound
-        // ones; `arrays` holds `scratch_bytes`. The caller vouches for the streams.
+        // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource, a
+        // resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read without a
+        // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes`. The caller
+        // vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &args, count as u32) };
         match status {
             abi::DONE => Ok(()),

@@ -79,11 +79,13 @@ fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], compone
         NumericKind::Uint8 | NumericKind::Uint16 => unsigned(simd, word, position, bits),
         NumericKind::Unorm8 => normalised(simd, word, position, bits, 255.0),
         NumericKind::Unorm16 => normalised(simd, word, position, bits, 65535.0),
-        NumericKind::Snorm16 => {
-            let raised = if position == 0 { simd.shl(word, 16) } else { word };
-            let integer = simd.sar(raised, 16);
+        NumericKind::Snorm8 | NumericKind::Snorm16 => {
+            let above = 32 - bits - position;
+            let raised = if above == 0 { word } else { simd.shl(word, above) };
+            let integer = simd.sar(raised, 32 - bits);
             let float = simd.ins().fcvt_from_sint(F32X4, integer);
-            let scale = simd.word(F32X4, 32767f32.to_bits());
+            let one = if bits == 8 { 127f32 } else { 32767.0 };
+            let scale = simd.word(F32X4, one.to_bits());
             let quotient = simd.ins().fdiv(float, scale);
             let least = simd.word(F32X4, (-1f32).to_bits());
             simd.float_min_max([least, quotient], quotient, least)

@@ -23,5 +23,5 @@ pub const STATIC_ROWS: u32 = 4096;
 /// Rows of a uniform space that can be bound. Offsets of rows are 32-bit in native code.
 pub const UNIFORM_ROWS: usize = (1 << 28) - 2;
 
-/// Input and output elements, and uniform spaces. More than any shader model has.
+/// Input and output elements, uniform spaces, and resources. More than any shader model has.
 pub const BINDINGS: u64 = 4096;

@@ -77,6 +77,8 @@ struct CodeInfo {
     uniform_rows: Vec<u32>,
     /// For each uniform space, its rows if it is a table of the program.
     tables: Vec<Option<UniformRows>>,
+    /// Number of resources.
+    resources: usize,
     /// Bytes of register arrays, a multiple of 64.
     scratch_bytes: usize,
 }
@@ -137,6 +139,7 @@ impl std::fmt::Debug for Code {
 ///     &Batch {
 ///         inputs: &[InputStream { bytes: &input, stride: 4 }],
 ///         uniforms: &[],
+///         resources: &[],
 ///         count: 3,
 ///         first_vertex: 0,
 ///         instance: 0,

@@ -3,12 +3,13 @@
 //! ```text
 //! ; run: inputs [{1.0, 2}, {0x7f800000}] uniforms [[{1, 2, 3, 4}, {5}]] == outputs [{inf}]
 //! ; run: inputs [{(1 2 3 4)}] == outputs [{(2 4 6 8), nan}]
+//! ; run: resources [0011aaBB22, -] == outputs [{0xbbaa1100}]
 //! ; run: fuel 10 == out_of_fuel
 //! ```
 //!
 //! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are zero. A
 //! component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32 bits in hexadecimal.
-//! `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
+//! A resource is its bytes in hexadecimal, `-` if it has none. `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
 //! stand `vertex_id N` (of lane 0; the others count on), `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
 
 use shaderjit::attribute::AttributeFormat;
@@ -46,6 +47,7 @@ enum Expected {
 pub struct RunLine {
     inputs: Vec<Row>,
     uniforms: Vec<Vec<[u32; 4]>>,
+    resources: Vec<Vec<u8>>,
     vertex_id: u32,
     instance_id: u32,
     options: InterpOptions,
@@ -61,6 +63,7 @@ impl RunLine {
         let mut line = RunLine {
             inputs: Vec::new(),
             uniforms: Vec::new(),
+            resources: Vec::new(),
             vertex_id: 0,
             instance_id: 0,
             options: InterpOptions { fuel: 1000, fused: true },
@@ -71,6 +74,7 @@ impl RunLine {
             match reader.take()? {
                 "inputs" => line.inputs = reader.list(|reader| reader.row(bits_of))?,
                 "uniforms" => line.uniforms = reader.list(|reader| reader.list(Reader::uniform_row))?,
+                "resources" => line.resources = reader.list(Reader::bytes)?,
                 "vertex_id" => line.vertex_id = reader.number()?,
                 "instance_id" => line.instance_id = reader.number()?,
                 "fuel" => line.options.fuel = reader.number()?,
@@ -89,11 +93,20 @@ impl RunLine {
         }
         line.lanes = reader.lanes;
         let spaces = func.spaces.values().rposition(|space| space.table.is_none()).map_or(0, |last| last + 1);
-        if line.inputs.len() != func.inputs as usize || line.uniforms.len() < spaces {
-            return Err(format!("the function has {} inputs and {spaces} uniform spaces", func.inputs));
+        let resources = func.resources.len();
+        if line.inputs.len() != func.inputs as usize
+            || line.uniforms.len() < spaces
+            || line.resources.len() != resources
+        {
+            let inputs = func.inputs;
+            return Err(format!("the function has {inputs} inputs, {spaces} uniform spaces and {resources} resources"));
         }
         line.uniforms.resize(func.spaces.len(), Vec::new());
         Ok(line)
+    }
+
+    fn resources(&self) -> Vec<&[u8]> {
+        self.resources.iter().map(Vec::as_slice).collect()
     }
 
     /// The output elements, if they are not those expected.
@@ -183,6 +196,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     let batch = Batch {
         inputs: &streams,
         uniforms: &uniforms,
+        resources: &line.resources(),
         count: line.lanes as u32,
         first_vertex: line.vertex_id,
         instance: line.instance_id,
@@ -215,6 +229,7 @@ fn interpret_lanes<const L: usize>(
         vertex_id: lanes.map(|lane| line.vertex_id.wrapping_add(lane as u32)),
         instance_id: line.instance_id,
         uniforms: &uniforms,
+        resources: &line.resources(),
     };
     let mut interpreter = Interpreter::new(func);
     interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())
@@ -319,6 +334,16 @@ impl<'t> Reader<'t> {
         }
         self.expect("}")?;
         Ok(row)
+    }
+
+    /// `0011aaBB`, or `-` for none.
+    fn bytes(&mut self) -> Result<Vec<u8>, String> {
+        let token = self.take()?;
+        let digits = token.strip_prefix('-').unwrap_or(token);
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+        let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let bytes = pairs.iter().map(byte).collect::<Option<_>>().filter(|_| rest.is_empty());
+        bytes.ok_or_else(|| format!("`{token}` is not bytes in hexadecimal"))
     }
 
     fn uniform_row(&mut self) -> Result<[u32; 4], String> {

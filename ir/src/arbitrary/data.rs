@@ -100,6 +100,8 @@ pub struct Data<const L: usize> {
     pub instance_id: u32,
     /// One entry a uniform space: its rows; none for tables.
     pub uniforms: Vec<Vec<[u32; 4]>>,
+    /// One entry a resource: its bytes.
+    pub resources: Vec<Vec<u8>>,
 }
 
 impl<const L: usize> Data<L> {
@@ -120,9 +122,20 @@ impl<const L: usize> Data<L> {
             let rows = if space.table.is_some() { 0 } else { u.int_in_range(0..=6)? };
             uniforms.push((0..rows).map(|_| row(u)).collect::<Result<Vec<_>>>()?);
         }
+        let mut resources = Vec::new();
+        for _ in func.resources.values() {
+            // Lengths that are no multiple of a word, too.
+            let (words, cut) = (u.int_in_range(0..=12)?, u.int_in_range(0..=3)?);
+            let mut bytes = Vec::new();
+            for _ in 0..words {
+                bytes.extend(word(u)?.to_le_bytes());
+            }
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            resources.push(bytes);
+        }
         let first = u.int_in_range(0..=8u32)?;
         let vertex_id = std::array::from_fn(|lane| first + lane as u32);
-        Ok(Data { inputs, vertex_id, instance_id: u.int_in_range(0..=3)?, uniforms })
+        Ok(Data { inputs, vertex_id, instance_id: u.int_in_range(0..=3)?, uniforms, resources })
     }
 
     /// The uniform spaces as slices, for [`bindings`](Self::bindings) to borrow.
@@ -130,9 +143,16 @@ impl<const L: usize> Data<L> {
         self.uniforms.iter().map(Vec::as_slice).collect()
     }
 
-    /// What the interpreter takes; `uniforms` is [`uniform_rows`](Self::uniform_rows).
-    pub fn bindings<'d>(&'d self, uniforms: &'d [&'d [[u32; 4]]]) -> Bindings<'d, L> {
-        Bindings { inputs: &self.inputs, vertex_id: self.vertex_id, instance_id: self.instance_id, uniforms }
+    /// The resources as slices, for [`bindings`](Self::bindings) to borrow.
+    pub fn resource_bytes(&self) -> Vec<&[u8]> {
+        self.resources.iter().map(Vec::as_slice).collect()
+    }
+
+    /// What the interpreter takes; `uniforms` is [`uniform_rows`](Self::uniform_rows), `resources`
+    /// [`resource_bytes`](Self::resource_bytes).
+    pub fn bindings<'d>(&'d self, uniforms: &'d [&'d [[u32; 4]]], resources: &'d [&'d [u8]]) -> Bindings<'d, L> {
+        let Data { inputs, vertex_id, instance_id, .. } = self;
+        Bindings { inputs, vertex_id: *vertex_id, instance_id: *instance_id, uniforms, resources }
     }
 
     /// What one of the lanes sees.
@@ -145,6 +165,7 @@ impl<const L: usize> Data<L> {
             vertex_id: [self.vertex_id[lane]],
             instance_id: self.instance_id,
             uniforms: self.uniforms.clone(),
+            resources: self.resources.clone(),
         }
     }
 }

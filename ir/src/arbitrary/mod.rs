@@ -12,7 +12,7 @@ pub use data::{Data, edge_bits};
 pub use nans::canonicalize_nans;
 
 use crate::builder::FunctionBuilder;
-use crate::entity::{Array, Block, Space, Value, Variable};
+use crate::entity::{Array, Block, Resource, Space, Value, Variable};
 use crate::function::{Function, Imm};
 use crate::op::{Attribute, Effect, ImmKind, Op, SysVal, TypeRule};
 use crate::types::Type;
@@ -81,13 +81,15 @@ struct Generator<'a, 'u> {
     /// Values whose definitions dominate the current position.
     scope: Vec<Value>,
     spaces: Vec<Space>,
+    resources: [Resource; 2],
     arrays: Vec<(Array, u32, u8)>,
     exits: Vec<Exits>,
     budget: u32,
 }
 
 impl<'a, 'u> Generator<'a, 'u> {
-    fn new(u: &'a mut Unstructured<'u>, config: &'a Config, b: FunctionBuilder) -> Generator<'a, 'u> {
+    fn new(u: &'a mut Unstructured<'u>, config: &'a Config, mut b: FunctionBuilder) -> Generator<'a, 'u> {
+        let resources = ["t0", "t1"].map(|name| b.add_resource(name));
         let is_double = |op: Op| op.operands().contains(&TypeRule::F64) || op.result() == TypeRule::F64;
         let is_allowed = |op: Op| {
             op.effect() != Effect::Convergent
@@ -104,6 +106,7 @@ impl<'a, 'u> Generator<'a, 'u> {
             variable_types: Vec::new(),
             scope: Vec::new(),
             spaces: Vec::new(),
+            resources,
             arrays: Vec::new(),
             exits: Vec::new(),
             budget: config.size,
@@ -226,6 +229,7 @@ impl<'a, 'u> Generator<'a, 'u> {
         for (position, rule) in op.operands().iter().enumerate() {
             args.push(match (op.imm(), position) {
                 (ImmKind::Row, 0) => self.index(4)?,
+                (ImmKind::ResourceByte, 0) => self.index(64)?,
                 (ImmKind::Array, 0) => self.index(self.array_elements(imm))?,
                 _ => self.value(rule.fixed().unwrap_or(ty))?,
             });
@@ -258,6 +262,13 @@ impl<'a, 'u> Generator<'a, 'u> {
                 let row = if self.u.ratio(1, 16)? { u32::MAX } else { self.u.int_in_range(0..=4)? };
                 Imm::Row { space, row, component }
             }
+            ImmKind::ResourceByte => {
+                let resource = *self.u.choose(&self.resources)?;
+                // Near the end of 32 bits, where the sum with the operand must not wrap, now and then.
+                let offset = self.u.int_in_range(0..=12)?;
+                Imm::ResourceByte { resource, offset: if self.u.ratio(1, 16)? { u32::MAX - offset } else { offset } }
+            }
+            ImmKind::Resource => Imm::Resource(*self.u.choose(&self.resources)?),
             ImmKind::Array => {
                 let (array, _, components) = *self.u.choose(&self.arrays)?;
                 Imm::Array { array, component: component % components }

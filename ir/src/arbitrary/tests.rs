@@ -77,9 +77,9 @@ fn most_runs_end_and_their_outputs_differ() {
         let u = &mut Unstructured::new(&data);
         let func = function(u, &Config::default()).unwrap();
         let data = Data::<4>::arbitrary(u, &func).unwrap().lane(2);
-        let uniforms = data.uniform_rows();
+        let (uniforms, resources) = (data.uniform_rows(), data.resource_bytes());
         let options = InterpOptions { fuel: 1000, fused: true };
-        match Interpreter::new(&func).run(&data.bindings(&uniforms), &options) {
+        match Interpreter::new(&func).run(&data.bindings(&uniforms, &resources), &options) {
             Ok(result) => {
                 ended += 1;
                 outputs.insert(result.to_vec());

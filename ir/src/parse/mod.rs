@@ -6,9 +6,10 @@
 mod cursor;
 pub mod limits;
 
-use crate::entity::{Array, Block, Inst, Space, Value};
+use crate::entity::{Array, Block, Inst, Resource, Space, Value};
 use crate::function::{
-    ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, SpaceData, Terminator, ValueData, ValueDef,
+    ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, ResourceData, SpaceData, Terminator, ValueData,
+    ValueDef,
 };
 use crate::op::{ImmKind, Op, SysVal};
 use crate::types::Type;
@@ -131,6 +132,8 @@ impl<'t> Parser<'_, 't> {
         let word = self.cursor.word();
         if let Some(number) = numbered(word, "space") {
             self.space(start, number)
+        } else if let Some(number) = numbered(word, "resource") {
+            self.resource(start, number)
         } else if let Some(number) = numbered(word, "array") {
             self.array(start, number)
         } else if let Some(number) = numbered(word, "block") {
@@ -183,6 +186,14 @@ impl<'t> Parser<'_, 't> {
         Ok(rows)
     }
 
+    /// ` "t0"`.
+    fn resource(&mut self, start: usize, number: u32) -> Result<(), ParseError> {
+        self.check_next(start, "resource", number, self.func.resources.len(), limits::RESOURCES)?;
+        let name = self.cursor.string()?;
+        self.func.resources.push(ResourceData { name });
+        Ok(())
+    }
+
     /// ` [16 x 4]`.
     fn array(&mut self, start: usize, number: u32) -> Result<(), ParseError> {
         self.check_next(start, "array", number, self.func.arrays.len(), limits::ARRAYS)?;
@@ -201,7 +212,7 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// Spaces and arrays are declared in the order of their numbers.
+    /// Spaces, resources and arrays are each declared in the order of their numbers.
     fn check_next(&self, start: usize, what: &str, number: u32, declared: usize, limit: u32) -> Result<(), ParseError> {
         check_limit(self.cursor, start, what, declared, limit)?;
         if number as usize != declared {
@@ -306,6 +317,14 @@ impl<'t> Parser<'_, 't> {
                 self.cursor.expect("]")?;
                 Imm::Row { space, row, component: self.component()? }
             }
+            ImmKind::ResourceByte => {
+                let resource = Resource::from_u32(self.entity_number("resource")?);
+                self.cursor.expect("[")?;
+                let offset = self.cursor.number("a byte offset", u32::MAX)?;
+                self.cursor.expect("]")?;
+                Imm::ResourceByte { resource, offset }
+            }
+            ImmKind::Resource => Imm::Resource(Resource::from_u32(self.entity_number("resource")?)),
             ImmKind::Array => {
                 let array = Array::from_u32(self.entity_number("array")?);
                 Imm::Array { array, component: self.component()? }

@@ -26,6 +26,7 @@ fn every_op_of_every_type_reads_back() {
             (func.inputs, func.outputs) = (3, 3);
             func.lockstep = op == Op::Any;
             func.spaces.push(SpaceData { name: "cb0".to_string(), table: None });
+            func.resources.push(ResourceData { name: "t0".to_string() });
             func.arrays.push(ArrayData { elements: 2, components: 2 });
             let block = func.add_block();
             let mut args = Vec::new();
@@ -40,6 +41,8 @@ fn every_op_of_every_type_reads_back() {
                 ImmKind::Element => Imm::Element { element: 2, component: 3 },
                 ImmKind::SysVal => Imm::SysVal(SysVal::InstanceId),
                 ImmKind::Row => Imm::Row { space: Space::from_u32(0), row: u32::MAX, component: 3 },
+                ImmKind::ResourceByte => Imm::ResourceByte { resource: Resource::from_u32(0), offset: u32::MAX },
+                ImmKind::Resource => Imm::Resource(Resource::from_u32(0)),
                 ImmKind::Array => Imm::Array { array: Array::from_u32(0), component: 1 },
             };
             let inst = func.make_inst(op, ty, &args, imm);

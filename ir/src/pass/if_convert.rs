@@ -111,7 +111,7 @@ fn cost_of(op: Op) -> Option<u32> {
         Op::Fmin | Op::Fmax | Op::Fmad | Op::Fsat => 2,
         Op::Fexp2 | Op::Flog2 | Op::Fsin | Op::Fcos | Op::F16tof32 | Op::F32tof16 | Op::Bitrev => BUDGET + 1,
         Op::Udiv | Op::Urem | Op::Umulhi | Op::Smulhi | Op::Popcnt | Op::Clz | Op::Ctz => BUDGET + 1,
-        Op::ArrayLoad => BUDGET + 1,
+        Op::ArrayLoad | Op::ResourceLoad => BUDGET + 1,
         // Calls, most of them.
         op if double::is_double_op(op) => BUDGET + 1,
         _ => 1,

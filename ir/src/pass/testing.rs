@@ -52,7 +52,8 @@ fn assert_same<const L: usize>(
     for _ in 0..4 {
         let data = Data::<L>::arbitrary(u, before)?;
         let rows = data.uniform_rows();
-        let bindings = data.bindings(&rows);
+        let resources = data.resource_bytes();
+        let bindings = data.bindings(&rows, &resources);
         let want = old.run(&bindings, &options).map(<[_]>::to_vec);
         let got = new.run(&bindings, &options).map(<[_]>::to_vec);
         if want != Err(InterpError::OutOfFuel) {

@@ -3,6 +3,7 @@
 use crate::generate::Random;
 use crate::options::{ConstantBuffer, Source};
 use crate::report::{Failure, message};
+use crate::resources::{BoundResource, ShaderResource};
 use shaderjit::error::CallError;
 use shaderjit::frontend::{ComponentType, UniformKind};
 use shaderjit::{Attribute, Call, CompiledShader, PicaUniforms, ShaderFormat};
@@ -16,6 +17,9 @@ pub struct BindArgs {
     /// A constant buffer's bytes
     #[arg(long, value_name = "SLOT=RAW")]
     cb: Vec<ConstantBuffer>,
+    /// A read-only buffer's bytes. KIND is raw, struct:STRIDE or buf:FORMAT
+    #[arg(long, value_name = "SLOT=KIND,RAW")]
+    srv: Vec<ShaderResource>,
     /// PICA uniforms, 1556 bytes: c0 to c95 as floats, i0 to i3 as bytes, the bools as a 32-bit mask
     #[arg(long, value_name = "RAW")]
     uniforms: Option<Source>,
@@ -26,6 +30,9 @@ pub struct BindArgs {
     #[arg(long)]
     zero_unbound: bool,
 }
+
+/// Size of a made-up resource; indices past its end are as good as those inside.
+const MADE_UP_WORDS: u32 = 1024;
 
 /// What to do about inputs that the options do not name.
 pub enum Missing {
@@ -41,6 +48,7 @@ pub enum Missing {
 pub struct Bindings {
     input: Option<Vec<u8>>,
     constants: Vec<(u32, u32, Vec<u8>)>,
+    resources: Vec<BoundResource>,
     pica: Option<PicaUniforms>,
     zero_unbound: bool,
     /// Number of vertices.
@@ -74,8 +82,9 @@ impl BindArgs {
         let constants = self.cb.iter().map(|cb| Ok((cb.slot, cb.space, cb.source.read()?)));
         let constants = constants.collect::<Result<Vec<_>, Failure>>()?;
         let pica = self.uniforms.as_ref().map(|source| Ok::<_, Failure>(PicaUniforms::from_bytes(&source.read()?)?));
-        let mut bindings =
-            Bindings { input, constants, pica: pica.transpose()?, zero_unbound: self.zero_unbound, count: 0 };
+        let resources = self.srv.iter().map(BoundResource::read).collect::<Result<_, _>>()?;
+        let (pica, zero_unbound) = (pica.transpose()?, self.zero_unbound);
+        let mut bindings = Bindings { input, constants, resources, pica, zero_unbound, count: 0 };
 
         let made_up = match missing {
             Missing::Leave => None,
@@ -124,6 +133,14 @@ impl Bindings {
             // One set of options may serve several compilations of a shader, of which some need less.
             if let Err(CallError::UnknownBinding { what }) = call.constants_in_space(*slot, *space, bytes) {
                 message(format_args!("warning: the shader has no {what}"));
+            }
+        }
+        for resource in &self.resources {
+            match resource.bind(&mut call) {
+                Err(CallError::UnknownBinding { what }) => {
+                    message(format_args!("warning: the shader has no {what}"));
+                }
+                bound => bound?,
             }
         }
         if let Some(uniforms) = &self.pica {
@@ -175,6 +192,13 @@ impl Bindings {
                     self.pica = Some(uniforms);
                 }
                 _ => {}
+            }
+        }
+        for decl in &code.interface().resources {
+            let is_bound = |bound: &BoundResource| (bound.slot, bound.space) == (decl.slot, decl.space);
+            if !self.resources.iter().any(is_bound) {
+                let words = (0..MADE_UP_WORDS).flat_map(|_| component(ComponentType::F32).to_le_bytes());
+                self.resources.push(BoundResource::made_up(decl.slot, decl.space, decl.kind, words.collect()));
             }
         }
     }

@@ -18,6 +18,7 @@ mod options;
 mod parts;
 mod reflect;
 mod report;
+mod resources;
 mod run;
 mod scan;
 mod sign;

@@ -130,7 +130,7 @@ impl CompileArgs {
     }
 }
 
-/// Where bytes come from: a path, `-` for standard input, or `hex:AABB` for bytes in place.
+/// Where bytes come from: a path, `-` for standard input, `hex:AABB` for bytes in place, or `zero:N` for so many zeros.
 #[derive(Clone, Debug)]
 pub struct Source(String);
 
@@ -140,6 +140,9 @@ impl FromStr for Source {
     fn from_str(text: &str) -> Result<Source, String> {
         if let Some(digits) = text.strip_prefix("hex:") {
             hex(digits)?;
+        }
+        if let Some(count) = text.strip_prefix("zero:") {
+            zeros(count)?;
         }
         Ok(Source(text.to_string()))
     }
@@ -152,13 +155,20 @@ impl Source {
                 let mut bytes = Vec::new();
                 std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
             }
-            name => match name.strip_prefix("hex:") {
-                Some(digits) => return hex(digits).map_err(Failure::usage),
-                None => std::fs::read(name),
+            name => match (name.strip_prefix("hex:"), name.strip_prefix("zero:")) {
+                (Some(digits), _) => return hex(digits).map_err(Failure::usage),
+                (_, Some(count)) => return zeros(count).map(|count| vec![0; count as usize]).map_err(Failure::usage),
+                (None, None) => std::fs::read(name),
             },
         };
         bytes.map_err(|error| Failure::input(format_args!("{}: {error}", self.0)))
     }
+}
+
+/// How many zeros; more than 1 GiB is a slip.
+fn zeros(count: &str) -> Result<u32, String> {
+    let small = |&count: &u32| count <= 1 << 30;
+    count.parse().ok().filter(small).ok_or_else(|| format!("{count:?} is no number of bytes up to 2^30"))
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
@@ -183,9 +193,8 @@ impl FromStr for ConstantBuffer {
 
     fn from_str(text: &str) -> Result<ConstantBuffer, String> {
         let (slot, source) = text.split_once('=').ok_or("expected SLOT=PATH")?;
-        let (slot, space) = slot.split_once(':').unwrap_or((slot, "0"));
-        let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no slot number"));
-        Ok(ConstantBuffer { slot: number(slot)?, space: number(space)?, source: source.parse()? })
+        let (slot, space) = slot_and_space(slot)?;
+        Ok(ConstantBuffer { slot, space, source: source.parse()? })
     }
 }
 
@@ -209,6 +218,13 @@ impl FromStr for Class {
         let parse = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
         Ok(Class { slot: parse(slot)?, name: name.to_string(), number: parse(number)? })
     }
+}
+
+/// `SLOT` or `SLOT:SPACE`.
+pub fn slot_and_space(text: &str) -> Result<(u32, u32), String> {
+    let (slot, space) = text.split_once(':').unwrap_or((text, "0"));
+    let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no slot number"));
+    Ok((number(slot)?, number(space)?))
 }
 
 #[cfg(test)]

@@ -248,6 +248,8 @@ pub struct Setup<'a> {
     pub inputs: &'a [[u32; 4]],
     /// Uniform spaces.
     pub uniforms: &'a [&'a [[u32; 4]]],
+    /// Resources.
+    pub resources: &'a [&'a [u8]],
     /// Vertex and instance number.
     pub vertex: [u32; 2],
     /// Whether `fmad` rounds twice.
@@ -265,6 +267,7 @@ pub fn run(lowered: &Lowered, setup: &Setup<'_>) -> Result<Vec<[u32; 4]>, Interp
         vertex_id: [setup.vertex[0]],
         instance_id: setup.vertex[1],
         uniforms: setup.uniforms,
+        resources: setup.resources,
     };
     let options = InterpOptions { fuel: 1000, fused: !setup.unfused };
     let mut interpreter = Interpreter::<1>::new(&lowered.function);

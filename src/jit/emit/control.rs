@@ -35,6 +35,7 @@ impl Emitter<'_, '_> {
         let elements = self.simd.ins().uextend(I64, count);
         let end = self.simd.ins().iadd(first, elements);
         self.load_pointers();
+        self.load_resource_table();
         self.simd.ins().brif(count, hoist, &[], done, &[]);
 
         self.simd.builder.switch_to_block(hoist);

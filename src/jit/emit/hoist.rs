@@ -35,7 +35,8 @@ pub struct Hoisted {
 }
 
 impl Hoisted {
-    /// Finds what depends on nothing but uniform spaces and literals. Every op is total, so it may run though its block does not.
+    /// Finds what depends on nothing but uniform spaces, resources and literals. Every op is total, so it may run though its block
+    /// does not.
     pub fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> Hoisted {
         let mut hoisted = Hoisted::default();
         let (mut candidates, mut values, mut floats) = (Vec::new(), EntitySet::new(), 0);

@@ -263,7 +263,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `base` plus one lane of a vector of unsigned offsets.
-    fn lane_address(&mut self, base: clif::Value, offsets: clif::Value, lane: u8) -> clif::Value {
+    pub(super) fn lane_address(&mut self, base: clif::Value, offsets: clif::Value, lane: u8) -> clif::Value {
         let offset = self.simd.ins().extractlane(offsets, lane);
         let offset = self.simd.ins().uextend(I64, offset);
         self.simd.ins().iadd(base, offset)

@@ -14,6 +14,7 @@
 //! The native function is a loop over groups of lanes around the IR's blocks:
 //! `start → what is hoisted → group (→ zero arrays) → IR's entry → … → next → group or done`.
 
+mod buffer;
 mod control;
 mod double;
 mod hoist;
@@ -55,6 +56,7 @@ pub fn emit(
         outputs: layout.outputs.clone(),
         uniform_rows: plan.uniform_rows.clone(),
         tables: plan.tables(func),
+        resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
     };
     let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
@@ -93,6 +95,8 @@ struct Emitter<'a, 'b> {
     first_rows: Vec<clif::Value>,
     /// First row of each used uniform space.
     spaces: Vec<clif::Value>,
+    /// The table of resources.
+    resources: clif::Value,
     scratch: clif::Value,
     /// The stack slot and the signature of calls for double arithmetic, if there are any.
     doubles: Option<double::Callee>,
@@ -125,6 +129,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             strides: Vec::new(),
             first_rows: Vec::new(),
             spaces: vec![none; plan.used_spaces.len()],
+            resources: none,
             scratch: none,
             doubles: None,
             fuel: None,
@@ -151,6 +156,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {
                 self.uniform_load(inst, space, row, component);
             }
+            (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset),
+            (Op::ResourceBytes, Imm::Resource(resource)) => self.resource_bytes(inst, resource),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);

@@ -53,6 +53,8 @@ pub struct Plan {
     pub used_spaces: Vec<bool>,
     /// For each uniform space, how many rows are read without a check.
     pub uniform_rows: Vec<u32>,
+    /// Whether anything is asked of a resource.
+    pub uses_resources: bool,
     /// Where the arrays lie.
     pub arrays: SecondaryMap<Array, ArrayPlace>,
     /// Their size, a multiple of 64.
@@ -75,6 +77,7 @@ impl Plan {
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
             uniform_rows: vec![0; func.spaces.len()],
+            uses_resources: false,
             arrays,
             scratch_bytes,
         };
@@ -112,6 +115,7 @@ impl Plan {
                     self.uniform_rows[space] = self.uniform_rows[space].max(row + 1);
                 }
             }
+            (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
             _ => {}
         }
         Ok(())
@@ -139,8 +143,12 @@ fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(
     if let Some(components) = layout.outputs.iter().find(|&&components| components > 4) {
         return Err(codegen(format!("an output element of {components} components")));
     }
-    let bindings = layout.inputs.len().max(layout.outputs.len()).max(func.spaces.len());
-    limit("the number of input elements, output elements or uniform spaces", bindings as u64, limits::BINDINGS)?;
+    let bindings = layout.inputs.len().max(layout.outputs.len()).max(func.spaces.len()).max(func.resources.len());
+    limit(
+        "the number of input elements, output elements, uniform spaces or resources",
+        bindings as u64,
+        limits::BINDINGS,
+    )?;
     let mut size = 0;
     for &block in &func.layout {
         let block = &func.blocks[block];

@@ -6,7 +6,7 @@ use crate::jit::simd::Simd;
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
-use shaderjit_ir::{Space, Type, Value};
+use shaderjit_ir::{Resource, Space, Type, Value};
 
 /// Most groups of four lanes.
 pub const MAX_GROUPS: usize = 2;
@@ -35,6 +35,10 @@ pub enum Memo {
     Rows(Space, u32, Value, usize),
     /// The address of the row at `row + index` of a space, for a uniform index.
     RowAddress(Space, u32, Option<Value>),
+    /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
+    Window(Resource, u32),
+    /// The latter in all lanes.
+    LastInWindow(Resource, u32),
 }
 
 impl<'b> Emitter<'_, 'b> {

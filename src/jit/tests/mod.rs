@@ -5,6 +5,7 @@ mod buffers;
 mod control;
 mod memory;
 mod ops;
+mod resources;
 
 use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 use super::{UniformRows, compile};
@@ -24,6 +25,8 @@ pub struct Case {
     pub inputs: Vec<Rows>,
     /// Rows of each uniform space.
     pub uniforms: Vec<Rows>,
+    /// Bytes of each resource.
+    pub resources: Vec<Vec<u8>>,
     pub count: u32,
     pub first_vertex: u32,
     pub instance: u32,
@@ -34,7 +37,8 @@ impl Case {
     /// One input element.
     pub fn new(input: Rows) -> Case {
         let count = input.len() as u32;
-        Case { inputs: vec![input], uniforms: Vec::new(), count, first_vertex: 0, instance: 0, fuel: 1000 }
+        let (uniforms, resources) = (Vec::new(), Vec::new());
+        Case { inputs: vec![input], uniforms, resources, count, first_vertex: 0, instance: 0, fuel: 1000 }
     }
 }
 
@@ -47,6 +51,10 @@ pub fn lockstep(builder: FunctionBuilder) -> Function {
 
 pub fn bytes(rows: &[[u32; 4]]) -> Vec<u8> {
     rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn resources(case: &Case) -> Vec<&[u8]> {
+    case.resources.iter().map(Vec::as_slice).collect()
 }
 
 /// Every kind of code of a function with rows of four words in and out.
@@ -85,6 +93,7 @@ pub fn run_native(code: &Code, func: &Function, case: &Case) -> Result<Vec<Rows>
         &Batch {
             inputs: &inputs,
             uniforms: &uniforms,
+            resources: &resources(case),
             count: case.count,
             first_vertex: case.first_vertex,
             instance: case.instance,
@@ -115,6 +124,7 @@ pub fn run_reference<const L: usize>(func: &Function, case: &Case) -> Result<Vec
             vertex_id: std::array::from_fn(|lane| case.first_vertex.wrapping_add(vertex(lane) as u32)),
             instance_id: case.instance,
             uniforms: &uniforms,
+            resources: &resources(case),
         };
         let out = interpreter.run(&bindings, &InterpOptions { fuel: case.fuel, fused: true })?;
         for lane in 0..L.min(case.count as usize - start) {

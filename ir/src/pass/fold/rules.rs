@@ -251,7 +251,7 @@ fn bitcast(f: &mut Folder<'_>, op: Op, a: Value) -> Option<Simpler> {
     let inner = *f.func.def_inst(a)?;
     match inner.op {
         op if op == back => value(inner.args[0]),
-        Op::UniformLoad | Op::UniformLoadAt | Op::Input => {
+        Op::UniformLoad | Op::UniformLoadAt | Op::ResourceLoad | Op::Input => {
             Some(Simpler::Inst { op: inner.op, ty, args: inner.args, imm: inner.imm })
         }
         Op::Select => {

@@ -84,6 +84,9 @@ impl<'a> Writer<'a> {
         for space in func.spaces.values() {
             b.add_space(space.name.clone(), space.table.clone());
         }
+        for resource in func.resources.values() {
+            b.add_resource(resource.name.clone());
+        }
         for array in func.arrays.values() {
             b.add_array(array.elements, array.components);
         }

@@ -89,7 +89,7 @@ fn random_function(random: &mut Random, blocks: u32) -> Function {
 type Inputs<const L: usize> = [[u32; L]; 4];
 
 fn run<const L: usize>(func: &Function, inputs: &Inputs<L>, fuel: u32) -> Result<Inputs<L>, InterpError> {
-    let bindings = Bindings { inputs: &[*inputs], vertex_id: [0; L], instance_id: 0, uniforms: &[] };
+    let bindings = Bindings { inputs: &[*inputs], vertex_id: [0; L], instance_id: 0, uniforms: &[], resources: &[] };
     Interpreter::new(func).run(&bindings, &InterpOptions { fuel, fused: true }).map(|outputs| outputs[0])
 }
 

@@ -40,7 +40,8 @@ impl Run<'_> {
         let float = self.float.map(|row| row.map(f32::to_bits));
         let bools = [[self.bools, 0, 0, 0]];
         let uniforms: [&[[u32; 4]]; 3] = [&float, &self.int, &bools];
-        let bindings = Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms };
+        let bindings =
+            Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms, resources: &[] };
         let mut interpreter = Interpreter::<1>::new(&lowered.function);
         let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 1000, fused: true })?;
         Ok(outputs.iter().map(|output| output.map(|[bits]| f32::from_bits(bits))).collect())

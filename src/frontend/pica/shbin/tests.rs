@@ -52,7 +52,8 @@ fn run(lowered: &Lowered, uniforms: &[Vec<[u32; 4]>; 3], vertices: &[u32]) -> Ve
     let mut out = Vec::new();
     for vertex in vertices.chunks_exact(64) {
         let inputs: Vec<[[u32; 1]; 4]> = vertex.chunks_exact(4).map(|v| std::array::from_fn(|c| [v[c]])).collect();
-        let bindings = Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms };
+        let bindings =
+            Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms, resources: &[] };
         let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 10_000, fused: false }).unwrap();
         out.extend(outputs.iter().flatten().map(|[bits]| *bits));
     }

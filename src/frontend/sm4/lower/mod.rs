@@ -11,6 +11,7 @@
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
 //! | `double` | the same where operands or results are doubles |
+//! | `resource` | views of buffers and the loads from them |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 //! | `call` | subroutines, each inlined where it is called |
 //! | `interface` | calls of the functions of class instances |
@@ -23,6 +24,7 @@ mod flow;
 mod interface;
 mod operand;
 mod registers;
+mod resource;
 
 use std::collections::BTreeMap;
 
@@ -56,6 +58,8 @@ const MAX_SIGNATURE_REGISTERS: u64 = 32;
 const MAX_IMMEDIATE_ROWS: u64 = 4096;
 /// Most constant buffers. Direct3D 11 has 14 slots; shader model 5.1 has ranges of any length.
 const MAX_CONSTANT_BUFFERS: u64 = 256;
+/// Most resources. Direct3D 11 has 128 slots; shader model 5.1 has ranges of any length.
+const MAX_RESOURCES: u64 = 256;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
 /// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
@@ -68,8 +72,9 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 /// are left out: the batch generates them. A pixel shader's are all there, interpolated values and system values alike, and
 /// behind them `SV_Coverage` and `SV_InnerCoverage` if the program declares them, for which signatures have no element. Behind
 /// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
-/// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant buffers and the immediate constant buffer in the order
-/// of their declarations; of a declared range of several registers, those that the program names, at the end.
+/// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant
+/// buffers and the immediate constant buffer in the order of their declarations; of a declared range of several registers, those
+/// that the program names, at the end. Resources are the buffers among the `t#`, in the same order.
 ///
 /// Programs with interfaces need [`lower_with_classes`].
 ///
@@ -178,6 +183,7 @@ impl Lowering {
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)
             }
+            Group::Texture | Group::Memory => self.view_operation(opcode, operation),
             _ => Err(self.unsupported(opcode)),
         }
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
 use super::elements::{Indexed, Inputs, Outputs, Register};
+use super::resource::Resources;
 use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS};
 use crate::container::dxbc::Signature;
 use crate::error::LowerError;
@@ -36,6 +37,8 @@ pub(super) struct Registers {
     buffers: HashMap<u32, Buffer>,
     /// Uniform spaces by id and register.
     spaces: HashMap<(u32, u32), Space>,
+    /// `t#`.
+    pub resources: Resources,
     /// `icb`.
     pub immediate_constants: Option<Space>,
 }
@@ -108,6 +111,7 @@ impl Registers {
             aborted,
             buffers: HashMap::new(),
             spaces: HashMap::new(),
+            resources: Resources::default(),
             immediate_constants: None,
         };
         let mut declaring =
@@ -254,8 +258,11 @@ impl Declaring<'_> {
                 self.system_input(operand, value)?;
             }
             Declaration::IndexRange { ref first, count } => self.index_range(first, count)?,
-            // Registers come with the signatures, and views and samplers only matter to instructions that use them.
-            _ => {}
+            // Registers come with the signatures, and other views and samplers only matter to instructions that use them.
+            _ => {
+                let registers = &mut *self.registers;
+                registers.resources.declare(declaration, self.b, &mut registers.interface)?;
+            }
         }
         Ok(())
     }

@@ -1,0 +1,162 @@
+//! Resources as a call binds them: the caller's bytes in the form that the code reads.
+
+use super::BufferFormat;
+use crate::compiled::CompiledShader;
+use crate::error::CallError;
+use crate::frontend::{ResourceDecl, ResourceKind};
+use shaderjit_ir::op::RESOURCE_BYTES;
+use std::borrow::Cow;
+
+/// Most elements of a typed buffer (Direct3D 11, `D3D11_REQ_BUFFER_RESOURCE_TEXEL_COUNT_2_TO_EXP`).
+const MAX_ELEMENTS: usize = 1 << 27;
+
+/// A read-only buffer: bytes, and how a shader sees them. What a shader reads behind them is zero; of typed buffers only the
+/// components that the format stores, the others read as they do everywhere.
+///
+/// ```
+/// use shaderjit::{BufferFormat, Resource};
+///
+/// let bytes = [0; 64];
+/// let words = Resource::raw(&bytes); // ByteAddressBuffer
+/// let two = Resource::structured(&bytes, 32); // StructuredBuffer, two structures
+/// let sixteen = Resource::typed(&bytes, BufferFormat::Rgba8Unorm); // Buffer<float4>, sixteen elements
+/// assert_eq!([words, two, sixteen].map(|it| it.elements()), [64, 2, 16]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource<'a> {
+    bytes: &'a [u8],
+    view: View,
+}
+
+/// How the shader sees the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Raw,
+    Structured { stride: u32 },
+    Typed(BufferFormat),
+}
+
+impl<'a> Resource<'a> {
+    /// A `ByteAddressBuffer`: 32-bit words, little-endian. One to three bytes at the end that make no word cannot be read.
+    pub fn raw(bytes: &'a [u8]) -> Resource<'a> {
+        Resource { bytes, view: View::Raw }
+    }
+
+    /// A `StructuredBuffer` of structures of `stride` bytes, which must be what the program declares. Bytes at the end that
+    /// make no whole structure do not count.
+    pub fn structured(bytes: &'a [u8], stride: u32) -> Resource<'a> {
+        Resource { bytes, view: View::Structured { stride } }
+    }
+
+    /// A `Buffer` or `tbuffer` whose elements are stored in `format`. Bytes at the end that make no whole element do not
+    /// count. The elements are converted when the buffer is bound, each to 16 bytes.
+    pub fn typed(bytes: &'a [u8], format: BufferFormat) -> Resource<'a> {
+        Resource { bytes, view: View::Typed(format) }
+    }
+
+    /// What `bufinfo` says: bytes, whole structures or whole elements.
+    pub fn elements(&self) -> usize {
+        match self.view {
+            View::Raw => self.bytes.len(),
+            View::Structured { stride } => self.bytes.len().checked_div(stride as usize).unwrap_or(0),
+            View::Typed(format) => self.bytes.len() / format.bytes(),
+        }
+    }
+
+    fn fits(&self, kind: ResourceKind) -> bool {
+        match (self.view, kind) {
+            (View::Raw, ResourceKind::RawBuffer) | (View::Typed(_), ResourceKind::TypedBuffer { .. }) => true,
+            (View::Structured { stride }, ResourceKind::StructuredBuffer { stride: declared }) => stride == declared,
+            _ => false,
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self.view {
+            View::Raw => "raw buffer".to_string(),
+            View::Structured { stride } => format!("buffer of structures of {stride} bytes"),
+            View::Typed(format) => format!("typed buffer of {}", format.name()),
+        }
+    }
+
+    /// The bytes that the code reads: see [`ResourceKind`].
+    fn readable(&self) -> Result<Cow<'a, [u8]>, CallError> {
+        let elements = self.elements();
+        let (most, bytes) = match self.view {
+            View::Raw => (RESOURCE_BYTES as usize, self.bytes),
+            View::Structured { stride } => {
+                (RESOURCE_BYTES as usize / stride.max(1) as usize, &self.bytes[..elements * stride as usize])
+            }
+            View::Typed(_) => (MAX_ELEMENTS, self.bytes),
+        };
+        if elements > most {
+            return Err(CallError::Invalid(format!("a {} of {elements} elements; {most} can be", self.describe())));
+        }
+        match self.view {
+            View::Typed(format) => rows(format, bytes).map(Cow::Owned),
+            _ => Ok(Cow::Borrowed(bytes)),
+        }
+    }
+}
+
+/// The elements as rows of four words, and the row that elements out of range have: zero, absent components by default.
+fn rows(format: BufferFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
+    let elements = bytes.chunks_exact(format.bytes());
+    let size = (elements.len() + 1) * 16;
+    let mut rows = Vec::new();
+    if rows.try_reserve_exact(size).is_err() {
+        return Err(CallError::Invalid(format!("no memory for {size} bytes of a buffer")));
+    }
+    for element in elements.chain([&[][..]]) {
+        format.decode(element).into_iter().for_each(|word| rows.extend_from_slice(&word.to_le_bytes()));
+    }
+    Ok(rows)
+}
+
+/// The resources of a call. One entry a resource of the interface.
+#[derive(Clone)]
+pub(super) struct BoundResources<'a> {
+    bytes: Vec<Option<Cow<'a, [u8]>>>,
+}
+
+impl<'a> BoundResources<'a> {
+    /// Nothing is bound.
+    pub fn new(shader: &CompiledShader) -> BoundResources<'a> {
+        BoundResources { bytes: vec![None; shader.interface().resources.len()] }
+    }
+
+    /// Binds the one of that slot and register space.
+    pub fn bind(
+        &mut self,
+        declared: &[ResourceDecl],
+        (slot, space): (u32, u32),
+        resource: Resource<'a>,
+    ) -> Result<(), CallError> {
+        let index = declared.iter().position(|decl| (decl.slot, decl.space) == (slot, space));
+        let index = index.ok_or_else(|| CallError::UnknownBinding { what: name(slot, space) })?;
+        let kind = declared[index].kind;
+        if !resource.fits(kind) {
+            let (what, declared) = (name(slot, space), kind.to_string());
+            return Err(CallError::ResourceMismatch { what, declared, bound: resource.describe() });
+        }
+        self.bytes[index] = Some(resource.readable()?);
+        Ok(())
+    }
+
+    pub fn is_bound(&self, index: usize) -> bool {
+        self.bytes[index].is_some()
+    }
+
+    /// What both engines read; nothing where nothing is bound.
+    pub fn bytes(&self) -> Vec<&[u8]> {
+        self.bytes.iter().map(|bytes| bytes.as_deref().unwrap_or_default()).collect()
+    }
+}
+
+/// How errors name a resource.
+pub(super) fn name(slot: u32, space: u32) -> String {
+    match space {
+        0 => format!("resource t{slot}"),
+        space => format!("resource t{slot} of space {space}"),
+    }
+}

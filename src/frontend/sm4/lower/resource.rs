@@ -1,0 +1,267 @@
+//! Reads of buffers through `t#` views: raw, structured and typed.
+//!
+//! The function's resources are plain bytes. What a view makes of them is lowered here; the rules for what is out of range are
+//! Direct3D's (Direct3D 11.3 functional specification, instructions `ld`, `ld_raw` and `ld_structured`).
+
+use std::collections::HashMap;
+
+use shaderjit_ir::{FunctionBuilder, Resource, Type, Value};
+
+use super::registers::{Refusal, limit};
+use super::{Lowering, MAX_RESOURCES};
+use crate::error::LowerError;
+use crate::frontend::sm4::codes::{Dimension, ReturnType};
+use crate::frontend::sm4::declaration::{Binding, Declaration};
+use crate::frontend::sm4::decode::Operation;
+use crate::frontend::sm4::opcode::{DataClass, Opcode};
+use crate::frontend::sm4::operand::{Component, Operand, RegisterFile};
+use crate::frontend::{ComponentType, Interface, ResourceDecl, ResourceKind};
+
+/// Bytes of an element of a typed buffer: it is bound as rows of four words.
+const ROW_BYTES_LOG2: u32 = 4;
+
+/// The declared views, by the number that instructions use, and the resources made for them.
+#[derive(Default)]
+pub(super) struct Resources {
+    views: HashMap<u32, View>,
+    /// By number and register.
+    made: HashMap<(u32, u32), Resource>,
+}
+
+/// A view, or a range of them.
+#[derive(Clone, Copy)]
+struct View {
+    binding: Binding,
+    /// None for textures.
+    kind: Option<ResourceKind>,
+}
+
+impl Resources {
+    /// Takes note of a declaration, if it is one of a `t#`.
+    pub fn declare(
+        &mut self,
+        declaration: &Declaration,
+        b: &mut FunctionBuilder,
+        interface: &mut Interface,
+    ) -> Result<(), Refusal> {
+        let (binding, kind) = match *declaration {
+            Declaration::Resource { binding, dimension: Dimension::Buffer, return_types, .. } => {
+                (binding, Some(ResourceKind::TypedBuffer { ty: component_type(return_types[0]) }))
+            }
+            Declaration::Resource { binding, .. } => (binding, None),
+            Declaration::ResourceRaw { binding } => (binding, Some(ResourceKind::RawBuffer)),
+            Declaration::ResourceStructured { binding, stride } => {
+                if stride == 0 || stride % 4 != 0 {
+                    return Err(Refusal::Invalid(format!("structures of {stride} bytes")));
+                }
+                (binding, Some(ResourceKind::StructuredBuffer { stride }))
+            }
+            _ => return Ok(()),
+        };
+        if self.views.insert(binding.id, View { binding, kind }).is_some() {
+            return Err(Refusal::Invalid(format!("resource {} is declared twice", binding.id)));
+        }
+        // Of longer ranges, the registers that are named become resources when they are.
+        if binding.lower == binding.upper && kind.is_some() {
+            self.get(b, interface, binding.id, binding.lower)?;
+        }
+        Ok(())
+    }
+
+    /// The resource that view `id` has at `register` of its range, and what it is; none for a texture.
+    fn get(
+        &mut self,
+        b: &mut FunctionBuilder,
+        interface: &mut Interface,
+        id: u32,
+        register: u32,
+    ) -> Result<Option<(Resource, ResourceKind)>, Refusal> {
+        let view = self.views.get(&id).copied();
+        let Some(View { binding, kind }) =
+            view.filter(|view| (view.binding.lower..=view.binding.upper).contains(&register))
+        else {
+            return Err(Refusal::Invalid(format!("resource {id} with register {register} is not declared")));
+        };
+        let Some(kind) = kind else { return Ok(None) };
+        if let Some(&resource) = self.made.get(&(id, register)) {
+            return Ok(Some((resource, kind)));
+        }
+        limit("number of resources", interface.resources.len() as u64 + 1, MAX_RESOURCES)?;
+        let resource = b.add_resource(match binding.space {
+            0 => format!("t{register}"),
+            space => format!("t{register}_space{space}"),
+        });
+        let decl = ResourceDecl { resource, slot: register, space: binding.space, kind, name: None };
+        interface.resources.push(decl);
+        self.made.insert((id, register), resource);
+        Ok(Some((resource, kind)))
+    }
+}
+
+fn component_type(ty: ReturnType) -> ComponentType {
+    match ty {
+        ReturnType::Sint => ComponentType::I32,
+        ReturnType::Uint => ComponentType::U32,
+        _ => ComponentType::F32,
+    }
+}
+
+impl Lowering {
+    /// Lowers an instruction of the texture or memory group.
+    pub(super) fn view_operation(&mut self, opcode: Opcode, operation: &Operation) -> Result<(), LowerError> {
+        let [destination, sources @ .., view] = &operation.operands[..] else {
+            return Err(self.unsupported(opcode));
+        };
+        let reads_buffers = matches!(opcode, Opcode::Ld | Opcode::LdRaw | Opcode::LdStructured | Opcode::BufInfo);
+        if !reads_buffers || matches!(view.file(), RegisterFile::UnorderedAccess | RegisterFile::GroupShared) {
+            return Err(self.unsupported(opcode));
+        }
+        let Some((resource, kind)) = self.resource(view)? else { return Err(self.unsupported(opcode)) };
+        let target = self.destination(destination)?;
+        let mut words = [None; 4];
+        match (opcode, kind) {
+            (Opcode::BufInfo, _) => words = [Some(self.element_count(resource, kind)); 4],
+            (Opcode::LdRaw, ResourceKind::RawBuffer) => {
+                let byte = self.read(&sources[0], Component::X, DataClass::Int)?;
+                let byte = self.word_aligned(byte);
+                for component in target.mask.components() {
+                    let word = view.components().source(component);
+                    words[component.index()] =
+                        Some(self.b.resource_load(Type::F32, resource, 4 * word.index() as u32, byte));
+                }
+            }
+            (Opcode::LdStructured, ResourceKind::StructuredBuffer { stride }) => {
+                let index = self.read(&sources[0], Component::X, DataClass::Int)?;
+                let byte = self.read(&sources[1], Component::X, DataClass::Int)?;
+                let place = self.place_in_structure(stride, index, byte);
+                for component in target.mask.components() {
+                    let word = view.components().source(component);
+                    words[component.index()] = Some(self.load_from_structure(resource, stride, place, word));
+                }
+            }
+            (Opcode::Ld, ResourceKind::TypedBuffer { .. }) => {
+                let mut index = self.read(&sources[0], Component::X, DataClass::Int)?;
+                if let Some([offset, ..]) = operation.extended.as_ref().and_then(|extended| extended.texel_offsets()) {
+                    let offset = self.b.i32(i32::from(offset) as u32);
+                    index = self.b.iadd([index, offset]);
+                }
+                let byte = self.row_of_element(resource, index);
+                for component in target.mask.components() {
+                    let word = view.components().source(component);
+                    words[component.index()] =
+                        Some(self.b.resource_load(Type::F32, resource, 4 * word.index() as u32, byte));
+                }
+            }
+            _ => return Err(self.invalid(format!("{opcode} of a {kind}"))),
+        }
+        for component in target.mask.components() {
+            let word = words[component.index()].expect("every written component has been read");
+            self.write(&target, component, word)?;
+        }
+        Ok(())
+    }
+
+    /// The resource that a view operand names; none for a texture.
+    fn resource(&mut self, view: &Operand) -> Result<Option<(Resource, ResourceKind)>, LowerError> {
+        if view.file() != RegisterFile::Resource {
+            return Err(self.invalid(format!("{} is no resource", view.file().letters())));
+        }
+        let (id, register) = match view.constant_indices() {
+            Some(&[id]) => (id, id),
+            // Shader model 5.1 names the range first, then the register in it.
+            Some(&[id, register]) => (id, register),
+            Some(indices) => return Err(self.invalid(format!("t with {} indices", indices.len()))),
+            None => return Err(self.unsupported("a dynamic choice of resource")),
+        };
+        let registers = &mut self.registers;
+        let found = registers.resources.get(&mut self.b, &mut registers.interface, id, register);
+        found.map_err(|refusal| refusal.at(self.offset))
+    }
+
+    /// What `bufinfo` says: bytes, structures or elements.
+    fn element_count(&mut self, resource: Resource, kind: ResourceKind) -> Value {
+        let bytes = self.b.resource_bytes(resource);
+        match kind {
+            ResourceKind::RawBuffer => bytes,
+            ResourceKind::StructuredBuffer { stride } => {
+                let stride = self.b.i32(stride);
+                self.b.udiv([bytes, stride])
+            }
+            ResourceKind::TypedBuffer { .. } => {
+                // Unbound it does not even have the row for what is out of range.
+                let rows = self.rows(bytes);
+                let one = self.b.i32(1);
+                let rows = self.b.umax([rows, one]);
+                self.b.isub([rows, one])
+            }
+        }
+    }
+
+    /// Addresses whose low bits are set are undefined; they are taken as those of the word they are in.
+    fn word_aligned(&mut self, byte: Value) -> Value {
+        let mask = self.b.i32(!3);
+        self.b.and([byte, mask])
+    }
+
+    /// Where a structure's member lies.
+    fn place_in_structure(&mut self, stride: u32, index: Value, member: Value) -> InStructure {
+        let member = self.word_aligned(member);
+        // Structures that end past 32 bits are past any resource's end, and the product must not bring them back.
+        let most = self.b.i32((u32::MAX - (stride - 1)) / stride);
+        let exists = self.b.ule([index, most]);
+        let stride = self.b.i32(stride);
+        let start = self.b.imul([index, stride]);
+        InStructure { member, exists, byte: self.b.iadd([start, member]) }
+    }
+
+    /// One word behind a structure's member; zero past the end of the structure as past that of the resource. A resource has
+    /// only whole structures.
+    fn load_from_structure(
+        &mut self,
+        resource: Resource,
+        stride: u32,
+        place: InStructure,
+        component: Component,
+    ) -> Value {
+        let word = 4 * component.index() as u32;
+        let Some(last) = stride.checked_sub(word + 4) else { return self.b.f32(0.0) };
+        let last = self.b.i32(last);
+        let inside = self.b.ule([place.member, last]);
+        let inside = self.b.and([place.exists, inside]);
+        let outside = self.b.i32(u32::MAX);
+        let byte = self.b.select([inside, place.byte, outside]);
+        self.b.resource_load(Type::F32, resource, word, byte)
+    }
+
+    /// Rows of a typed buffer of so many bytes.
+    fn rows(&mut self, bytes: Value) -> Value {
+        let shift = self.b.i32(ROW_BYTES_LOG2);
+        self.b.ushr([bytes, shift])
+    }
+
+    /// Where an element's row begins. Elements out of range have the last row, which the binding adds; where nothing is bound,
+    /// nothing is in range.
+    fn row_of_element(&mut self, resource: Resource, index: Value) -> Value {
+        let bytes = self.b.resource_bytes(resource);
+        let rows = self.rows(bytes);
+        let one = self.b.i32(1);
+        let last = self.b.isub([rows, one]);
+        let row = self.b.umin([index, last]);
+        let shift = self.b.i32(ROW_BYTES_LOG2);
+        self.b.ishl([row, shift])
+    }
+}
+
+/// A member of a structure in a buffer.
+#[derive(Clone, Copy)]
+struct InStructure {
+    /// Byte in the structure, a multiple of 4.
+    member: Value,
+    /// Whether the structure ends within 32 bits.
+    exists: Value,
+    /// Byte in the resource.
+    byte: Value,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Loads from resources: the caller's bytes as they are. Every load is checked against the length in the table.
+
+use super::value::{Groups, Memo};
+use super::{Emitter, result};
+use crate::jit::abi::offset;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F32, I32, I32X4, I64};
+use cranelift_codegen::ir::{self as clif, InstBuilder};
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Resource, Type, Value};
+
+/// What loads at one fixed offset of a resource have in common.
+#[derive(Clone, Copy)]
+struct Window {
+    /// The address that operand 0 loads from: inside the resource, or a zero word that is not.
+    base: clif::Value,
+    /// The largest operand, 32-bit, for which four bytes can be read there.
+    last: clif::Value,
+}
+
+impl Emitter<'_, '_> {
+    /// Loads the pointer to the resources' table, which holds for the whole call.
+    pub(super) fn load_resource_table(&mut self) {
+        if self.plan.uses_resources {
+            self.resources = self.simd.load(I64, self.args, offset::RESOURCES);
+        }
+    }
+
+    pub(super) fn resource_bytes(&mut self, inst: &InstData, resource: Resource) {
+        let bytes = self.simd.load(I32, self.resources, offset::resource(resource.as_u32()).1);
+        self.define_scalar(result(inst), bytes);
+    }
+
+    pub(super) fn resource_load(&mut self, inst: &InstData, resource: Resource, at: u32) {
+        let (window, operand) = (self.window(resource, at), inst.args[0]);
+        if self.is_uniform(operand) {
+            let operand = self.scalar(operand);
+            let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, operand, window.last);
+            let operand = self.simd.ins().uextend(I64, operand);
+            let address = self.simd.ins().iadd(window.base, operand);
+            let zero = self.zero_word();
+            let address = self.simd.ins().select(inside, address, zero);
+            // A float's load and the splat right after it become one instruction.
+            let ty = if inst.ty == Type::F32 { F32 } else { I32 };
+            let word = self.simd.load(ty, address, 0);
+            self.define_scalar(result(inst), word);
+        } else {
+            let groups = self.gather_words(window, resource, at, operand);
+            self.define_groups(result(inst), groups);
+        }
+    }
+
+    /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
+    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> Groups {
+        let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.ins().splat(I32X4, window.last));
+        let mut groups: Groups = self.groups(operand);
+        for vector in groups.iter_mut().take(self.plan.groups) {
+            let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, *vector, last);
+            let offsets = self.simd.ins().band(*vector, inside);
+            let mut words = None;
+            for lane in 0..4u8 {
+                let address = self.lane_address(window.base, offsets, lane);
+                let word = self.simd.load(I32, address, 0);
+                words = Some(match words {
+                    None => self.simd.ins().scalar_to_vector(I32X4, word),
+                    Some(words) => self.simd.ins().insertlane(words, word, lane),
+                });
+            }
+            let words = words.expect("there are lanes");
+            *vector = self.simd.ins().band(words, inside);
+        }
+        groups
+    }
+
+    /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
+    fn window(&mut self, resource: Resource, at: u32) -> Window {
+        let key = Memo::Window(resource, at);
+        if let Some(&[base, last, ..]) = self.memo.get(&key) {
+            return Window { base, last };
+        }
+        let (data, bytes) = offset::resource(resource.as_u32());
+        let data = self.simd.load(I64, self.resources, data);
+        let bytes = self.simd.load(I32, self.resources, bytes);
+        // Resources are never so long that this is in range where the sum is not a number of 32 bits.
+        let needed = self.simd.iconst(at.saturating_add(4));
+        let fits = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, needed, bytes);
+        let start = self.simd.ins().iconst(I64, i64::from(at));
+        let start = self.simd.ins().iadd(data, start);
+        let zero = self.zero_word();
+        let base = self.simd.ins().select(fits, start, zero);
+        let room = self.simd.ins().isub(bytes, needed);
+        let nothing = self.simd.iconst(0);
+        let last = self.simd.ins().select(fits, room, nothing);
+        self.memo.insert(key, [base, last, base, last]);
+        Window { base, last }
+    }
+
+    /// The address of the zero word among the arguments.
+    fn zero_word(&mut self) -> clif::Value {
+        let at = self.simd.ins().iconst(I64, i64::from(offset::ZERO));
+        self.simd.ins().iadd(self.args, at)
+    }
+}
