@@ -10,8 +10,10 @@
 //! an addition of doubles, which we never do: see [`FUSED_DOUBLES`].
 
 use crate::{data, engine, names, read, run_everywhere};
+use shaderjit::error::LowerError;
 use shaderjit::frontend::ComponentType;
-use shaderjit::{Attribute, CompiledShader, Engine, Outputs};
+use shaderjit::{Attribute, CompiledShader, Engine, Error, Outputs, Shader, Stage};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Cases whose unsigned outputs are the words of doubles, the results of an executor that fuses: they may differ from ours by
@@ -263,4 +265,63 @@ macro_rules! cases {
 cases! {
     vs_transform vs_skin vs_branches vs_indextemp vs_icb vs_intops vs_bits vs_switch vs_ret vs_transcend vs_precise vs_fpops
     vs_fpmad vs_sysvals vs_double vs_double11 vs_calls ps_discard ps_mrt ps_raymarch
+}
+
+/// Pixel shaders of which there is no result, or none that could be bound: what needs nothing but inputs runs the same on both
+/// engines, the others name an opcode.
+#[test]
+fn every_pixel_shader_runs_or_is_refused_by_name() {
+    let engine = engine(true);
+    let (mut ran, mut refused) = (BTreeSet::new(), BTreeSet::new());
+    for case in names(&data().join("dxbc")) {
+        let folder = data().join("dxbc").join(&case);
+        for container in names(&folder).iter().filter(|name| name.ends_with(".dxbc")) {
+            let what = format!("{case}/{container}");
+            let bytes = read(&folder.join(container));
+            let shader = Shader::parse(&bytes).expect("containers of the corpus parse");
+            if shader.entry(0).expect("it has a program").stage != Stage::Pixel {
+                continue;
+            }
+            match shader.lower(0) {
+                Ok(lowered) => {
+                    let stride = 16 * lowered.interface.inputs.len();
+                    let word = |at: usize| {
+                        if at.is_multiple_of(3) {
+                            (at as u32).wrapping_mul(0x9e37_79b9) >> 12
+                        } else {
+                            (at as f32 / 7.0).to_bits()
+                        }
+                    };
+                    let input: Vec<u8> = (0..stride / 4 * 21).flat_map(|at| word(at).to_le_bytes()).collect();
+                    let run = |code: &CompiledShader| {
+                        let mut call = code.call();
+                        for element in 0..stride / 16 {
+                            call.input_element(element, Attribute::u32x4(&input[16 * element..], stride)).unwrap();
+                        }
+                        call.zero_unbound(true).run(0..21).unwrap()
+                    };
+                    run_everywhere(&engine, &bytes, 0, run, &what);
+                    ran.insert(what);
+                }
+                Err(Error::Lower(LowerError::Unsupported { what: opcode, .. })) => {
+                    refused.insert((case.clone(), opcode));
+                }
+                Err(Error::Lower(LowerError::Unbound { .. })) if case == "ps_interface" => {}
+                Err(error) => panic!("{what}: {error}"),
+            }
+        }
+    }
+    for name in [
+        "ps_depthmodes/PScovin.ps_5_0.fxc101.dxbc",
+        "ps_depthmodes/PSge.ps_5_0.fxc101.dxbc",
+        "ps_depthmodes/PSinner.ps_5_1.fxc101.dxbc",
+        "ps_depthmodes/PSle.ps_5_0.fxc101Od.dxbc",
+        "ps_depthmodes/PSsamp.ps_5_0.fxc101.dxbc",
+        "ps_depthmodes/PSstencil.ps_5_1.fxc101.dxbc",
+        "ps_interp/PS41.ps_4_1.fxc101.dxbc",
+        "ps_mrt/PSCov.ps_5_0.vkd3d21.dxbc",
+    ] {
+        assert!(ran.contains(name), "{name} is refused");
+    }
+    println!("{} pixel shaders ran; refused: {refused:?}", ran.len());
 }
