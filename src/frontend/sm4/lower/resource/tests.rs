@@ -210,3 +210,43 @@ fn loads_and_declarations_must_agree() {
     is_invalid(&format!("{RAW}\nld_raw o0.x, l(0), v0.xyzw"), "no resource");
     assert!(program(&assemble("ld_raw o0.x, l(0), t0.xyzw")).is_ok());
 }
+
+#[test]
+fn mutated_programs_lower_or_are_refused() {
+    let text = "dcl_resource_raw t0
+        dcl_resource_structured t1, 12
+        dcl_resource!0x800 t2, 0x5555
+        dcl_temps 2
+        ld_raw r0.xyzw, v0.x, t0.xyzw
+        ld_structured r1.xyzw, r0.x, r0.y, t1.xyzw
+        ld o0.xyzw, r1.xxxx, t2.xyzw
+        bufinfo o1.x, t0.xyzw
+        bufinfo o1.y, t1.xyzw
+        bufinfo o1.z, t2.xyzw";
+    let tokens = assemble(text);
+    let words = little_endian(&[4, 0, 1, 8, u32::MAX, 5]);
+    arbtest::arbtest(|u| {
+        let mut tokens = tokens.clone();
+        for _ in 0..u.int_in_range(1..=4)? {
+            let at = u.choose_index(tokens.len())?;
+            match u.int_in_range(0..=2)? {
+                0 => tokens[at] ^= 1 << u.int_in_range(0..=31)?,
+                1 => tokens[at] = u.int_in_range(0..=64)?,
+                _ => tokens[at] = tokens[u.choose_index(tokens.len())?],
+            }
+        }
+        let model = *u.choose(&[0x0001_0040, 0x0001_0050, 0x0001_0051])?;
+        let Ok(program) = program_of(model, &tokens) else { return Ok(()) };
+        if let Ok(lowered) = lower_program(&program) {
+            let interface = &lowered.interface;
+            let uniforms: Vec<&[[u32; 4]]> = vec![&[]; interface.uniforms.len()];
+            let resources: Vec<&[u8]> = vec![&words[..u.int_in_range(0..=words.len())?]; interface.resources.len()];
+            // Whatever it has become, it ends or runs out of fuel.
+            let v0 = [u.arbitrary()?, 0, 0, 0];
+            let setup = Setup { inputs: &[v0], uniforms: &uniforms, resources: &resources, ..Setup::default() };
+            _ = run(&lowered, &setup);
+        }
+        Ok(())
+    })
+    .budget_ms(500);
+}
