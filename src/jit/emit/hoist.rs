@@ -117,3 +117,40 @@ impl Emitter<'_, '_> {
         Some(self.simd.load(F32X4, frame, place.0 as i32 * 16))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shaderjit_ir::cfg::reverse_postorder;
+    use shaderjit_ir::parse::parse;
+    use shaderjit_ir::uniform::uniform_values;
+
+    #[test]
+    fn what_uniforms_alone_decide_is_computed_once() {
+        let text = "function \"f\" inputs 1 outputs 1 {\n    space0 \"cb0\"\nblock0:\n\
+                    \u{20}   v0 = input.f32 0.0\n\
+                    \u{20}   v1 = uniform_load.f32 space0[0].0\n\
+                    \u{20}   v2 = uniform_load.f32 space0[0].1\n\
+                    \u{20}   v3 = fmul v1, v2\n\
+                    \u{20}   v4 = uniform_load.i32 space0[1].0\n\
+                    \u{20}   v5 = itof v4\n\
+                    \u{20}   v6 = fadd v3, v5\n\
+                    \u{20}   v7 = fmul v0, v6\n\
+                    \u{20}   v8 = fmul v7, v1\n\
+                    \u{20}   v9 = uniform_load.f32 space0[2].0\n\
+                    \u{20}   output.f32 0.0, v8\n\
+                    \u{20}   output.i32 0.1, v4\n\
+                    \u{20}   return\n}\n";
+        let func = parse(text).unwrap();
+        let hoisted = Hoisted::find(&func, &reverse_postorder(&func), &uniform_values(&func));
+        let value = Value::from_u32;
+        // The integer runs in front of the loop for what is made of it, and in the loop for its other user.
+        let results: Vec<Value> = hoisted.insts.iter().filter_map(|&inst| func.insts[inst].result).collect();
+        assert_eq!(results, [1, 2, 3, 4, 5, 6].map(value));
+        assert_eq!(hoisted.kept, [6, 1].map(value));
+        assert_eq!(
+            [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|v| hoisted.contains(value(v))),
+            [true, true, true, false, true, true, false, false, true]
+        );
+    }
+}
