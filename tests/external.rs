@@ -2,42 +2,16 @@
 //! variable `SHADERJIT_EXTERNAL` names.
 //!
 //! The directory holds `NAME.dxbc` and `tests.json`, a list of cases: `shader` (NAME), `cb0` (dwords in hexadecimal), `o0` (the
-//! four dwords expected) and `compare` (`bits`, or `f32 Nulp`). The shaders read nothing but `cb0`, so as vertex shaders they
-//! compute the same: the stage in the version token is exchanged, and they run on both engines.
+//! four dwords expected) and `compare` (`bits`, or `f32 Nulp`). The shaders read nothing but `cb0`.
 
 use serde_json::Value;
-use shaderjit::container::digest::Signing;
-use shaderjit::container::dxbc::{Builder, Dxbc, FourCc};
 use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Outputs, Shader};
 use std::path::Path;
 
 const VARIABLE: &str = "SHADERJIT_EXTERNAL";
 
 /// More than two groups of either width and a tail.
-const VERTICES: u32 = 21;
-
-/// The stage of the version token, and its number for vertex shaders.
-const STAGE_BYTE: usize = 2;
-const VERTEX: u8 = 1;
-
-/// The pixel shader as a vertex shader.
-fn as_vertex_shader(container: &[u8]) -> Vec<u8> {
-    let dxbc = Dxbc::parse(container).expect("the container is one");
-    let is_program = |name| name == FourCc::SHEX || name == FourCc::SHDR;
-    let parts: Vec<(FourCc, Vec<u8>)> = dxbc
-        .parts()
-        .iter()
-        .map(|part| {
-            let mut data = part.data.to_vec();
-            if is_program(part.name) {
-                data[STAGE_BYTE] = VERTEX;
-            }
-            (part.name, data)
-        })
-        .collect();
-    let builder = parts.iter().fold(Builder::new(), |builder, (name, data)| builder.part(*name, data));
-    builder.build(Signing::Retail).expect("the container is as large as before")
-}
+const PIXELS: u32 = 21;
 
 fn words(list: &Value) -> Vec<u32> {
     let words = list.as_array().expect("a list of dwords").iter();
@@ -69,14 +43,14 @@ fn run(engine: &Engine, shader: &Shader, options: &CompileOptions, case: &Value)
     let mut call = code.call();
     // A shader may use no constants.
     let _ = call.constants(0, &constants);
-    let outputs: Outputs = call.run(0..VERTICES).map_err(|error| error.to_string())?;
+    let outputs: Outputs = call.run(0..PIXELS).map_err(|error| error.to_string())?;
     let view = outputs.get("SV_Target", 0).ok_or("there is no SV_Target0")?;
     let (expected, compare) = (words(&case["o0"]), case["compare"].as_str().expect("a string"));
-    for vertex in 0..VERTICES as usize {
-        let found = view.bits(vertex).ok_or("a vertex is missing")?;
+    for pixel in 0..PIXELS as usize {
+        let found = view.bits(pixel).ok_or("a pixel is missing")?;
         let agree = found.iter().zip(&expected).all(|(&found, &expected)| agrees(found, expected, compare));
         if !agree {
-            return Err(format!("vertex {vertex} has {found:08x?}, not {expected:08x?} ({compare})"));
+            return Err(format!("pixel {pixel} has {found:08x?}, not {expected:08x?} ({compare})"));
         }
     }
     Ok(())
@@ -106,7 +80,7 @@ fn external_vectors_agree() {
         let mut agreed = 0;
         for (number, case) in cases.iter().enumerate() {
             let name = case["shader"].as_str().expect("a string");
-            let shader = Shader::parse(&as_vertex_shader(&read(&format!("{name}.dxbc"))));
+            let shader = Shader::parse(&read(&format!("{name}.dxbc")));
             let shader = shader.unwrap_or_else(|error| panic!("{name}: {error}"));
             match run(&engine, &shader, options, case) {
                 Ok(()) => agreed += 1,
