@@ -146,6 +146,8 @@ fn tables_and_names_outside_the_part_are_errors() {
     assert_eq!(parse(&data), Err(truncated("binding name", BASE + 5000, 1, 0)));
     let data = model_4(1, &[names + 3, 16, 4, 2, FLOAT4, 5000]);
     assert_eq!(parse(&data), Err(truncated("variable default", BASE + 5000, 4, 0)));
+    let data = model_4(1, &[names + 3, 16, 4, 2, u32::MAX - 34, 0]);
+    assert_eq!(parse(&data), Err(truncated("type", BASE + u32::MAX as usize - 34, 16, 0)));
     assert_eq!(parse(&data[..20]), Err(truncated("RDEF flags", BASE + 20, 4, 0)));
     assert_eq!(parse(&data[..40]), Err(truncated("RDEF creator", BASE + names as usize + 5, 1, 0)));
 }

@@ -151,18 +151,20 @@ impl<'r, 'a> TypeReader<'r, 'a> {
         match self.seen.get(&position) {
             Some(Seen::Open) => return Err(invalid("type that contains itself", position.into(), offset)),
             Some(&Seen::Done(measured)) => return check(measured.height).map(|()| measured),
-            None => check(0)?,
+            None => {}
         }
+        // First of all, so that whatever else is wrong is so at an offset inside the part.
+        let record = self.part.range(position, self.stride.into(), "type")?;
+        check(0)?;
         self.type_budget.spend(1, offset)?;
         self.seen.insert(position, Seen::Open);
-        let measured = self.read(position, depth + 1)?;
+        let measured = self.read(record, depth + 1)?;
         self.seen.insert(position, Seen::Done(measured));
         Ok(measured)
     }
 
     /// Reads a record and all that it refers to, which lies at `depth`.
-    fn read(&mut self, position: u32, depth: u32) -> Result<Measured, ContainerError> {
-        let mut record = self.part.range(position, self.stride.into(), "type")?;
+    fn read(&mut self, mut record: Reader<'a>, depth: u32) -> Result<Measured, ContainerError> {
         let class = TypeClass(record.u16("type class")?);
         let base = BaseType(record.u16("base type")?);
         let rows = record.u16("type rows")?;
