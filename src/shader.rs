@@ -3,7 +3,7 @@
 use crate::cache::{Key, KeyBuilder};
 use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
-use crate::container::dxbc::{self, Dxbc, InputType, ProgramKind, ResourceBinding};
+use crate::container::dxbc::{self, Dxbc, ProgramKind, ResourceBinding};
 use crate::container::shbin::ShaderKind;
 use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
@@ -322,8 +322,7 @@ fn name_resources(dxbc: &Dxbc<'_>, resources: &mut [ResourceDecl]) {
     }
     let Ok(Some(definitions)) = dxbc.resource_definitions() else { return };
     let is_view = |binding: &&ResourceBinding<'_>| {
-        let views = [InputType::TBUFFER, InputType::TEXTURE, InputType::STRUCTURED, InputType::BYTE_ADDRESS];
-        views.contains(&binding.input_type)
+        sm4::RegisterFile::of_binding(binding.input_type) == Some(sm4::RegisterFile::Resource)
     };
     for resource in resources {
         let binding = definitions.bindings.iter().filter(is_view).find(|binding| {

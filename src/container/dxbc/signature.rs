@@ -121,6 +121,11 @@ pub struct SignatureElement<'a> {
 }
 
 impl SignatureElement<'_> {
+    /// Of an output: the components that may be written.
+    pub fn written(&self) -> u8 {
+        self.mask & !self.rw_mask
+    }
+
     /// The stored system value, or for a pixel-shader output stored as 0 the one its semantic names.
     pub fn effective_system_value(&self) -> SystemValue {
         if self.system_value != SystemValue::NONE {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::line;
 use crate::container::dxbc::{Dimension, InputType, ResourceBinding, ResourceDefinitions, ReturnType};
-use crate::frontend::sm4::{Dialect, Version};
+use crate::frontend::sm4::{Dialect, RegisterFile, Version};
 
 pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, version: Version, dialect: Dialect) {
     if definitions.bindings.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, ver
     line!(out, "{names} {names_end}");
     line!(out, "{rules} {rules_end}");
     for binding in &definitions.bindings {
-        let Letters { lower, upper } = letters(binding.input_type);
+        let lower = file(binding).letters();
         let (name, kind, first) = (binding.name, kind(binding), binding.slots.first);
         let common = format!("{name:<30} {kind:>10} {:>7} {:>11}", format(binding), dimension(binding));
         if dialect == Dialect::Fxc9 {
@@ -38,7 +38,9 @@ pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, ver
             space => format!("{lower}{first},space{space}"),
         };
         match binding.id {
-            Some(id) => line!(out, "{common} {:>7} {slot:>14} {count:>6} ", format!("{upper}{id}")),
+            Some(id) => {
+                line!(out, "{common} {:>7} {slot:>14} {count:>6} ", format!("{}{id}", lower.to_ascii_uppercase()))
+            }
             None => line!(out, "{common} {slot:>14} {count:>6} "),
         }
     }
@@ -46,42 +48,19 @@ pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, ver
     line!(out);
 }
 
-struct Letters {
-    lower: &'static str,
-    upper: &'static str,
-}
-
 /// The register file something is bound to.
-fn letters(input: InputType) -> Letters {
-    match input {
-        InputType::CBUFFER => Letters { lower: "cb", upper: "CB" },
-        InputType::SAMPLER => Letters { lower: "s", upper: "S" },
-        input if is_uav(input) => Letters { lower: "u", upper: "U" },
-        _ => Letters { lower: "t", upper: "T" },
-    }
-}
-
-fn is_uav(input: InputType) -> bool {
-    matches!(
-        input,
-        InputType::UAV_TYPED
-            | InputType::UAV_STRUCTURED
-            | InputType::UAV_BYTE_ADDRESS
-            | InputType::UAV_APPEND
-            | InputType::UAV_CONSUME
-            | InputType::UAV_STRUCTURED_COUNTER
-    )
+fn file(binding: &ResourceBinding<'_>) -> RegisterFile {
+    RegisterFile::of_binding(binding.input_type).unwrap_or(RegisterFile::Resource)
 }
 
 /// The column `Type`.
 fn kind(binding: &ResourceBinding<'_>) -> &'static str {
-    const COMPARISON: u32 = 2;
     match binding.input_type {
         InputType::CBUFFER => "cbuffer",
         InputType::TBUFFER => "tbuffer",
-        InputType::SAMPLER if binding.flags & COMPARISON != 0 => "sampler_c",
+        InputType::SAMPLER if binding.is_comparison() => "sampler_c",
         InputType::SAMPLER => "sampler",
-        input if is_uav(input) => "UAV",
+        _ if file(binding) == RegisterFile::UnorderedAccess => "UAV",
         _ => "texture",
     }
 }
@@ -91,14 +70,11 @@ fn format(binding: &ResourceBinding<'_>) -> String {
     match binding.input_type {
         InputType::CBUFFER | InputType::TBUFFER | InputType::SAMPLER => "NA".to_string(),
         InputType::BYTE_ADDRESS | InputType::UAV_BYTE_ADDRESS => "byte".to_string(),
-        InputType::TEXTURE | InputType::UAV_TYPED => {
-            let components = (binding.flags >> 2 & 3) + 1;
-            match (binding.return_type, components) {
-                (ReturnType::NONE, _) => "NA".to_string(),
-                (of, 1) => of.to_string(),
-                (of, components) => format!("{of}{components}"),
-            }
-        }
+        InputType::TEXTURE | InputType::UAV_TYPED => match (binding.return_type, binding.components()) {
+            (ReturnType::NONE, _) => "NA".to_string(),
+            (of, 1) => of.to_string(),
+            (of, components) => format!("{of}{components}"),
+        },
         _ => "struct".to_string(),
     }
 }

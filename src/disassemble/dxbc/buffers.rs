@@ -44,10 +44,9 @@ impl Members<'_, '_, '_> {
         self.declaration(ty, &variable.name, variable.offset, 1, first);
         let unused = if variable.is_used() { "" } else { " [unused]" };
         self.text(format_args!(" Size: {:>5}{unused}\n", variable.size));
-        if let Some(default) = variable.default {
+        if let Some(default) = variable.default_dwords() {
             self.text(format_args!("//      = "));
-            for word in default.chunks(4) {
-                let word = word.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
+            for word in default {
                 self.text(format_args!("{word:#010x} "));
             }
             self.text(format_args!("\n"));

@@ -58,7 +58,7 @@ fn table(
         };
         let used = match direction {
             Direction::Read => element.rw_mask,
-            _ => element.mask & !element.rw_mask,
+            _ => element.written(),
         };
         let (mask, register, used) = match element.register {
             Some(register) => (letters(element.mask), register.to_string(), letters(used)),

@@ -12,6 +12,7 @@ mod lower;
 pub mod opcode;
 pub mod operand;
 mod print;
+mod register_file;
 #[cfg(test)]
 pub(crate) mod testing;
 mod token;

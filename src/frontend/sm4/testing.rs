@@ -234,6 +234,19 @@ pub fn lower_text(text: &str) -> Result<Lowered, LowerError> {
     lower_program(&program(&assemble(text)).unwrap())
 }
 
+/// The error of a program, with its offset.
+pub fn error(text: &str) -> LowerError {
+    lower_text(text).map(|lowered| lowered.function.to_string()).unwrap_err()
+}
+
+/// Lowering says that a rule is broken.
+pub fn is_invalid(text: &str, rule: &str) {
+    match error(text) {
+        LowerError::Invalid { what, .. } => assert!(what.contains(rule), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Assembles and lowers a pixel shader.
 pub fn lower_pixel(text: &str, inputs: &Signature<'_>, outputs: &Signature<'_>) -> Result<Lowered, LowerError> {
     let lowered = lower(&program_of(0x50, &assemble(text)).unwrap(), inputs, outputs)?;

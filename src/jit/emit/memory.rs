@@ -98,14 +98,12 @@ impl Emitter<'_, '_> {
 
     /// Loads the strides of the streams that the loop carries, and returns the row of `first` in each.
     pub(super) fn begin_streams(&mut self, first: clif::Value) -> Vec<clif::Value> {
-        let streams = std::mem::take(&mut self.plan.carried);
-        let rows = streams.iter().map(|&stream| {
-            let [data, stride] = self.load_stream(stream);
+        let mut rows = Vec::with_capacity(self.plan.carried.len());
+        for index in 0..self.plan.carried.len() {
+            let [data, stride] = self.load_stream(self.plan.carried[index]);
             self.strides.push(stride);
-            fetch::row_address(&mut self.simd, data, stride, first)
-        });
-        let rows = rows.collect();
-        self.plan.carried = streams;
+            rows.push(fetch::row_address(&mut self.simd, data, stride, first));
+        }
         rows
     }
 
@@ -223,7 +221,6 @@ impl Emitter<'_, '_> {
     }
 
     fn load_uniform(&mut self, inst: &InstData, base: clif::Value, at: i32) {
-        // A float's load and the splat right after it become one instruction.
         let ty = if inst.ty == Type::F32 { F32 } else { I32 };
         let scalar = self.simd.load(ty, base, at);
         self.define_scalar(result(inst), scalar);

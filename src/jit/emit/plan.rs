@@ -92,10 +92,8 @@ impl Plan {
                 plan.note_reads(func.insts[inst].op, func.insts[inst].imm)?;
             }
         }
-        let used =
-            |bytes: &[u8]| (0u32..).zip(bytes.to_vec()).filter(|&(_, used)| used != 0).map(|(element, _)| element);
-        plan.carried.extend(used(&plan.wanted).map(Stream::Input));
-        plan.carried.extend(used(&layout.outputs).map(Stream::Output));
+        let inputs = used_streams(&plan.wanted, Stream::Input);
+        plan.carried = inputs.chain(used_streams(&layout.outputs, Stream::Output)).collect();
         if plan.carried.len() > CARRIED_STREAMS {
             plan.carried.clear();
         }
@@ -131,6 +129,11 @@ impl Plan {
         let tables = func.spaces.values().zip(&self.uniform_rows);
         tables.map(|(space, &rows)| space.table.as_ref().map(|table| UniformRows::from_rows(table, rows))).collect()
     }
+}
+
+/// The elements of which some component is read or stored.
+fn used_streams(components: &[u8], stream: fn(u32) -> Stream) -> impl Iterator<Item = Stream> {
+    (0..).zip(components).filter(|&(_, &components)| components != 0).map(move |(element, _)| stream(element))
 }
 
 fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(), JitError> {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use crate::container::Dxbc;
-use crate::container::dxbc::InputType;
 use crate::frontend::sm4::declaration::Binding;
 use crate::frontend::sm4::operand::RegisterFile;
 use crate::frontend::sm4::{Body, Declaration, Program};
@@ -11,24 +10,6 @@ use crate::validate::Findings;
 
 /// Slots of each register file and space: first and last of each range.
 type Slots = HashMap<(RegisterFile, u32), Vec<(u32, u32)>>;
-
-/// The register file of a binding's type, if it has one in shader model 4 and 5.
-fn file(input_type: InputType) -> Option<RegisterFile> {
-    Some(match input_type {
-        InputType::CBUFFER => RegisterFile::ConstantBuffer,
-        InputType::SAMPLER => RegisterFile::Sampler,
-        InputType::TBUFFER | InputType::TEXTURE | InputType::STRUCTURED | InputType::BYTE_ADDRESS => {
-            RegisterFile::Resource
-        }
-        InputType::UAV_TYPED
-        | InputType::UAV_STRUCTURED
-        | InputType::UAV_BYTE_ADDRESS
-        | InputType::UAV_APPEND
-        | InputType::UAV_CONSUME
-        | InputType::UAV_STRUCTURED_COUNTER => RegisterFile::UnorderedAccess,
-        _ => return None,
-    })
-}
 
 /// What a declaration binds.
 fn declared(declaration: &Declaration) -> Option<(RegisterFile, Binding)> {
@@ -61,7 +42,12 @@ pub(super) fn check(program: &Program, dxbc: &Dxbc<'_>, findings: &mut Findings)
             // Unbounded ranges have no slots of their own to count.
             let more = binding.slots.count.checked_sub(1).unwrap_or(u32::MAX);
             let last = binding.slots.first.saturating_add(more);
-            Some((binding.name, file(binding.input_type)?, binding.space, (binding.slots.first, last)))
+            Some((
+                binding.name,
+                RegisterFile::of_binding(binding.input_type)?,
+                binding.space,
+                (binding.slots.first, last),
+            ))
         })
     };
 
@@ -118,7 +104,7 @@ fn overlaps(slots: &Slots, place: (RegisterFile, u32), (first, last): (u32, u32)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::dxbc::FourCc;
+    use crate::container::dxbc::{FourCc, InputType};
     use crate::validate::sm4::testing::*;
 
     /// The data of an `RDEF` part of shader model 4: for each binding its type, first slot and number of slots.

@@ -74,10 +74,6 @@ pub fn constant_buffer(buffer: &dxbc::ConstantBuffer<'_>, definitions: &Resource
 }
 
 fn variable(variable: &Variable<'_>, definitions: &ResourceDefinitions<'_>) -> VariableInfo {
-    let dwords = |bytes: &[u8]| {
-        let dword = |bytes: &[u8]| bytes.iter().rev().fold(0, |dword, &byte| dword << 8 | u32::from(byte));
-        bytes.chunks(4).map(|bytes| format!("{:#010x}", dword(bytes))).collect()
-    };
     let slots = |range: dxbc::SlotRange| Slots { first: range.first, count: range.count };
     VariableInfo {
         name: name(variable.name),
@@ -85,7 +81,7 @@ fn variable(variable: &Variable<'_>, definitions: &ResourceDefinitions<'_>) -> V
         offset: variable.offset,
         size: variable.size,
         used: variable.is_used(),
-        default: variable.default.map(dwords),
+        default: variable.default_dwords().map(|dwords| dwords.map(|dword| format!("{dword:#010x}")).collect()),
         textures: variable.textures.map(slots),
         samplers: variable.samplers.map(slots),
     }

@@ -208,7 +208,7 @@ fn element(element: &SignatureElement<'_>, written: bool, stage: Option<Stage>) 
         index: element.index,
         register: element.register,
         mask: letters(element.mask),
-        used: letters(if written { element.mask & !element.rw_mask } else { element.rw_mask }),
+        used: letters(if written { element.written() } else { element.rw_mask }),
         system_value: system_value.to_string(),
         component_type: element.component_type.to_string(),
         stream: element.stream,
@@ -229,10 +229,10 @@ fn binding(binding: &ResourceBinding<'_>) -> Binding {
         id: binding.id,
         dimension: typed.then(|| binding.dimension.to_string()),
         return_type: typed.then(|| binding.return_type.to_string()),
-        components: typed.then_some((binding.flags >> 2 & 3) + 1),
+        components: typed.then(|| binding.components()),
         samples: known.filter(|_| binding.dimension.is_multisampled()),
         stride: known.filter(|_| structured),
-        comparison: binding.input_type == InputType::SAMPLER && binding.flags & 2 != 0,
+        comparison: binding.is_comparison(),
     }
 }
 

@@ -81,10 +81,16 @@ pub struct Variable<'a> {
     pub samplers: Option<SlotRange>,
 }
 
-impl Variable<'_> {
+impl<'a> Variable<'a> {
     /// Whether the program uses it.
     pub fn is_used(&self) -> bool {
         self.flags & 2 != 0
+    }
+
+    /// The default value as dwords, if there is one; zeros complete the last.
+    pub fn default_dwords(&self) -> Option<impl Iterator<Item = u32> + use<'a>> {
+        let dword = |bytes: &[u8]| bytes.iter().rev().fold(0, |dword, &byte| dword << 8 | u32::from(byte));
+        self.default.map(|bytes| bytes.chunks(4).map(dword))
     }
 }
 
@@ -118,6 +124,18 @@ pub struct ResourceBinding<'a> {
     pub space: u32,
     /// The number the program's declarations use for it; `None` before shader model 5.1.
     pub id: Option<u32>,
+}
+
+impl ResourceBinding<'_> {
+    /// Whether a sampler compares.
+    pub fn is_comparison(&self) -> bool {
+        self.input_type == InputType::SAMPLER && self.flags & 2 != 0
+    }
+
+    /// Components of a typed resource, 1 to 4.
+    pub fn components(&self) -> u32 {
+        (self.flags >> 2 & 3) + 1
+    }
 }
 
 /// Record sizes in bytes.

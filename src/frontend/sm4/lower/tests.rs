@@ -2,7 +2,8 @@ use super::*;
 use crate::container::dxbc::SystemValue;
 use crate::frontend::sm4::opcode::DataClass;
 use crate::frontend::sm4::testing::{
-    Setup, assemble, bytes, lower_program, lower_text, o0, part, plain_signature, program, program_of, run, signature,
+    Setup, assemble, bytes, error, is_invalid, lower_program, lower_text, o0, part, plain_signature, program,
+    program_of, run, signature,
 };
 use crate::frontend::sm4::{Opcode, lower};
 use crate::frontend::{Lowered, UniformKind};
@@ -11,18 +12,6 @@ const ONES: u32 = u32::MAX;
 
 fn floats(values: [f32; 4]) -> [u32; 4] {
     values.map(f32::to_bits)
-}
-
-/// The error of a program, with its offset.
-fn error(text: &str) -> LowerError {
-    lower_text(text).map(|lowered| lowered.function.to_string()).unwrap_err()
-}
-
-fn is_invalid(text: &str, rule: &str) {
-    match error(text) {
-        LowerError::Invalid { what, .. } => assert!(what.contains(rule), "{what}"),
-        other => panic!("{other:?}"),
-    }
 }
 
 // ---- operands

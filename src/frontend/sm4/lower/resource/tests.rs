@@ -1,5 +1,7 @@
 use crate::error::LowerError;
-use crate::frontend::sm4::testing::{Setup, assemble, lower_program, lower_text, program, program_of, run};
+use crate::frontend::sm4::testing::{
+    Setup, assemble, error, is_invalid, lower_program, lower_text, program, program_of, run,
+};
 use crate::frontend::{ComponentType, Lowered, ResourceKind};
 
 const RAW: &str = "dcl_resource_raw t0";
@@ -19,17 +21,6 @@ fn run_on(lowered: &Lowered, v0: [u32; 4], resources: &[&[u8]]) -> [u32; 4] {
 fn o0(declaration: &str, text: &str, v0: [u32; 4], words: &[u32]) -> [u32; 4] {
     let lowered = lower_text(&format!("{declaration}\ndcl_temps 2\n{text}")).unwrap();
     run_on(&lowered, v0, &[&little_endian(words)])
-}
-
-fn error(text: &str) -> LowerError {
-    lower_text(text).map(|lowered| lowered.function.to_string()).unwrap_err()
-}
-
-fn is_invalid(text: &str, rule: &str) {
-    match error(text) {
-        LowerError::Invalid { what, .. } => assert!(what.contains(rule), "{what}"),
-        other => panic!("{other:?}"),
-    }
 }
 
 // ---- raw
