@@ -2,14 +2,14 @@
 
 use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
-use crate::compiled::{CompiledShader, Prepared, reads, reads_resources};
+use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
 use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
-use shaderjit_ir::{FunctionBuilder, Type};
+use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
@@ -49,7 +49,7 @@ impl Weight for Cached {
     fn weight(&self) -> u64 {
         match self {
             Cached::Prepared(prepared) => prepared.ir_bytes(),
-            Cached::Compiled(compiled) => compiled.code().map_or(0, <[u8]>::len) as u64 + COMPILED_BYTES,
+            Cached::Compiled(compiled) => compiled.code_bytes() + COMPILED_BYTES,
         }
     }
 }
@@ -131,7 +131,8 @@ impl Home {
             let lowered = shader.lower_with(options)?;
             let lower_time = start.elapsed();
             let mut function = lowered.function;
-            pipeline::run(&mut function, &PassOptions { fused: self.fused })?;
+            let exact = needs_guards(&function).then(|| ExactForm::of(function.clone()));
+            pipeline::run(&mut function, &PassOptions { fused: self.fused, guards: true })?;
             let passes_time = start.elapsed() - lower_time;
             let (reads_input, needs_uniforms) = reads(&function, &lowered.interface);
             Ok(Cached::Prepared(Arc::new(Prepared {
@@ -139,6 +140,7 @@ impl Home {
                 needs_resource: reads_resources(&function),
                 interface: lowered.interface,
                 function,
+                exact,
                 reads_input,
                 needs_uniforms,
                 digest: shader.digest().map(|(digest, _)| digest),
@@ -177,6 +179,11 @@ impl Home {
     }
 }
 
+/// Whether the passes would put guards into the program.
+fn needs_guards(function: &Function) -> bool {
+    function.insts.values().any(|inst| inst.op == Op::Fmulz)
+}
+
 /// The first compilation in a process takes several times as long as the next ones; better here than at the first shader.
 fn warm_up(target: &Target) {
     static ONCE: Once = Once::new();
@@ -187,7 +194,7 @@ fn warm_up(target: &Target) {
         builder.output(0, 0, sum);
         builder.ret();
         let mut function = builder.finish();
-        let options = PassOptions { fused: target.has_fma() };
+        let options = PassOptions { fused: target.has_fma(), guards: true };
         let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
         if let Err(error) = pipeline::run(&mut function, &options)
             .map_err(JitError::from)

@@ -258,6 +258,13 @@ pub enum CallError {
         /// The budget, in loop iterations for one group of lanes.
         fuel: u32,
     },
+    /// A guard failed: what the function computes must not be used. Only of [`jit::Code::run`](crate::jit::Code::run); calls of
+    /// compiled shaders run the exact form of the program instead.
+    #[error("a guard failed in the vertices from {vertex} on")]
+    GuardFailed {
+        /// The first vertex of the group.
+        vertex: u32,
+    },
     /// A range or count that makes no sense.
     #[error("{0}")]
     Invalid(String),

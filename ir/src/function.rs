@@ -320,7 +320,7 @@ impl Function {
     /// operands and result, and ignored where the op has none.
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
         let result_ty = if op.result().is_set() { Some(ty) } else { op.result().fixed() };
-        let ty = if op.is_typed() { ty } else { result_ty.unwrap_or(Type::I32) };
+        let ty = if op.is_typed() { ty } else { op.untyped() };
         let inst = self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result: None });
         if let Some(ty) = result_ty {
             self.insts[inst].result = Some(self.values.push(ValueData { ty, def: ValueDef::Inst(inst) }));

@@ -62,6 +62,8 @@ pub struct Interpreter<'f, const L: usize> {
     /// One entry an array: `[element][component]`.
     arrays: Vec<Vec<Lanes<L>>>,
     outputs: Vec<[Lanes<L>; 4]>,
+    /// Whether no guard has failed in this run.
+    guards_hold: bool,
 }
 
 impl<'f, const L: usize> Interpreter<'f, L> {
@@ -88,7 +90,13 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 .map(|a| vec![[0; L]; a.elements as usize * usize::from(a.components)])
                 .collect(),
             outputs: vec![[[0; L]; 4]; func.outputs as usize],
+            guards_hold: true,
         }
+    }
+
+    /// Whether the last run is valid: no [guard](Op::GuardOrdered) has failed in it.
+    pub fn guards_hold(&self) -> bool {
+        self.guards_hold
     }
 
     /// Runs L invocations to their end and returns the output elements.
@@ -102,6 +110,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
     ) -> Result<&[[Lanes<L>; 4]], InterpError> {
         self.arrays.iter_mut().for_each(|array| array.fill([0; L]));
         self.outputs.fill([[0; L]; 4]);
+        self.guards_hold = true;
         let func = self.func;
         let mut fuel = options.fuel;
         let mut block = func.entry();
@@ -147,6 +156,10 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         let lanes: Lanes<L> = match (inst.op, inst.imm) {
             (Op::Output, Imm::Element { element, component }) => {
                 self.outputs[element as usize][usize::from(component)] = self.lanes(args[0]);
+                return;
+            }
+            (Op::GuardOrdered, _) => {
+                self.guards_hold &= !self.lanes(args[0]).iter().any(|&bits| f32::from_bits(bits).is_nan());
                 return;
             }
             (Op::ArrayStore | Op::ArrayStoreMasked, imm) => {

@@ -221,6 +221,9 @@ macro_rules! for_each_op {
             // ---- lockstep
             /// Whether the operand holds in any lane: the same answer in every lane.
             Any any (I1) -> I1, None, Convergent, Plain;
+            /// Asserts that the operand is no NaN. Where it is one, in whatever lane, the run is void: its outputs mean nothing, and
+            /// the function that was there before [`guard_products`](crate::pass::guard_products) has to run instead.
+            GuardOrdered guard_ordered (F32) -> Nothing, None, Write, Plain;
         }
     };
 }
@@ -361,6 +364,16 @@ impl Op {
     /// Whether the instruction's type must be spelt out: some operand or the result may have several.
     pub fn is_typed(self) -> bool {
         self.result().is_set() || self.operands().iter().any(|rule| rule.is_set())
+    }
+
+    /// Whether the op has a meaning only where lanes run in lockstep.
+    pub fn is_of_lockstep(self) -> bool {
+        matches!(self, Op::Any | Op::GuardOrdered)
+    }
+
+    /// The type of an instruction whose type is not [spelt out](Self::is_typed): that of its result, `i32` if it has none.
+    pub fn untyped(self) -> Type {
+        self.result().fixed().unwrap_or(Type::I32)
     }
 
     /// Whether an instruction of this op may be removed when nothing uses its result.

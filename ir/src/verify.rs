@@ -78,8 +78,8 @@ define_rules! {
     // ---- lockstep form
     /// Every branch of a function in lockstep form is on a [uniform](crate::uniform) value.
     UniformBranch "uniform-branch";
-    /// `any`, which sees other lanes, is only in functions in lockstep form.
-    AnyInLockstep "any-in-lockstep";
+    /// `any` and `guard_ordered`, which are about all lanes, are only in functions in lockstep form.
+    OpOfLockstep "op-of-lockstep";
     /// At most one block of a function in lockstep form returns: lanes end together.
     OneReturn "one-return";
     /// A function in lockstep form sets outputs only in the block that returns.
@@ -303,7 +303,7 @@ impl<'f> Verifier<'f> {
         let allowed = if op.is_typed() {
             rules.iter().chain([&op.result()]).all(|rule| !rule.is_set() || rule.allows(inst.ty))
         } else {
-            op.result().fixed() == Some(inst.ty)
+            op.untyped() == inst.ty
         };
         if !allowed {
             self.report(Rule::InstType, place, format!("{op} cannot be of type {}", inst.ty));
@@ -472,9 +472,9 @@ impl<'f> Verifier<'f> {
             let data = &func.blocks[block];
             for &inst in &data.insts {
                 match func.insts[inst].op {
-                    Op::Any if !func.lockstep => {
+                    op if op.is_of_lockstep() && !func.lockstep => {
                         let message = "the function is not in lockstep form".to_string();
-                        self.report(Rule::AnyInLockstep, Place::Inst(block, inst), message);
+                        self.report(Rule::OpOfLockstep, Place::Inst(block, inst), message);
                     }
                     Op::Output if func.lockstep && !is_return(block) => {
                         let message = "the block does not return".to_string();

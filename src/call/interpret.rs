@@ -24,7 +24,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Runs all vertices, L at a time. The lanes past the last vertex repeat it.
     pub fn run<const L: usize>(&self, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        let mut interpreter = Interpreter::<L>::new(&self.prepared.function);
+        let mut interpreter = Interpreter::<L>::new(self.prepared.exact_function());
         let uniforms = self.spaces.rows();
         let options = InterpOptions { fuel: self.prepared.fuel, fused: self.prepared.fused };
         let mut inputs = vec![[[0; L]; 4]; self.attributes.len()];

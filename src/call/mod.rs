@@ -17,7 +17,7 @@ pub use uniforms::PicaUniforms;
 use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
 use crate::frontend::UniformKind;
-use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Scratch};
+use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
 use crate::options::{Backend, Lanes};
 use resource::BoundResources;
 use std::cell::RefCell;
@@ -59,6 +59,10 @@ pub struct Call<'a> {
     first_vertex: u32,
     instance: u32,
 }
+
+/// How many vertices, from the first one of a group in which a guard failed, run in exact form: what makes a guard fail seldom
+/// comes alone. A multiple of any number of lanes.
+const EXACT_VERTICES: u32 = 64;
 
 /// What an unbound input reads.
 static ZEROS: [u8; 16] = [0; 16];
@@ -326,7 +330,17 @@ impl<'a> Call<'a> {
             fuel: self.shader.prepared().fuel,
         };
         let mut output = OutputBuffer { bytes, elements: &places };
-        SCRATCH.with_borrow_mut(|scratch| code.run(&batch, &mut output, scratch))
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut next = 0;
+            while let Progress::GuardFailed { vertex } = code.run_range(&batch, next..count, &mut output, scratch)? {
+                next = vertex.saturating_add(EXACT_VERTICES).min(count);
+                let exact = variant.as_deref().unwrap_or(self.shader).exact_code()?;
+                let Progress::Done = exact.run_range(&batch, vertex..next, &mut output, scratch)? else {
+                    unreachable!("the exact form has no guards")
+                };
+            }
+            Ok(())
+        })
     }
 
     fn check_uniforms(&self) -> Result<(), CallError> {

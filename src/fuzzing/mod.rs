@@ -46,7 +46,7 @@ pub fn container(bytes: &[u8]) {
 /// What a front end makes is valid and stays so through all passes, or a pass refuses it.
 fn all_passes(mut lowered: Lowered) {
     assert_valid(&lowered.function);
-    if pipeline::run(&mut lowered.function, &PassOptions { fused: true }).is_ok() {
+    if pipeline::run(&mut lowered.function, &PassOptions { fused: true, guards: true }).is_ok() {
         assert_valid(&lowered.function);
     }
 }

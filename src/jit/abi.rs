@@ -1,7 +1,7 @@
 //! What native code is given: the only contract between [`emit`](super::emit) and [`call`](super::call).
 //!
 //! The native function is `fn(*const BatchArgs, first: u32, count: u32) -> u32`: it shades the elements `first..first + count`,
-//! `count` being a multiple of the lanes, and returns [`DONE`] or [`OUT_OF_FUEL`]. It may read and write only:
+//! `count` being a multiple of the lanes, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write only:
 //! * the [`BatchArgs`] and its tables;
 //! * of each input stream it uses, [`read_bytes`] bytes of each element `first..first + count`;
 //! * of each output stream it stores, the stored components of each such element;
@@ -16,6 +16,8 @@ use std::mem::offset_of;
 pub const DONE: u32 = 0;
 /// The native function's status: a loop ran out of fuel; later elements are not shaded.
 pub const OUT_OF_FUEL: u32 = 1;
+/// The native function's status: a guard failed in the group that begins at [`BatchArgs::stopped`]; earlier elements are shaded.
+pub const GUARD_FAILED: u32 = 2;
 
 /// An input stream. Element `i` is at `data + i * stride`.
 #[repr(C)]
@@ -74,6 +76,8 @@ pub struct BatchArgs {
     pub instance: u32,
     /// Zero: what loads out of range read.
     pub zero: u32,
+    /// Where a guard failed. Only native code writes it, and nothing else here.
+    pub stopped: u32,
 }
 
 /// Byte offsets for generated code.
@@ -90,6 +94,7 @@ pub mod offset {
     pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;
     pub const INSTANCE: i32 = offset_of!(BatchArgs, instance) as i32;
     pub const ZERO: i32 = offset_of!(BatchArgs, zero) as i32;
+    pub const STOPPED: i32 = offset_of!(BatchArgs, stopped) as i32;
 
     /// Fields of entry `index` of the inputs' table: data, stride.
     pub fn input(index: u32) -> (i32, i32) {

@@ -22,7 +22,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Scratch, UniformRows};
+pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
 pub use target::Target;
 
 use crate::attribute::AttributeFormat;

@@ -19,7 +19,7 @@ const DEFAULT: u64 = 0;
 /// # Safety
 /// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
 #[cfg(target_arch = "x86_64")]
-pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
+pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, count: u32) -> u32 {
     const DENORMALS_ARE_ZERO: u32 = 1 << 6;
     const FLUSH_TO_ZERO: u32 = 1 << 15;
     let flushing = DEFAULT | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
@@ -36,8 +36,8 @@ pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u
             in("r12") &raw mut saved,
             in("r13") &raw const flushing,
             in("r14") entry,
-            in("rdi") ptr::from_ref(args),
-            in("esi") 0,
+            in("rdi") ptr::from_mut(args),
+            in("esi") first,
             in("edx") count,
             lateout("eax") status,
             clobber_abi("sysv64"),
@@ -51,7 +51,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u
 /// # Safety
 /// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
 #[cfg(target_arch = "aarch64")]
-pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u32 {
+pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, count: u32) -> u32 {
     const FLUSH_TO_ZERO: u64 = 1 << 24;
     let status: u32;
     // SAFETY: as on x86-64; x20 to x22 are preserved by the ABI.
@@ -64,8 +64,8 @@ pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u
             out("x20") _,
             in("x21") DEFAULT | FLUSH_TO_ZERO,
             in("x22") entry,
-            in("x0") ptr::from_ref(args),
-            in("w1") 0,
+            in("x0") ptr::from_mut(args),
+            in("w1") first,
             in("w2") count,
             lateout("w0") status,
             clobber_abi("C"),
@@ -79,7 +79,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &BatchArgs, count: u32) -> u
 /// # Safety
 /// None needed.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub unsafe fn call_flushing(_entry: *const u8, _args: &BatchArgs, _count: u32) -> u32 {
+pub unsafe fn call_flushing(_entry: *const u8, _args: &mut BatchArgs, _first: u32, _count: u32) -> u32 {
     unreachable!("no code is made for this machine")
 }
 

@@ -5,6 +5,7 @@
 //! ; run: inputs [{(1 2 3 4)}] == outputs [{(2 4 6 8), nan}]
 //! ; run: resources [0011aaBB22, -] == outputs [{0xbbaa1100}]
 //! ; run: fuel 10 == out_of_fuel
+//! ; run: inputs [{nan}] == guard_failed
 //! ```
 //!
 //! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are zero. A
@@ -24,6 +25,9 @@ use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::verify;
 use std::fmt::Write;
+
+/// What is expected where a guard fails in some lane.
+const GUARD_FAILED: &str = "guard_failed";
 
 /// Lanes of a list.
 const LANES: usize = 4;
@@ -86,6 +90,7 @@ impl RunLine {
         line.expected = match reader.take()? {
             "outputs" => Expected::Outputs(reader.list(|reader| reader.row(pattern_of))?),
             "out_of_fuel" => Expected::Error(InterpError::OutOfFuel.to_string()),
+            GUARD_FAILED => Expected::Error(GUARD_FAILED.to_string()),
             token => return Err(format!("`{token}` is not known here")),
         };
         if reader.next != reader.tokens.len() {
@@ -205,6 +210,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     let run = code.run(&batch, &mut OutputBuffer { bytes: &mut out, elements: &elements }, &mut Scratch::default());
     run.map_err(|error| match error {
         CallError::OutOfFuel { .. } => InterpError::OutOfFuel.to_string(),
+        CallError::GuardFailed { .. } => GUARD_FAILED.to_string(),
         error => error.to_string(),
     })?;
     let word = |at: usize| u32::from_le_bytes(out.as_chunks().0[at]);
@@ -232,7 +238,8 @@ fn interpret_lanes<const L: usize>(
         resources: &line.resources(),
     };
     let mut interpreter = Interpreter::new(func);
-    interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())
+    let outputs = interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())?;
+    if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
 }
 
 // ---- reading

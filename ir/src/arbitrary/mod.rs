@@ -14,7 +14,7 @@ pub use nans::canonicalize_nans;
 use crate::builder::FunctionBuilder;
 use crate::entity::{Array, Block, Resource, Space, Value, Variable};
 use crate::function::{Function, Imm};
-use crate::op::{Attribute, Effect, ImmKind, Op, SysVal, TypeRule};
+use crate::op::{Attribute, ImmKind, Op, SysVal, TypeRule};
 use crate::types::Type;
 use arbitrary::{Result, Unstructured};
 
@@ -44,7 +44,7 @@ impl Default for Config {
     }
 }
 
-/// Generates a function that is valid and not in lockstep form. It may hold every op but [`Op::Any`].
+/// Generates a function that is valid and not in lockstep form. It may hold every op but those [of lockstep](Op::is_of_lockstep).
 ///
 /// ```
 /// use shaderjit_ir::arbitrary::{Config, function};
@@ -92,7 +92,7 @@ impl<'a, 'u> Generator<'a, 'u> {
         let resources = ["t0", "t1"].map(|name| b.add_resource(name));
         let is_double = |op: Op| op.operands().contains(&TypeRule::F64) || op.result() == TypeRule::F64;
         let is_allowed = |op: Op| {
-            op.effect() != Effect::Convergent
+            !op.is_of_lockstep()
                 && (config.composite || op.attribute() != Attribute::Composite)
                 && (config.doubles || !is_double(op))
                 && (config.arrays || op.imm() != ImmKind::Array)

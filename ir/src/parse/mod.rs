@@ -274,7 +274,7 @@ impl<'t> Parser<'_, 't> {
             self.cursor.expect(".")?;
             self.ty()?
         } else {
-            op.result().fixed().expect("an op without a result is typed by its operands")
+            op.untyped()
         };
         let imm = self.imm(op, ty)?;
         let args = self.operands(op)?;

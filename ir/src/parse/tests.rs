@@ -24,7 +24,7 @@ fn every_op_of_every_type_reads_back() {
         for ty in types {
             let mut func = Function::new("op");
             (func.inputs, func.outputs) = (3, 3);
-            func.lockstep = op == Op::Any;
+            func.lockstep = op.is_of_lockstep();
             func.spaces.push(SpaceData { name: "cb0".to_string(), table: None });
             func.resources.push(ResourceData { name: "t0".to_string() });
             func.arrays.push(ArrayData { elements: 2, components: 2 });

@@ -121,7 +121,7 @@ fn broken() -> Vec<(Rule, Function)> {
         (Rule::Dominance, changed(SUM, |f| f.blocks[block(0)].insts.retain(|&kept| kept == inst(1)))),
         (Rule::Dominance, function("jump block1(v0) block1(v0: i32): return")),
         (Rule::UniformBranch, lockstep("v0 = input.i32 0.0 switch v0 { 1: block1, default: block1 } block1: return")),
-        (Rule::AnyInLockstep, function("v0 = const.i1 true v1 = any v0 return")),
+        (Rule::OpOfLockstep, function("v0 = const.i1 true v1 = any v0 return")),
         (Rule::OneReturn, lockstep("v0 = const.i1 true br_if v0, block1, block2 block1: return block2: return")),
         (Rule::OutputAtReturn, lockstep("v0 = const.i32 1 output.i32 0.0, v0 jump block1 block1: return")),
     ]

@@ -17,6 +17,7 @@
 mod buffer;
 mod control;
 mod double;
+mod guard;
 mod hoist;
 mod memory;
 mod plan;
@@ -100,6 +101,8 @@ struct Emitter<'a, 'b> {
     scratch: clif::Value,
     /// The stack slot and the signature of calls for double arithmetic, if there are any.
     doubles: Option<double::Callee>,
+    /// What a group keeps of guards, if there are any.
+    guards: Option<guard::Guards>,
     /// What is left of the group's fuel, if there are loops.
     fuel: Option<Variable>,
     out_of_fuel: clif::Block,
@@ -132,6 +135,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             resources: none,
             scratch: none,
             doubles: None,
+            guards: None,
             fuel: None,
             out_of_fuel,
             next,
@@ -145,6 +149,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::Const, _) => {}
             (Op::Select, _) => self.select(inst),
             (Op::Any, _) => self.any(inst),
+            (Op::GuardOrdered, _) => self.guard(inst.args[0]),
             (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
             (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
             (op, _) if is_double_op(op) => self.call_double(inst)?,

@@ -47,6 +47,8 @@ pub struct Plan {
     pub carried: Vec<Stream>,
     /// Uniform floats that are computed once.
     pub hoisted: Hoisted,
+    /// Whether any value is guarded.
+    pub guards: bool,
     /// Whether any edge goes backwards.
     pub loops: bool,
     /// For each uniform space, whether anything is loaded from it.
@@ -74,6 +76,7 @@ impl Plan {
             wanted: vec![0; layout.inputs.len()],
             carried: Vec::new(),
             hoisted: Hoisted::default(),
+            guards: false,
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
             uniform_rows: vec![0; func.spaces.len()],
@@ -114,6 +117,7 @@ impl Plan {
                 }
             }
             (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
+            (Op::GuardOrdered, _) => self.guards = true,
             _ => {}
         }
         Ok(())

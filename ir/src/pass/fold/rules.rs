@@ -40,7 +40,8 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (BitcastI32 | BitcastF32, &[a]) => bitcast(f, data.op, a),
         (F64lo | F64hi | F64join, args) => words(f, data.op, args),
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
-        (Fadd | Fsub | Fmul | Fmulz | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
+        (Fmulz, &[a, b]) => plain_product(f, a, b).or_else(|| signs_cancel(f, Fmulz, &[a, b])),
+        (Fadd | Fsub | Fmul | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
         (Any, &[a]) => (f.constant(a).is_some() || f.def(a, Any).is_some()).then_some(Simpler::Value(a)),
@@ -295,6 +296,12 @@ fn signs_cancel(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
         (Op::Fma | Op::Fmad, Some(a), Some(b)) => inst(op, Type::F32, &[a, b, args[2]]),
         _ => None,
     }
+}
+
+/// A product that cannot be of zero and infinity is like any other: that of a value with itself or with a normal number.
+fn plain_product(f: &Folder<'_>, a: Value, b: Value) -> Option<Simpler> {
+    let is_normal = |value| f.constant(value).is_some_and(|bits| f32::from_bits(bits).is_normal());
+    if a == b || is_normal(a) || is_normal(b) { inst(Op::Fmul, Type::F32, &[a, b]) } else { None }
 }
 
 /// What is known of the index goes into the row; what is known of the space is the value.
