@@ -26,6 +26,11 @@ pub enum NumericKind {
 }
 
 impl NumericKind {
+    /// Whether components are 32 bits taken as they are.
+    pub const fn is_word(self) -> bool {
+        matches!(self, NumericKind::Float | NumericKind::Word)
+    }
+
     /// Bytes of one stored component.
     pub const fn component_bytes(self) -> usize {
         match self {

@@ -7,7 +7,7 @@
 //! * of each output stream it stores, the stored components of each such element;
 //! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
 //! * of each resource, its bytes;
-//! * the scratch bytes of its register arrays.
+//! * the scratch bytes of its register arrays, and the bytes of what it hoists.
 
 use crate::attribute::AttributeFormat;
 use std::mem::offset_of;
@@ -66,6 +66,9 @@ pub struct BatchArgs {
     /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two elements
     /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
+    /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has stored the
+    /// [`Splat`](crate::jit::emit::Splat)s.
+    pub hoisted: *mut u8,
     /// Backward edges that each group of lanes may take.
     pub fuel: u32,
     /// Vertex number of element 0.
@@ -89,6 +92,7 @@ pub mod offset {
     pub const SPACES: i32 = offset_of!(BatchArgs, spaces) as i32;
     pub const RESOURCES: i32 = offset_of!(BatchArgs, resources) as i32;
     pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
+    pub const HOISTED: i32 = offset_of!(BatchArgs, hoisted) as i32;
     pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
     pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;
     pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;

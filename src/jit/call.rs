@@ -138,6 +138,7 @@ pub enum Progress {
 #[derive(Debug, Default)]
 pub struct Scratch {
     arrays: Vec<Row>,
+    hoisted: Vec<Row>,
     /// For each input, one row a lane.
     tail_inputs: Vec<Row>,
     /// For each output, one row a lane.
@@ -199,6 +200,13 @@ impl Code {
             return Ok(Progress::Done);
         }
         scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
+        scratch.hoisted.resize(scratch.hoisted.len().max(self.info.hoisted_bytes / size_of::<Row>()), Row::default());
+        for splat in &self.info.splats {
+            let space = splat.space as usize;
+            let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
+            scratch.hoisted[splat.place as usize] =
+                Row([rows.rows[splat.row as usize].0[usize::from(splat.component)]; 4]);
+        }
         scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
         scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
         self.bind_memory(batch, &mut scratch.tables);
@@ -356,6 +364,7 @@ impl Code {
             spaces: scratch.tables.spaces.as_ptr(),
             resources: scratch.tables.resources.as_ptr(),
             scratch: scratch.arrays.as_mut_ptr().cast(),
+            hoisted: scratch.hoisted.as_mut_ptr().cast(),
             fuel: batch.fuel,
             first_vertex: batch.first_vertex.wrapping_add(start as u32),
             last: last as u32,
@@ -366,7 +375,7 @@ impl Code {
         let (first, count) = (elements.start as u32, elements.len() as u32);
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource, a
         // resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read without a
-        // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes`. The caller
+        // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller
         // vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, first, count) };
         match status {

@@ -32,6 +32,7 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilderContext;
+use emit::Splat;
 use memory::CodeMemory;
 use shaderjit_ir::{Function, Space};
 use std::cell::RefCell;
@@ -81,6 +82,10 @@ struct CodeInfo {
     resources: usize,
     /// Bytes of register arrays, a multiple of 64.
     scratch_bytes: usize,
+    /// Bytes of what is computed once a call.
+    hoisted_bytes: usize,
+    /// What a call puts there.
+    splats: Vec<Splat>,
 }
 
 impl Code {

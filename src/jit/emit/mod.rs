@@ -16,6 +16,7 @@
 
 mod buffer;
 mod control;
+mod copy;
 mod double;
 mod guard;
 mod hoist;
@@ -41,6 +42,8 @@ use shaderjit_ir::{Block, Function, Op, Type, Value};
 use std::collections::HashMap;
 use value::{Groups, Memo, Parts};
 
+pub use hoist::Splat;
+
 /// Emits the function's code into `output`, which has its signature already.
 pub fn emit(
     func: &Function,
@@ -53,12 +56,14 @@ pub fn emit(
     let plan = Plan::new(func, layout, options)?;
     let info = CodeInfo {
         lanes: plan.groups as u32 * 4,
-        inputs: layout.inputs.iter().zip(&plan.wanted).map(|(&format, &used)| (used != 0).then_some(format)).collect(),
+        inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
         outputs: layout.outputs.clone(),
         uniform_rows: plan.uniform_rows.clone(),
         tables: plan.tables(func),
         resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
+        hoisted_bytes: plan.hoisted.bytes(),
+        splats: plan.hoisted.splats.clone(),
     };
     let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
     let mut emitter = Emitter::new(func, layout, plan, simd, target);
@@ -88,7 +93,7 @@ struct Emitter<'a, 'b> {
     args: clif::Value,
     /// Number of the element in the group's first lane, 64-bit.
     element: clif::Value,
-    /// Where in the frame what was hoisted lies, once it does.
+    /// Where what was hoisted lies, once it does.
     hoisted: Option<clif::Value>,
     /// Strides of the streams that the loop carries.
     strides: Vec<clif::Value>,
