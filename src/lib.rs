@@ -34,6 +34,7 @@ mod options;
 pub mod pipeline;
 pub mod scan;
 mod shader;
+pub mod texture;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
@@ -41,7 +42,7 @@ pub mod validate;
 
 pub use cache::CacheStats;
 pub use call::{
-    Attribute, BufferFormat, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
+    Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
 };
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
@@ -49,6 +50,9 @@ pub use engine::Engine;
 pub use error::Error;
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
+pub use texture::{
+    AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, Texture, TextureShape,
+};
 
 /// The README's example.
 #[cfg(doctest)]

@@ -19,6 +19,7 @@ mod memory;
 mod mode;
 mod simd;
 mod target;
+mod texture;
 #[cfg(test)]
 mod tests;
 
@@ -125,6 +126,7 @@ impl std::fmt::Debug for Code {
 /// ```
 /// use shaderjit::attribute::AttributeFormat;
 /// use shaderjit::jit::{self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
+/// use shaderjit_ir::texture::NoTextures;
 /// use shaderjit_ir::{FunctionBuilder, Type};
 ///
 /// let mut b = FunctionBuilder::new("double", 1, 1);
@@ -145,6 +147,7 @@ impl std::fmt::Debug for Code {
 ///         inputs: &[InputStream { bytes: &input, stride: 4 }],
 ///         uniforms: &[],
 ///         resources: &[],
+///         textures: &NoTextures,
 ///         count: 3,
 ///         first_vertex: 0,
 ///         instance: 0,

@@ -62,7 +62,7 @@ impl Hoisted {
             for &inst in &func.blocks[block].insts {
                 let data = &func.insts[inst];
                 let Some(result) = data.result.filter(|&result| uniform.contains(result)) else { continue };
-                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && data.ty != Type::F64;
+                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && !matches!(data.ty, Type::F64 | Type::Row);
                 let ready = |&arg: &Value| values.contains(arg) || func.constant(arg).is_some();
                 if moves && floats < MAX_FLOATS && data.args.iter().all(ready) {
                     candidates.push(inst);

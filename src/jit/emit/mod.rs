@@ -8,6 +8,7 @@
 //! | `i32` | a scalar, splat where vectors meet it | N vectors |
 //! | `i1` | a scalar 0 or 1 | N vectors of all ones or zero |
 //! | `f64` | two scalars, the low and the high word | N vectors of low words, then N of high words |
+//! | `row` | four scalars | four times N vectors |
 //!
 //! Literals are not held at all, but made where they are used.
 //!
@@ -23,6 +24,7 @@ mod hoist;
 mod memory;
 mod plan;
 mod scalar;
+mod texture;
 mod value;
 mod vector;
 
@@ -38,6 +40,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use plan::Plan;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use std::collections::HashMap;
 use value::{Groups, Memo, Parts};
@@ -108,6 +111,10 @@ struct Emitter<'a, 'b> {
     doubles: Option<double::Callee>,
     /// What a group keeps of guards, if there are any.
     guards: Option<guard::Guards>,
+    /// The same of calls for texture accesses.
+    accesses: Option<texture::Callee>,
+    /// Words of the rows that accesses have given.
+    rows: HashMap<Value, texture::Row>,
     /// What is left of the group's fuel, if there are loops.
     fuel: Option<Variable>,
     out_of_fuel: clif::Block,
@@ -141,6 +148,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             scratch: none,
             doubles: None,
             guards: None,
+            accesses: None,
+            rows: HashMap::new(),
             fuel: None,
             out_of_fuel,
             next,
@@ -168,6 +177,10 @@ impl<'a, 'b> Emitter<'a, 'b> {
             }
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset),
             (Op::ResourceBytes, Imm::Resource(resource)) => self.resource_bytes(inst, resource),
+            // Its operands are what its users see of it.
+            (Op::RowJoin, _) => {}
+            (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
+            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, &access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);
