@@ -4,9 +4,9 @@ use super::Sm5Case;
 use super::data::Data;
 use crate::container::Container;
 use crate::error::{CallError, Error, LowerError};
-use crate::frontend::{Lowered, sm4};
+use crate::frontend::Lowered;
 use crate::validate::{Severity, validate};
-use crate::{Config, Engine, Lanes, Outputs};
+use crate::{Config, Engine, Outputs};
 use shaderjit_ir::Function;
 use shaderjit_ir::arbitrary::canonicalize_nans;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -32,78 +32,68 @@ type Results = Result<Vec<Vec<[u32; 4]>>, OutOfFuel>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OutOfFuel;
 
-/// Nothing is wrong with the container, the program lists and encodes to what it was, and it gives the same on both engines, in
-/// groups of four and of eight lanes, as each invocation gives by itself before any pass.
+/// Nothing is wrong with the container, the program lists and encodes to what it was, and it gives the same on both engines as
+/// each invocation gives by itself before any pass.
 pub fn sm5(case: &Sm5Case) {
-    assert_well_formed(case);
-    let shader = case.shader();
-    let lowered = match shader.lower_with(&case.options()) {
-        Ok(lowered) => lowered,
-        Err(Error::Lower(LowerError::Limit { .. })) => return,
-        Err(error) => panic!("{error}\n{case:?}"),
-    };
+    let Some(lowered) = well_formed(case) else { return };
     let data = Data::new(case.seed, &lowered.interface);
     // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where all NaNs
     // have the same bits.
     let [as_they_are, canonical] = &ENGINES[usize::from(case.fused)];
-    if let Err(Found { .. }) = compare(case, as_they_are, &lowered, &data) {
+    if compare(case, as_they_are, &lowered, &data).is_err() {
         let Lowered { mut function, interface } = lowered;
         canonicalize_nans(&mut function);
         let lowered = Lowered { function, interface };
-        if let Err(Found { what, left, right }) = compare(case, canonical, &lowered, &data) {
-            let function = &lowered.function;
-            panic!("{what}: {left:x?} is not {right:x?}\n{case:?}\n{data:?}\nlowered to\n{function}");
+        if let Err(difference) = compare(case, canonical, &lowered, &data) {
+            panic!("{difference}\n{case:?}\n{data:?}\nlowered to\n{}", lowered.function);
         }
     }
 }
 
-/// A difference.
-struct Found {
-    what: String,
-    left: Results,
-    right: Results,
-}
-
-fn assert_well_formed(case: &Sm5Case) {
+/// Checks the container and the program, and lowers it; none if that grows too large.
+pub(super) fn well_formed(case: &Sm5Case) -> Option<Lowered> {
     let container = Container::parse(&case.container).expect("it was built as one");
     let findings = validate(&container);
-    let wrong: Vec<String> =
-        findings.iter().filter(|finding| finding.severity == Severity::Error).map(ToString::to_string).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}\n{case:?}");
-    let Container::Dxbc(dxbc) = container else { panic!("it was built as another") };
-    let part = dxbc.program().expect("it was built well").expect("it has a program");
-    let program = sm4::Program::from_container(&part).unwrap_or_else(|error| panic!("{error}"));
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let errors: Vec<String> = errors.map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{case:?}");
+
+    let program = case.program();
     assert!(program.to_string().lines().count() >= program.instructions.len(), "{program}");
     let encoded: Vec<u8> = program.encode().into_iter().flat_map(u32::to_le_bytes).collect();
-    let end = part.tokens_offset() + part.tokens.len();
-    assert_eq!(encoded, dxbc.bytes()[part.offset..end], "decoding and encoding changed\n{program}");
+    let code = &case.container[program.offset..];
+    assert!(code.starts_with(&encoded), "decoding and encoding changed\n{program}");
+
+    match case.shader().lower_with(&case.options()) {
+        Ok(lowered) => Some(lowered),
+        Err(Error::Lower(LowerError::Limit { .. })) => None,
+        Err(error) => panic!("{error}\n{case:?}"),
+    }
 }
 
-/// Runs both engines, and every invocation of the function by itself.
-fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> Result<(), Found> {
+/// Runs both engines, and every invocation of the function by itself. What differs is the error.
+fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> Result<(), String> {
     let alone = run_alone(&lowered.function, lowered, data, engine.is_fused());
     let streams = data.streams(&lowered.interface);
-    for lanes in [Lanes::Four, Lanes::Eight] {
-        let code = match engine.compile(&case.shader(), &case.options().lanes(lanes)) {
-            Ok(code) => code,
-            Err(error) => panic!("{error}\n{case:?}\nlowered to\n{}", lowered.function),
-        };
-        let mut call = code.call();
-        data.bind(&mut call, &lowered.interface, &streams);
-        let [native, interpreted] = [call.run(0..data.count as u32), call.interpret(0..data.count as u32)]
-            .map(|outputs| results(case, outputs));
-        let count = lanes.count();
-        if !is_same(&native, &interpreted) {
-            let what = format!("native code and interpreter, {count} lanes");
-            return Err(Found { what, left: native, right: interpreted });
-        }
-        // Lanes in lockstep take their loops one after the other at worst, and so may run out of fuel where one does not.
-        if alone.is_ok() && interpreted.is_ok() && !is_same(&alone, &interpreted) {
-            let what = format!("one invocation and {count} lanes");
-            return Err(Found { what, left: alone, right: interpreted });
-        }
+    let options = case.options();
+    let code = match engine.compile(&case.shader(), &options) {
+        Ok(code) => code,
+        Err(error) => panic!("{error}\n{case:?}\nlowered to\n{}", lowered.function),
+    };
+    let mut call = code.call();
+    data.bind(&mut call, &lowered.interface, &streams);
+    let native = results(case, call.run(data.range()));
+    let interpreted = results(case, call.interpret(data.range()));
+    if let Some(difference) = difference(&native, &interpreted) {
+        return Err(format!("native code and interpreter, {:?} lanes: {difference}", case.lanes));
     }
-    Ok(())
+    // Lanes in lockstep take their loops one after the other at worst, and so may run out of fuel where one does not.
+    match difference(&alone, &interpreted) {
+        Some(difference) if alone.is_ok() && interpreted.is_ok() => {
+            Err(format!("one invocation and {:?} lanes: {difference}", case.lanes))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a call gives; all that may go wrong with it is that it takes too long.
@@ -126,11 +116,12 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
     let mut interpreter = Interpreter::<1>::new(function);
     let options = InterpOptions { fuel: FUEL, fused };
     let mut all = vec![Vec::new(); lowered.interface.outputs.len()];
-    for invocation in 0..data.count {
-        let inputs: Vec<[[u32; 1]; 4]> = data.inputs.iter().map(|rows| rows[invocation].map(|word| [word])).collect();
+    for invocation in data.range() {
+        let row = |rows: &Vec<[u32; 4]>| rows[invocation as usize].map(|word| [word]);
+        let inputs: Vec<[[u32; 1]; 4]> = data.inputs.iter().map(row).collect();
         let bindings = Bindings {
             inputs: &inputs,
-            vertex_id: [data.first + invocation as u32],
+            vertex_id: [data.first.wrapping_add(invocation)],
             instance_id: data.instance,
             uniforms: &uniforms,
             resources: &resources,
@@ -150,15 +141,19 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
     Ok(all)
 }
 
-/// Equal bits, or both a NaN: outputs do not say which of them are floats.
-fn is_same(a: &Results, b: &Results) -> bool {
+/// Where two results differ first. Bits are equal if both are a NaN: outputs do not say which of them are floats.
+fn difference(a: &Results, b: &Results) -> Option<String> {
     let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
-    match (a, b) {
-        (Ok(a), Ok(b)) => {
-            let words = |rows: &[Vec<[u32; 4]>]| rows.iter().flatten().flatten().copied().collect::<Vec<u32>>();
-            a.len() == b.len() && words(a).into_iter().zip(words(b)).all(|(a, b)| a == b || is_nan(a) && is_nan(b))
+    let (Ok(a), Ok(b)) = (a, b) else {
+        return (a.is_err() != b.is_err()).then(|| format!("fuel: {} and {}", a.is_ok(), b.is_ok()));
+    };
+    assert_eq!(a.len(), b.len());
+    for (element, (a, b)) in a.iter().zip(b).enumerate() {
+        for (invocation, (a, b)) in a.iter().zip(b).enumerate() {
+            if a.iter().zip(b).any(|(&a, &b)| a != b && !(is_nan(a) && is_nan(b))) {
+                return Some(format!("output {element} of invocation {invocation}: {a:08x?} and {b:08x?}"));
+            }
         }
-        (Err(OutOfFuel), Err(OutOfFuel)) => true,
-        _ => false,
     }
+    None
 }

@@ -7,14 +7,17 @@ use arbitrary::{Result, Unstructured};
 use shaderjit_ir::Type;
 use shaderjit_ir::arbitrary::edge_bits;
 use std::fmt;
+use std::ops::Range;
 
 /// More invocations than two groups of eight lanes, so that there are whole groups and a tail.
-const INVOCATIONS: usize = 19;
+const INVOCATIONS: u32 = 19;
 
 /// What some invocations see.
 pub struct Data {
     /// How many there are.
-    pub count: usize,
+    pub count: u32,
+    /// How many of them are left out at the start.
+    pub skipped: u32,
     /// The number of the first vertex.
     pub first: u32,
     /// The number of the instance.
@@ -30,13 +33,16 @@ pub struct Data {
 impl Data {
     /// Makes up what an interface asks for.
     pub fn new(seed: u64, interface: &Interface) -> Data {
-        let bytes = random(seed);
+        let bytes = random(seed, 1 << 14);
         Self::generate(&mut Unstructured::new(&bytes), interface).expect("choices end, but do not fail")
     }
 
     fn generate(u: &mut Unstructured<'_>, interface: &Interface) -> Result<Data> {
         let count = u.int_in_range(1..=INVOCATIONS)?;
-        let (first, instance) = (u.int_in_range(0..=9)?, u.int_in_range(0..=3)?);
+        let skipped = if u.ratio(1, 4)? { u.int_in_range(0..=count - 1)? } else { 0 };
+        // Numbers may pass 2^32.
+        let first = if u.ratio(1, 8)? { edge_bits(u, Type::I32)? as u32 } else { u.int_in_range(0..=9)? };
+        let instance = u.int_in_range(0..=3)?;
         let mut inputs = Vec::new();
         for element in &interface.inputs {
             let mut rows = Vec::new();
@@ -64,7 +70,12 @@ impl Data {
             };
             resources.push((if is_bound { Some(words(u, 30)?) } else { None }, format));
         }
-        Ok(Data { count, first, instance, inputs, uniforms, resources })
+        Ok(Data { count, skipped, first, instance, inputs, uniforms, resources })
+    }
+
+    /// The invocations that run.
+    pub fn range(&self) -> Range<u32> {
+        self.skipped..self.count
     }
 
     /// The inputs as streams of bytes, for a call to borrow.
@@ -133,8 +144,8 @@ impl Data {
 
 impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Data { count, first, instance, inputs, uniforms, resources } = self;
-        writeln!(f, "{count} invocations from {first} on, instance {instance}")?;
+        let Data { count, skipped, first, instance, inputs, uniforms, resources } = self;
+        writeln!(f, "invocations {skipped} to {count}, numbered from {first} on, instance {instance}")?;
         for (number, rows) in inputs.iter().enumerate() {
             writeln!(f, "input {number}: {rows:08x?}")?;
         }
@@ -171,8 +182,8 @@ fn words(u: &mut Unstructured<'_>, most: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Random bytes, enough for all choices there are (SplitMix64).
-fn random(seed: u64) -> Vec<u8> {
+/// So many random bytes, or a few more (SplitMix64).
+pub fn random(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed;
     let next = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -180,5 +191,5 @@ fn random(seed: u64) -> Vec<u8> {
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     };
-    std::iter::repeat_with(next).take(1 << 11).flat_map(u64::to_le_bytes).collect()
+    std::iter::repeat_with(next).take(count.div_ceil(8)).flat_map(u64::to_le_bytes).collect()
 }

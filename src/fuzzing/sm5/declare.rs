@@ -37,6 +37,8 @@ pub struct Declared {
     pub interface: Option<Interface>,
     /// Number of labels.
     pub labels: u32,
+    /// Whether each label does no more than call the next one.
+    pub is_chain: bool,
     /// The input signature.
     pub input_elements: Vec<Element>,
     /// The output signature.

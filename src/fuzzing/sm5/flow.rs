@@ -60,7 +60,8 @@ const STATEMENTS: [(Statement, usize); 11] = [
 impl Generator<'_, '_> {
     /// The main function. What is in the registers at its end is what it gives, unless it returns before.
     pub fn main_function(&mut self) -> Result<()> {
-        (self.callable, self.calls) = (0..self.declared.labels, MAIN_CALLS);
+        let callable = if self.declared.is_chain { 2 } else { self.declared.labels };
+        (self.callable, self.calls) = (0..callable, MAIN_CALLS);
         while self.budget != 0 && !self.u.is_empty() {
             if !self.block(Scope::default(), self.budget)? {
                 break;
@@ -119,7 +120,8 @@ impl Generator<'_, '_> {
                 let (token, condition) = self.test(Opcode::Discard)?;
                 self.emit(token, vec![condition]);
             }
-            Statement::Jump => return self.jump(scope),
+            // Little happens after the main function returns.
+            Statement::Jump if scope.depth != 0 || self.one_in(3)? => return self.jump(scope),
             Statement::Debug if self.has_model(5, 0) => return self.debug(),
             Statement::Nop => self.emit(OpcodeToken::new(Opcode::Nop), Vec::new()),
             _ => self.plain()?,

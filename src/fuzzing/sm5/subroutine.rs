@@ -37,6 +37,11 @@ impl Generator<'_, '_> {
     /// Says how many subroutines there are, and declares an interface.
     pub fn declare_subroutines(&mut self) -> Result<()> {
         self.declared.labels = self.u.int_in_range(0..=3)?;
+        // Calls deeper than 32 do nothing.
+        self.declared.is_chain = self.one_in(30)?;
+        if self.declared.is_chain {
+            self.declared.labels = 35;
+        }
         if !self.has_model(5, 0) || !self.one_in(4)? {
             return Ok(());
         }
@@ -85,8 +90,16 @@ impl Generator<'_, '_> {
     fn subroutine(&mut self, file: RegisterFile, number: u32) -> Result<()> {
         let label = Operand::new(file, Components::None, vec![(number, None)]);
         self.emit(OpcodeToken::new(Opcode::Label), vec![label]);
-        (self.budget, self.calls) = (STATEMENTS, CALLS);
-        self.block(Scope::default(), STATEMENTS)?;
+        if self.declared.is_chain && file == RegisterFile::Label {
+            self.instruction(Opcode::IAdd)?;
+            if !self.callable.is_empty() {
+                self.callable = number + 1..number + 2;
+                self.call()?;
+            }
+        } else {
+            (self.budget, self.calls) = (STATEMENTS, CALLS);
+            self.block(Scope::default(), STATEMENTS)?;
+        }
         self.emit(OpcodeToken::new(Opcode::Ret), Vec::new());
         Ok(())
     }
@@ -98,7 +111,7 @@ impl Generator<'_, '_> {
 
     /// A call of a subroutine, always or where a test holds.
     pub fn call(&mut self) -> Result<()> {
-        self.calls -= 1;
+        self.calls = self.calls.saturating_sub(1);
         let number = self.u.int_in_range(self.callable.start..=self.callable.end - 1)?;
         let label = Operand::new(RegisterFile::Label, Components::None, vec![(number, None)]);
         if self.u.arbitrary()? {
