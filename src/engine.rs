@@ -36,6 +36,8 @@ pub(crate) struct Home {
     target: Result<Target, JitError>,
     fuel: u32,
     fused: bool,
+    #[cfg(feature = "fuzzing")]
+    canonical_nans: bool,
 }
 
 /// What the cache holds. The kind of a key says which.
@@ -74,7 +76,16 @@ impl Engine {
         }
         let fused = config.fused.unwrap_or(has_fma);
         let cache = Cache::new(config.cache_bytes);
-        Ok(Engine { home: Arc::new(Home { cache, target, fuel: config.fuel, fused }) })
+        Ok(Engine {
+            home: Arc::new(Home {
+                cache,
+                target,
+                fuel: config.fuel,
+                fused,
+                #[cfg(feature = "fuzzing")]
+                canonical_nans: config.canonical_nans,
+            }),
+        })
     }
 
     /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the work.
@@ -131,6 +142,10 @@ impl Home {
             let lowered = shader.lower_with(options)?;
             let lower_time = start.elapsed();
             let mut function = lowered.function;
+            #[cfg(feature = "fuzzing")]
+            if self.canonical_nans {
+                shaderjit_ir::arbitrary::canonicalize_nans(&mut function);
+            }
             let exact = needs_guards(&function).then(|| ExactForm::of(function.clone()));
             pipeline::run(&mut function, &PassOptions { fused: self.fused, guards: true })?;
             let passes_time = start.elapsed() - lower_time;

@@ -5,10 +5,12 @@
 mod differential;
 mod part;
 mod passes;
+mod sm5;
 
 pub use differential::{DifferentialCase, differential};
 pub use part::container_part;
 pub use passes::{FunctionCase, passes};
+pub use sm5::{Sm5Case, sm5};
 
 use crate::Shader;
 use crate::container::Container;

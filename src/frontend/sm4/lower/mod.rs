@@ -16,6 +16,7 @@
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 //! | `call` | subroutines, each inlined where it is called |
 //! | `interface` | calls of the functions of class instances |
+//! | `support` | which opcodes run |
 
 mod arithmetic;
 mod call;
@@ -26,6 +27,7 @@ mod interface;
 mod operand;
 mod registers;
 mod resource;
+mod support;
 mod texture;
 
 use std::collections::BTreeMap;
@@ -37,6 +39,7 @@ use self::flow::Flow;
 pub use self::interface::ClassInstance;
 use self::interface::Classes;
 use self::registers::{Flag, Refusal, Registers, limit};
+pub use self::support::runs;
 use super::codes::Stage;
 use super::decode::{Body, Instruction, Program};
 use super::opcode::{Group, Opcode};
