@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         let cannot_run = COMMAND.is_none() && extension(&path) == Some("txt");
         trials.push(Trial::test(name, move || TestFile::read(&path)?.check()).with_ignored_flag(cannot_run));
     }
+    trials.push(Trial::test("every opcode that runs has a file", sm4::every_opcode_has_a_file));
     paths.retain(|path| extension(path) == Some("ir"));
     let files = paths.clone();
     trials.push(Trial::test("every op has a run test", move || every_op_runs(&files)));

@@ -244,6 +244,15 @@ fn indices(place: &str) -> Vec<&str> {
     indices
 }
 
+/// Whether a register is one scalar, which has no letters.
+fn is_scalar(file: RegisterFile) -> bool {
+    use RegisterFile::*;
+    matches!(
+        file,
+        OutputDepth | OutputDepthGe | OutputDepthLe | OutputCoverage | OutputStencilRef | PrimitiveId | InputCoverage
+    )
+}
+
 fn operand(text: &str, destination: bool) -> Option<Vec<u32>> {
     let (text, precision) = match text.split_once(" {") {
         Some((text, name)) => {
@@ -293,7 +302,7 @@ fn operand(text: &str, destination: bool) -> Option<Vec<u32>> {
     }
     let positions = letters(components)?;
     token |= match (positions.as_slice(), destination) {
-        ([], _) => 0,
+        ([], _) => u32::from(is_scalar(*file)),
         (_, true) => 2 | mask(components)? << 4,
         ([x, y, z, w], false) => 2 | 1 << 2 | (x | y << 2 | z << 4 | w << 6) << 4,
         ([one], false) => 2 | 2 << 2 | one << 4,

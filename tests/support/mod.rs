@@ -4,6 +4,7 @@
 pub mod assembler;
 pub mod components;
 pub mod interfaces;
+pub mod opcodes;
 pub mod program;
 pub mod sections;
 

@@ -104,7 +104,9 @@ impl Source {
                 _ => continue,
             };
             if let Some(&[.., register]) = operand.constant_indices() {
-                elements[register as usize].system_value = SystemValue(value.number());
+                let mask = operand.components().written().bits();
+                let element = elements[register as usize];
+                elements[register as usize] = element.value(SystemValue(value.number())).mask(mask);
             }
         }
         let written = source.files();
@@ -214,11 +216,21 @@ impl Source {
 
     /// The byte offset in the container of the first instruction with an opcode.
     pub fn offset(&self, opcode: Opcode) -> usize {
+        let instructions = self.decoded().instructions;
+        instructions.iter().find(|it| it.opcode() == opcode).expect("the program has the opcode").offset
+    }
+
+    /// The byte offset in the container of the program.
+    pub fn program_offset(&self) -> usize {
+        self.decoded().offset
+    }
+
+    /// The program as it is in the container.
+    fn decoded(&self) -> Program {
         let container = self.container();
         let dxbc = Dxbc::parse(&container).expect("it was just made");
         let program = Program::from_container(&dxbc.program().expect("it is whole").expect("it has a program"));
-        let instructions = program.expect("it was decoded").instructions;
-        instructions.iter().find(|it| it.opcode() == opcode).expect("the program has the opcode").offset
+        program.expect("it was decoded before")
     }
 }
 
