@@ -59,7 +59,7 @@ const PASSES: [(&str, Pass); 3] = [
 const SEPARATOR: &str = "; ---\n";
 
 /// The command line, if it was built.
-const COMMAND: Option<&str> = option_env!("CARGO_BIN_EXE_shaderjit");
+const COMMAND: Option<&str> = if cfg!(feature = "cli") { option_env!("CARGO_BIN_EXE_shaderjit") } else { None };
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

@@ -150,30 +150,3 @@ fn component(text: &str) -> Option<Vec<Pattern>> {
 fn double(bits: u64) -> Vec<Pattern> {
     vec![Pattern::Bits(bits as u32), Pattern::Bits((bits >> 32) as u32)]
 }
-
-#[test]
-fn components_read_as_they_are_documented() {
-    assert_eq!(
-        words("{1, -1, 1.5, 0x80000000} {-inf}").unwrap(),
-        [[1, u32::MAX, 0x3fc0_0000, 1 << 31], [0xff80_0000, 0, 0, 0]]
-    );
-    assert_eq!(words("{0.5l, -infl}").unwrap(), [[0, 0x3fe0_0000, 0, 0xfff0_0000]]);
-    assert_eq!(words("{1, 2l}").map(|rows| rows[0]), Ok([1, 0, 0x4000_0000, 0]));
-    assert!(
-        words("{1, 2, 3, 4l}").is_err() && words("{a}").is_err() && words("1").is_err() && words("{0.0|-0.0}").is_err()
-    );
-    let row = &patterns("{nan, nanl, 0.0|-0.0}").unwrap()[0];
-    let is = |at: usize, bound, word: [u32; 4]| row[at].iter().any(|pattern| pattern.matches(bound, &word, at));
-    assert!(is(0, Bound::Exact, [0x7f80_0001, 0, 0, 0]) && !is(0, Bound::Exact, [0x7f80_0000, 0, 0, 0]));
-    assert!(is(1, Bound::Exact, [0, 1, 0x7ff0_0000, 0]) && !is(2, Bound::Exact, [0, 0, 0x7ff0_0000, 0]));
-    assert!(is(3, Bound::Exact, [0, 0, 0, 1 << 31]) && !is(3, Bound::Relative(1.0), [0, 0, 0, 1]));
-}
-
-#[test]
-fn bounds_are_what_they_say() {
-    let near = |bound: &str, ulps: u32| Bound::parse(bound).unwrap().allows(1.5, 1.5f32.to_bits() + ulps);
-    assert!(near("2 ulp", 2) && !near("2 ulp", 3));
-    assert!(near("2^-21 relative", 6) && !near("2^-21 relative", 7));
-    assert!(near("2^-20 absolute", 8) && !near("2^-20 absolute", 9));
-    assert_eq!(Bound::parse("2 yards"), None);
-}
