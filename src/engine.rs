@@ -5,6 +5,7 @@ use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
 use crate::compiled::{CompiledShader, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
+use crate::frontend::pica;
 use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
@@ -125,6 +126,8 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
+        let pica::LowerOptions { numbers } = options.pica;
+        key.number(numbers as u64);
         let key = key.finish();
         let make = || {
             let start = Instant::now();

@@ -1,9 +1,8 @@
 //! Instructions → IR: the blocks of the control-flow graph become IR blocks, registers become SSA variables.
 //!
 //! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
-//! shaders whatever was there before). Numbers are `f32` where the hardware has 24 bits; every product has the hardware's
-//! rule 0 · ∞ = 0, and sums run from x to w. Only registers that reachable code names exist, so a program costs what it
-//! uses.
+//! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w. Numbers are
+//! kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what it uses.
 
 mod arithmetic;
 mod registers;
@@ -25,6 +24,25 @@ const FLOAT_UNIFORMS: u32 = 96;
 /// Number of integer uniforms.
 const INT_UNIFORMS: u32 = 4;
 
+/// How numbers are kept. The hardware has floats of 24 bits: one sign bit, 7 bits of exponent, 16 of mantissa.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NumberMode {
+    /// As `f32`. Infinities and NaN are the hardware's, 0 · ∞ = 0 included; results have up to 7 bits more, and there is a -0.
+    #[default]
+    Fast,
+    /// As the hardware's tests record them: what is bound is converted to 24 bits, and the result of every product, sum and
+    /// function is rounded to 24 bits. There is no -0; arithmetic takes denormals for 0 and gives none, moves, minimum, maximum
+    /// and comparisons leave them. How the hardware rounds is not known: this rounds to nearest, ties to even.
+    Float24,
+}
+
+/// How to lower a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LowerOptions {
+    /// How numbers are kept.
+    pub numbers: NumberMode,
+}
+
 /// Lowers the vertex shader that begins at `entry`.
 ///
 /// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`) and
@@ -36,7 +54,7 @@ const INT_UNIFORMS: u32 = 4;
 /// Only reachable words count: [`LowerError::Unsupported`] for an undefined opcode or one of geometry shaders,
 /// [`LowerError::Invalid`] for an entry point or operand descriptor that is not there, [`LowerError::Limit`] if the control
 /// flow is too wild (see [`follow`]).
-pub fn lower(program: &Program, entry: Address) -> Result<Lowered, LowerError> {
+pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Result<Lowered, LowerError> {
     let flow = follow(program, entry)?;
     let mut builder = FunctionBuilder::new("vertex", REGISTERS, REGISTERS);
     let spaces = Spaces {
@@ -45,7 +63,7 @@ pub fn lower(program: &Program, entry: Address) -> Result<Lowered, LowerError> {
         bool: builder.add_space("b", None),
     };
     let interface = interface(&spaces);
-    let lowering = Lowering { program, b: builder, spaces, registers: Registers::default() };
+    let lowering = Lowering { program, options, b: builder, spaces, registers: Registers::default() };
     Ok(Lowered { function: lowering.run(&flow)?, interface })
 }
 
@@ -78,6 +96,7 @@ fn interface(spaces: &Spaces) -> Interface {
 /// The state of lowering one program.
 struct Lowering<'a> {
     program: &'a Program,
+    options: &'a LowerOptions,
     b: FunctionBuilder,
     spaces: Spaces,
     registers: Registers,
