@@ -126,8 +126,10 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
-        let pica::LowerOptions { numbers } = options.pica;
-        key.number(numbers as u64);
+        let pica::LowerOptions { numbers, flow, bools, ints } = options.pica;
+        key.number(numbers as u64).number(flow as u64);
+        key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
+        key.bytes(ints.as_ref().map_or(&[], |ints| ints.as_flattened()));
         let key = key.finish();
         let make = || {
             let start = Instant::now();

@@ -47,7 +47,7 @@ pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
-pub use frontend::pica::NumberMode;
+pub use frontend::pica::{FlowForm, NumberMode};
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
 

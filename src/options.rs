@@ -145,6 +145,12 @@ impl CompileOptions {
         self
     }
 
+    /// What becomes of a PICA200 program's control flow. Unless said, [`FlowForm::Graph`](pica::FlowForm::Graph).
+    pub fn flow(mut self, form: pica::FlowForm) -> CompileOptions {
+        self.pica.flow = form;
+        self
+    }
+
     /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has components.
     /// A call that binds another format is compiled for again.
     pub fn format(mut self, semantic: &str, index: u32, format: AttributeFormat) -> CompileOptions {

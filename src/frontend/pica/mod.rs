@@ -37,7 +37,7 @@ pub(crate) mod print;
 mod shbin;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
-pub use lower::{LowerOptions, NumberMode, lower};
+pub use lower::{FlowForm, LowerOptions, NumberMode, lower};
 pub use shbin::{lower_dvoj, lower_shbin};
 
 #[cfg(test)]
