@@ -5,6 +5,7 @@ use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
 use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
+use crate::frontend::pica;
 use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
@@ -136,6 +137,10 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
+        let pica::LowerOptions { numbers, flow, bools, ints } = options.pica;
+        key.number(numbers as u64).number(flow as u64);
+        key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
+        key.bytes(ints.as_ref().map_or(&[], |ints| ints.as_flattened()));
         let key = key.finish();
         let make = || {
             let start = Instant::now();

@@ -48,6 +48,7 @@ pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
+pub use frontend::pica::{FlowForm, NumberMode};
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
 pub use texture::{

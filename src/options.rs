@@ -4,7 +4,7 @@ use crate::attribute::AttributeFormat;
 use crate::call::find;
 use crate::compiled::Prepared;
 use crate::error::CallError;
-use crate::frontend::Interface;
+use crate::frontend::{Interface, pica};
 use crate::jit::Layout;
 use std::collections::BTreeMap;
 
@@ -115,6 +115,8 @@ pub struct CompileOptions {
     pub(crate) lanes: Lanes,
     /// By interface slot, the name of a class instance and the number in its array.
     pub(crate) classes: BTreeMap<u32, (String, u32)>,
+    /// For PICA200 programs.
+    pub(crate) pica: pica::LowerOptions,
     formats: Vec<(String, u32, AttributeFormat)>,
     outputs: Option<Vec<(String, u32)>>,
 }
@@ -142,6 +144,19 @@ impl CompileOptions {
     /// 0. Every slot that the program calls must have one, for the functions are compiled in.
     pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
         self.classes.insert(slot, (instance.to_string(), number));
+        self
+    }
+
+    /// How a PICA200 program keeps its numbers. Unless said, [`NumberMode::Fast`](pica::NumberMode::Fast). Other programs have
+    /// no choice.
+    pub fn numbers(mut self, mode: pica::NumberMode) -> CompileOptions {
+        self.pica.numbers = mode;
+        self
+    }
+
+    /// What becomes of a PICA200 program's control flow. Unless said, [`FlowForm::Graph`](pica::FlowForm::Graph).
+    pub fn flow(mut self, form: pica::FlowForm) -> CompileOptions {
+        self.pica.flow = form;
         self
     }
 

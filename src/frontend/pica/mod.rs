@@ -15,13 +15,13 @@
 //! A program comes from a SHBIN, or from the words and descriptors an emulator holds:
 //!
 //! ```
-//! use shaderjit::frontend::pica::{decode, lower, operand::Address};
+//! use shaderjit::frontend::pica::{LowerOptions, decode, lower, operand::Address};
 //!
 //! // mov o0, v0 · end, with the one descriptor that changes nothing
 //! let words = [0x4c00_0000, 0x8800_0000];
 //! let program = decode(&words, &[0x0d86_c36f], 0)?;
 //! assert_eq!(program.to_string(), "    000  mov o0, v0\n    001  end\n");
-//! let lowered = lower(&program, Address(0))?;
+//! let lowered = lower(&program, Address(0), &LowerOptions::default())?;
 //! assert_eq!((lowered.interface.inputs.len(), lowered.interface.outputs.len()), (16, 16));
 //! # Ok::<(), shaderjit::Error>(())
 //! ```
@@ -37,7 +37,7 @@ pub(crate) mod print;
 mod shbin;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
-pub use lower::lower;
+pub use lower::{FlowForm, LowerOptions, NumberMode, lower};
 pub use shbin::{lower_dvoj, lower_shbin};
 
 #[cfg(test)]

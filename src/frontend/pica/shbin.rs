@@ -3,7 +3,7 @@
 use shaderjit_ir::Space;
 
 use super::decode::decode;
-use super::lower::lower;
+use super::lower::{LowerOptions, lower};
 use super::operand::Address;
 use crate::container::shbin::{Constant, ShaderKind};
 use crate::container::{Dvoj, Shbin};
@@ -19,14 +19,14 @@ const DVLE_COUNT_OFFSET: usize = 4;
 ///
 /// What is wrong with the container's parts, what [`lower`] reports, [`LowerError::Invalid`] if there is no such
 /// executable, and [`LowerError::Unsupported`] if it is a geometry shader.
-pub fn lower_shbin(shbin: &Shbin<'_>, index: usize) -> Result<Lowered, Error> {
+pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, options: &LowerOptions) -> Result<Lowered, Error> {
     let Some(dvle) = shbin.dvle(index)? else {
         let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
         return Err(LowerError::Invalid { what, offset: DVLE_COUNT_OFFSET }.into());
     };
     let dvlp = shbin.dvlp()?;
     let executable = Executable { kind: dvle.kind, offset: dvle.offset, main: dvle.main, constants: &dvle.constants };
-    executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)
+    executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset, options)
 }
 
 /// Lowers an unlinked object, which begins at its first word, as [`lower_shbin`] does an executable. What a linker would do to
@@ -35,10 +35,10 @@ pub fn lower_shbin(shbin: &Shbin<'_>, index: usize) -> Result<Lowered, Error> {
 /// # Errors
 ///
 /// What is wrong with the container, what [`lower`] reports, and [`LowerError::Unsupported`] if it is a geometry shader.
-pub fn lower_dvoj(dvoj: &Dvoj<'_>) -> Result<Lowered, Error> {
+pub fn lower_dvoj(dvoj: &Dvoj<'_>, options: &LowerOptions) -> Result<Lowered, Error> {
     let object = dvoj.object()?;
     let executable = Executable { kind: object.kind, offset: 0, main: 0, constants: &object.constants };
-    executable.lower(&object.code, &object.descriptors, object.code_offset)
+    executable.lower(&object.code, &object.descriptors, object.code_offset, options)
 }
 
 /// What an executable says of a program.
@@ -51,13 +51,19 @@ struct Executable<'a> {
 }
 
 impl Executable<'_> {
-    fn lower(&self, code: &[u32], descriptors: &[u32], code_offset: usize) -> Result<Lowered, Error> {
+    fn lower(
+        &self,
+        code: &[u32],
+        descriptors: &[u32],
+        code_offset: usize,
+        options: &LowerOptions,
+    ) -> Result<Lowered, Error> {
         if self.kind == ShaderKind::Geometry {
             return Err(LowerError::Unsupported { what: "geometry shader".to_owned(), offset: self.offset }.into());
         }
         let program = decode(code, descriptors, code_offset)?;
         let entry = Address(u16::try_from(self.main).expect("an entry point lies in program memory"));
-        let mut lowered = lower(&program, entry)?;
+        let mut lowered = lower(&program, entry, options)?;
         let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
         lowered.interface.presets = presets;
         Ok(lowered)

@@ -42,6 +42,7 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
         (Fmulz, &[a, b]) => plain_product(f, a, b).or_else(|| signs_cancel(f, Fmulz, &[a, b])),
         (Fadd | Fsub | Fmul | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
+        (Fround24 | Fflush24, &[a]) => float24(f, data.op, a),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
         (Any, &[a]) => (f.constant(a).is_some() || f.def(a, Any).is_some()).then_some(Simpler::Value(a)),
@@ -302,6 +303,12 @@ fn signs_cancel(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
 fn plain_product(f: &Folder<'_>, a: Value, b: Value) -> Option<Simpler> {
     let is_normal = |value| f.constant(value).is_some_and(|bits| f32::from_bits(bits).is_normal());
     if a == b || is_normal(a) || is_normal(b) { inst(Op::Fmul, Type::F32, &[a, b]) } else { None }
+}
+
+/// What is rounded to a float24 is one, and no denormal; what has no denormals has none.
+fn float24(f: &Folder<'_>, op: Op, a: Value) -> Option<Simpler> {
+    let is_done = f.def(a, Op::Fround24).is_some() || op == Op::Fflush24 && f.def(a, Op::Fflush24).is_some();
+    if is_done { value(a) } else { None }
 }
 
 /// What is known of the index goes into the row; what is known of the space is the value.

@@ -8,7 +8,7 @@ use crate::frontend::pica::decode::Sources;
 use crate::frontend::pica::opcode::Opcode;
 use crate::frontend::pica::operand::{AddressRegister, Comparison, Component, Descriptor, Destination};
 
-/// Bound of the magnitude of LITP's second component, as recorded on hardware.
+/// Bound of the magnitude of LITP's second component, as recorded on hardware (to four places).
 const LITP_BOUND: f32 = 127.9961;
 
 impl Lowering<'_> {
@@ -22,61 +22,67 @@ impl Lowering<'_> {
     ) {
         let operands: Vec<Operand> =
             (0..sources.iter().count()).map(|n| self.operand(sources, n, descriptor)).collect();
-        match (opcode, operands.as_slice()) {
-            (Opcode::Mova, &[s]) => self.mova(s, descriptor),
-            (Opcode::Litp, &[s]) => {
-                self.litp_flags(s);
-                self.write(destination, descriptor, |this, c| this.litp(s, c));
-            }
-            (_, operands) => match self.scalar(opcode, operands, descriptor) {
-                Some(value) => self.write(destination, descriptor, |_, _| value),
-                None => self.write(destination, descriptor, |this, c| this.component(opcode, operands, c)),
-            },
+        if let (Opcode::Mova, &[s]) = (opcode, operands.as_slice()) {
+            return self.mova(s, descriptor);
         }
-    }
-
-    /// Computes the written components, then writes them: the destination may be a source too.
-    fn write(
-        &mut self,
-        destination: Option<Destination>,
-        descriptor: Descriptor,
-        mut compute: impl FnMut(&mut Self, Component) -> Value,
-    ) {
+        // All components are computed before one is written: the destination may be a source too.
+        let values = self.values(opcode, &operands, descriptor.written());
         let Some(destination) = destination else { return };
-        let values: Vec<_> = descriptor.written().map(|c| (c, compute(self, c))).collect();
         for (component, value) in values {
             let variable = self.registers.destination(&mut self.b, destination, component);
             self.b.def_var(variable, value);
         }
     }
 
-    /// The opcodes with one result for all components; `None` for the others and where nothing is written.
-    fn scalar(&mut self, opcode: Opcode, operands: &[Operand], descriptor: Descriptor) -> Option<Value> {
-        descriptor.written().next()?;
+    /// What any opcode but MOVA gives for these components. LITP sets the flags, too.
+    pub(super) fn values(
+        &mut self,
+        opcode: Opcode,
+        operands: &[Operand],
+        components: impl IntoIterator<Item = Component>,
+    ) -> Vec<(Component, Value)> {
+        if let (Opcode::Litp, &[s]) = (opcode, operands) {
+            self.litp_flags(s);
+        }
+        let mut scalar = None;
+        let components = components.into_iter().map(|c| {
+            // One result for all components is computed once, if at all.
+            scalar = scalar.or_else(|| self.scalar(opcode, operands));
+            (c, scalar.unwrap_or_else(|| self.component(opcode, operands, c)))
+        });
+        components.collect()
+    }
+
+    /// The opcodes with one result for all components; `None` for the others.
+    fn scalar(&mut self, opcode: Opcode, operands: &[Operand]) -> Option<Value> {
         Some(match (opcode, operands) {
             (Opcode::Dp3, &[s1, s2]) => self.dot(s1, s2, &Component::ALL[..3]),
             (Opcode::Dp4, &[s1, s2]) => self.dot(s1, s2, &Component::ALL),
             (Opcode::Dph | Opcode::Dphi, &[s1, s2]) => {
                 let xyz = self.dot(s1, s2, &Component::ALL[..3]);
-                let w = self.read(s2, Component::W);
-                self.b.fadd([xyz, w])
+                let w = self.number(s2, Component::W);
+                self.sum(xyz, w)
             }
             (Opcode::Ex2, &[s]) => {
-                let x = self.read(s, Component::X);
-                self.b.fexp2([x])
+                let x = self.number(s, Component::X);
+                let power = self.b.fexp2([x]);
+                self.rounded(power)
             }
             (Opcode::Lg2, &[s]) => {
-                let x = self.read(s, Component::X);
-                self.b.flog2([x])
+                let x = self.number(s, Component::X);
+                let logarithm = self.b.flog2([x]);
+                self.rounded(logarithm)
             }
             (Opcode::Rcp, &[s]) => {
-                let (one, x) = (self.b.f32(1.0), self.read(s, Component::X));
-                self.b.fdiv([one, x])
+                let (one, x) = (self.b.f32(1.0), self.number(s, Component::X));
+                let reciprocal = self.b.fdiv([one, x]);
+                self.rounded(reciprocal)
             }
             (Opcode::Rsq, &[s]) => {
-                let (one, x) = (self.b.f32(1.0), self.read(s, Component::X));
+                let (one, x) = (self.b.f32(1.0), self.number(s, Component::X));
                 let root = self.b.fsqrt([x]);
-                self.b.fdiv([one, root])
+                let reciprocal = self.b.fdiv([one, root]);
+                self.rounded(reciprocal)
             }
             _ => return None,
         })
@@ -86,8 +92,10 @@ impl Lowering<'_> {
     fn component(&mut self, opcode: Opcode, operands: &[Operand], c: Component) -> Value {
         match (opcode, operands) {
             (Opcode::Mov, &[s]) => self.read(s, c),
+            (Opcode::Litp, &[s]) => self.litp(s, c),
             (Opcode::Flr, &[s]) => {
-                let s = self.read(s, c);
+                // What has 16 bits of mantissa has no more of them without its fraction.
+                let s = self.number(s, c);
                 self.b.ffloor([s])
             }
             (Opcode::Dst | Opcode::Dsti, &[s1, s2]) => match c {
@@ -98,13 +106,16 @@ impl Lowering<'_> {
             },
             (Opcode::Mul, &[s1, s2]) => self.product(s1, s2, c),
             (Opcode::Mad | Opcode::Madi, &[s1, s2, s3]) => {
-                let (product, s3) = (self.product(s1, s2, c), self.read(s3, c));
-                self.b.fadd([product, s3])
+                let (product, s3) = (self.product(s1, s2, c), self.number(s3, c));
+                self.sum(product, s3)
+            }
+            (Opcode::Add, &[s1, s2]) => {
+                let (s1, s2) = (self.number(s1, c), self.number(s2, c));
+                self.sum(s1, s2)
             }
             (_, &[s1, s2]) => {
                 let (s1, s2) = (self.read(s1, c), self.read(s2, c));
                 match opcode {
-                    Opcode::Add => self.b.fadd([s1, s2]),
                     Opcode::Max => self.b.pmax([s1, s2]),
                     Opcode::Min => self.b.pmin([s1, s2]),
                     Opcode::Sge | Opcode::Sgei => {
@@ -123,14 +134,20 @@ impl Lowering<'_> {
     }
 
     fn product(&mut self, s1: Operand, s2: Operand, c: Component) -> Value {
-        let (s1, s2) = (self.read(s1, c), self.read(s2, c));
-        self.b.fmulz([s1, s2])
+        let (s1, s2) = (self.number(s1, c), self.number(s2, c));
+        let product = self.b.fmulz([s1, s2]);
+        self.rounded(product)
+    }
+
+    fn sum(&mut self, a: Value, b: Value) -> Value {
+        let sum = self.b.fadd([a, b]);
+        self.rounded(sum)
     }
 
     /// The sum of products, from the first component on.
     fn dot(&mut self, s1: Operand, s2: Operand, components: &[Component]) -> Value {
         let products: Vec<Value> = components.iter().map(|&c| self.product(s1, s2, c)).collect();
-        products.into_iter().reduce(|sum, product| self.b.fadd([sum, product])).expect("a dot product has components")
+        products.into_iter().reduce(|sum, product| self.sum(sum, product)).expect("a dot product has components")
     }
 
     fn one_if(&mut self, condition: Value) -> Value {
@@ -138,17 +155,21 @@ impl Lowering<'_> {
         self.b.select([condition, one, zero])
     }
 
-    /// `a0.x` and `a0.y`, each if its component is in the mask. Clamping at the ends of `i32` and 0 for NaN do not show:
-    /// offsets outside of a signed byte count as 0.
+    /// `a0.x` and `a0.y`, each if its component is in the mask.
     fn mova(&mut self, s: Operand, descriptor: Descriptor) {
         let targets = [(Component::X, AddressRegister::X), (Component::Y, AddressRegister::Y)];
         for (component, register) in targets {
             if descriptor.writes(component) {
-                let value = self.read(s, component);
-                let value = self.b.ftoi([value]);
+                let value = self.truncated(s, component);
                 self.set_address_register(register, value);
             }
         }
+    }
+
+    /// What MOVA writes. Clamping at the ends of `i32` and 0 for NaN do not show: offsets outside of a signed byte count as 0.
+    pub(super) fn truncated(&mut self, s: Operand, c: Component) -> Value {
+        let value = self.read(s, c);
+        self.b.ftoi([value])
     }
 
     /// LITP: `(max(x, 0), clamp(y), 0, max(w, 0))`. What NaN gives on hardware is not known; here it loses.
@@ -160,6 +181,7 @@ impl Lowering<'_> {
             }
             Component::Y => {
                 let (s, low, high) = (self.read(s, c), self.b.f32(-LITP_BOUND), self.b.f32(LITP_BOUND));
+                let (low, high) = (self.rounded(low), self.rounded(high));
                 let s = self.b.pmax([s, low]);
                 self.b.pmin([s, high])
             }

@@ -1,19 +1,22 @@
 //! Instructions → IR: the blocks of the control-flow graph become IR blocks, registers become SSA variables.
 //!
 //! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
-//! shaders whatever was there before). Numbers are `f32` where the hardware has 24 bits; every product has the hardware's
-//! rule 0 · ∞ = 0, and sums run from x to w. Only registers that reachable code names exist, so a program costs what it
-//! uses.
+//! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w. Numbers are
+//! kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what it uses.
 
 mod arithmetic;
+mod dispatch;
+mod options;
 mod registers;
 mod source;
 
 use shaderjit_ir::{Block, Function, FunctionBuilder, Space, Type, Value};
 
+use self::dispatch::Dispatch;
+pub use self::options::{FlowForm, LowerOptions, NumberMode};
 use self::registers::Registers;
 use super::decode::{Effect, Program};
-use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, follow};
+use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, check_entry, follow_known};
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
 use crate::error::LowerError;
 use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind};
@@ -28,25 +31,38 @@ const INT_UNIFORMS: u32 = 4;
 /// Lowers the vertex shader that begins at `entry`.
 ///
 /// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`) and
-/// three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`], [`UniformKind::PicaBool`].
-/// Output components that no reachable instruction writes are not set.
+/// three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`], [`UniformKind::PicaBool`]; in
+/// [`FlowForm::Dispatch`] there is a table behind them. Output components that no reachable instruction writes are not set.
+/// Undefined opcodes have no effect, as in emulators; what hardware does is not known.
 ///
 /// # Errors
 ///
-/// Only reachable words count: [`LowerError::Unsupported`] for an undefined opcode or one of geometry shaders,
-/// [`LowerError::Invalid`] for an entry point or operand descriptor that is not there, [`LowerError::Limit`] if the control
-/// flow is too wild (see [`follow`]).
-pub fn lower(program: &Program, entry: Address) -> Result<Lowered, LowerError> {
-    let flow = follow(program, entry)?;
+/// Only reachable words count: [`LowerError::Unsupported`] for an opcode of geometry shaders, [`LowerError::Invalid`] for an entry
+/// point or operand descriptor that is not there.
+pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Result<Lowered, LowerError> {
+    check_entry(program, entry)?;
+    // It is refused for nothing but its size.
+    let flow = match options.flow {
+        FlowForm::Graph => follow_known(program, entry, options.bools).ok(),
+        FlowForm::Dispatch => None,
+    };
     let mut builder = FunctionBuilder::new("vertex", REGISTERS, REGISTERS);
     let spaces = Spaces {
         float: builder.add_space("c", None),
-        int: builder.add_space("i", None),
-        bool: builder.add_space("b", None),
+        int: builder.add_space("i", options.ints.map(|ints| ints.map(|int| int.map(u32::from)).to_vec())),
+        bool: builder.add_space("b", options.bools.map(|bools| vec![[bools.into(), 0, 0, 0]])),
     };
-    let interface = interface(&spaces);
-    let lowering = Lowering { program, b: builder, spaces, registers: Registers::default() };
-    Ok(Lowered { function: lowering.run(&flow)?, interface })
+    let mut interface = interface(&spaces);
+    let dispatch = match &flow {
+        Some(_) => None,
+        None => {
+            let dispatch = Dispatch::new(&mut builder, program, entry)?;
+            interface.uniforms.push(dispatch.uniforms());
+            Some(dispatch)
+        }
+    };
+    let lowering = Lowering { program, options, b: builder, spaces, registers: Registers::default() };
+    Ok(Lowered { function: lowering.run(flow.as_ref(), dispatch)?, interface })
 }
 
 /// The uniform spaces of the function.
@@ -78,15 +94,31 @@ fn interface(spaces: &Spaces) -> Interface {
 /// The state of lowering one program.
 struct Lowering<'a> {
     program: &'a Program,
+    options: &'a LowerOptions,
     b: FunctionBuilder,
     spaces: Spaces,
     registers: Registers,
 }
 
 impl Lowering<'_> {
-    fn run(mut self, flow: &Flow) -> Result<Function, LowerError> {
-        let blocks: Vec<Block> = flow.blocks.iter().map(|_| self.b.create_block()).collect();
+    fn run(mut self, flow: Option<&Flow>, dispatch: Option<Dispatch>) -> Result<Function, LowerError> {
         let exit = self.b.create_block();
+        if let Some(flow) = flow {
+            self.graph(flow, exit)?;
+        }
+        if let Some(dispatch) = dispatch {
+            self.dispatch(&dispatch, exit);
+        }
+        self.b.seal_block(exit);
+        self.b.switch_to_block(exit);
+        self.registers.store_outputs(&mut self.b);
+        self.b.ret();
+        Ok(self.b.finish())
+    }
+
+    /// The blocks of a graph, which end in `exit`.
+    fn graph(&mut self, flow: &Flow, exit: Block) -> Result<(), LowerError> {
+        let blocks: Vec<Block> = flow.blocks.iter().map(|_| self.b.create_block()).collect();
 
         // Edges that are still to come, so that each block is sealed as soon as its last predecessor ends.
         let mut edges = Edges { blocks: &blocks, exit, open: vec![0; blocks.len()] };
@@ -105,12 +137,7 @@ impl Lowering<'_> {
             }
             self.exit(block.exit, &mut edges);
         }
-
-        self.b.seal_block(exit);
-        self.b.switch_to_block(exit);
-        self.registers.store_outputs(&mut self.b);
-        self.b.ret();
-        Ok(self.b.finish())
+        Ok(())
     }
 
     fn step(&mut self, step: Step) -> Result<(), LowerError> {
@@ -159,16 +186,17 @@ impl Lowering<'_> {
         let offset = self.program.byte_offset(address);
         match instruction.effect {
             Effect::Arithmetic { destination, sources, descriptor } => {
-                let descriptor = self.descriptor(descriptor, offset)?;
+                let descriptor = source::descriptor(self.program, descriptor, offset)?;
                 let opcode = instruction.opcode.expect("only undefined words have none");
                 self.arithmetic(opcode, destination, &sources, descriptor);
                 Ok(())
             }
             Effect::Compare { comparisons, sources, descriptor } => {
-                let descriptor = self.descriptor(descriptor, offset)?;
+                let descriptor = source::descriptor(self.program, descriptor, offset)?;
                 self.compare(comparisons, &sources, descriptor);
                 Ok(())
             }
+            Effect::Undefined => Ok(()),
             _ => Err(LowerError::Unsupported { what: instruction.mnemonic(), offset }),
         }
     }
