@@ -34,16 +34,14 @@ mod options;
 pub mod pipeline;
 pub mod scan;
 mod shader;
-pub mod texture;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
+pub mod texture;
 pub mod validate;
 
 pub use cache::CacheStats;
-pub use call::{
-    Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
-};
+pub use call::{Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource};
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
