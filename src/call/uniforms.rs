@@ -54,6 +54,12 @@ impl BoundSpaces {
         self.is_bound[index]
     }
 
+    /// Whether the space holds these rows. Those not bound are zero.
+    pub fn holds(&self, index: usize, rows: &[[u32; 4]]) -> bool {
+        let bound = self.rows[index].iter().copied().chain(std::iter::repeat([0; 4]));
+        bound.zip(rows).all(|(bound, &row)| bound == row)
+    }
+
     /// For the interpreter.
     pub fn rows(&self) -> Vec<&[[u32; 4]]> {
         self.rows.iter().map(Vec::as_slice).collect()

@@ -2,6 +2,8 @@
 
 mod assembler;
 mod float;
+mod flow;
+mod specialize;
 
 use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Lanes, Outputs, PicaUniforms, Shader};
 

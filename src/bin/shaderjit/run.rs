@@ -2,7 +2,7 @@
 
 use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};
-use crate::options::{CompileArgs, OutputArgs, ShaderArgs};
+use crate::options::{CompileArgs, OutputArgs, ProgramArgs};
 use crate::report::Outcome;
 use clap::ValueEnum;
 use shaderjit::Backend;
@@ -10,7 +10,7 @@ use shaderjit::Backend;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
     #[command(flatten)]

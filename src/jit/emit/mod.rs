@@ -38,6 +38,7 @@ use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use plan::Plan;
+pub(crate) use plan::size;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
