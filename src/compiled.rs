@@ -29,6 +29,8 @@ pub(crate) struct Prepared {
     pub needs_uniforms: Vec<bool>,
     /// Which resources the code reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
+    /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
+    pub last_state_counts: bool,
     /// The container's digest.
     pub digest: Option<Digest>,
     /// Backward edges each group of lanes may take.

@@ -2,6 +2,7 @@
 
 use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
+use crate::call::last_counts;
 use crate::compiled::{CompiledShader, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
@@ -125,6 +126,11 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
+        if let Some(slots) = &options.slots {
+            let sources =
+                slots.sources.map(|source| source.map_or([0xff; 2], |(register, component)| [register, component]));
+            key.bytes("slots".as_bytes()).bytes(sources.as_flattened());
+        }
         let key = key.finish();
         let make = || {
             let start = Instant::now();
@@ -137,6 +143,7 @@ impl Home {
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 needs_resource: reads_resources(&function),
+                last_state_counts: lowered.interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
                 interface: lowered.interface,
                 function,
                 reads_input,

@@ -258,6 +258,14 @@ pub enum CallError {
         /// The budget, in loop iterations for one group of lanes.
         fuel: u32,
     },
+    /// An invocation of a geometry shader emitted more triangles than there is room for.
+    #[error("invocation {invocation} emits more than {limit} triangles")]
+    TooManyTriangles {
+        /// Room for so many.
+        limit: u32,
+        /// Number of the invocation, counted from the first of the call.
+        invocation: u32,
+    },
     /// A range or count that makes no sense.
     #[error("{0}")]
     Invalid(String),

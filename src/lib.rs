@@ -41,7 +41,8 @@ pub mod validate;
 
 pub use cache::CacheStats;
 pub use call::{
-    Attribute, BufferFormat, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
+    Attribute, BufferFormat, Call, Difference, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState,
+    OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
 };
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;

@@ -5,6 +5,7 @@ use crate::call::find;
 use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::frontend::Interface;
+use crate::frontend::pica::Slots;
 use crate::jit::Layout;
 use std::collections::BTreeMap;
 
@@ -106,6 +107,8 @@ pub struct CompileOptions {
     pub(crate) lanes: Lanes,
     /// By interface slot, the name of a class instance and the number in its array.
     pub(crate) classes: BTreeMap<u32, (String, u32)>,
+    /// PICA200: what the rasteriser makes of a vertex shader's outputs.
+    pub(crate) slots: Option<Slots>,
     formats: Vec<(String, u32, AttributeFormat)>,
     outputs: Option<Vec<(String, u32)>>,
 }
@@ -133,6 +136,13 @@ impl CompileOptions {
     /// 0. Every slot that the program calls must have one, for the functions are compiled in.
     pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
         self.classes.insert(slot, (instance.to_string(), number));
+        self
+    }
+
+    /// PICA200 vertex shaders: the outputs are the rasteriser's 24 slots, in six elements of the semantic `slots`, instead of
+    /// `o0` to `o15`. Other programs are not affected.
+    pub fn slots(mut self, slots: Slots) -> CompileOptions {
+        self.slots = Some(slots);
         self
     }
 

@@ -2,6 +2,7 @@
 
 mod attribute;
 mod buffer_format;
+mod geometry;
 mod interpret;
 mod outputs;
 mod resource;
@@ -9,6 +10,8 @@ mod uniforms;
 
 pub use attribute::Attribute;
 pub use buffer_format::BufferFormat;
+pub(crate) use geometry::last_counts;
+pub use geometry::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
 pub use resource::Resource;
@@ -71,9 +74,12 @@ thread_local! {
 impl<'a> Call<'a> {
     pub(crate) fn new(shader: &'a CompiledShader) -> Call<'a> {
         let interface = shader.interface();
+        // The state of a geometry shader is not for callers to bind.
+        let state = interface.geometry.as_ref().map_or(0, |geometry| geometry.state.len());
+        let bindable = interface.inputs.len() - state;
         Call {
             shader,
-            inputs: vec![None; interface.inputs.len()],
+            inputs: vec![None; bindable],
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
             zero_unbound: false,
@@ -264,6 +270,9 @@ impl<'a> Call<'a> {
         bytes: &mut [u8],
         backend: Backend,
     ) -> Result<(), CallError> {
+        if self.shader.interface().geometry.is_some() {
+            return Err(CallError::Invalid("a geometry shader is run by `run_geometry`".to_string()));
+        }
         let count = count(&vertices)?;
         let elements = &self.shader.interface().outputs;
         layout.check(elements, count as usize, bytes.len())?;

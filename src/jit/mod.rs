@@ -22,18 +22,20 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Scratch, UniformRows};
+pub use call::{Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Scratch, UniformRows};
 pub use target::Target;
 
 use crate::attribute::AttributeFormat;
 use crate::error::JitError;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilderContext;
+use emit::ArrayPlace;
 use memory::CodeMemory;
-use shaderjit_ir::{Function, Space};
+use shaderjit_ir::{Array, Function, Space};
 use std::cell::RefCell;
 
 /// What the caller's buffers hold: compiled into the code.
@@ -81,6 +83,8 @@ struct CodeInfo {
     resources: usize,
     /// Bytes of register arrays, a multiple of 64.
     scratch_bytes: usize,
+    /// Where they lie.
+    arrays: SecondaryMap<Array, ArrayPlace>,
 }
 
 impl Code {

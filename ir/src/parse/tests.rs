@@ -27,7 +27,7 @@ fn every_op_of_every_type_reads_back() {
             func.lockstep = op == Op::Any;
             func.spaces.push(SpaceData { name: "cb0".to_string(), table: None });
             func.resources.push(ResourceData { name: "t0".to_string() });
-            func.arrays.push(ArrayData { elements: 2, components: 2 });
+            func.arrays.push(ArrayData { elements: 2, components: 2, kept: false });
             let block = func.add_block();
             let mut args = Vec::new();
             for rule in op.operands() {

@@ -3,8 +3,9 @@
 use shaderjit_ir::Space;
 
 use super::decode::decode;
-use super::lower::lower;
+use super::lower::{Form, lower_as};
 use super::operand::Address;
+use super::slots::Slots;
 use crate::container::shbin::{Constant, ShaderKind};
 use crate::container::{Dvoj, Shbin};
 use crate::error::{Error, LowerError};
@@ -13,19 +14,21 @@ use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
 /// Absolute byte offset of the number of executables in a SHBIN.
 const DVLE_COUNT_OFFSET: usize = 4;
 
-/// Lowers executable `index` of a SHBIN as [`lower`] does; its constants become [`Interface::presets`].
+/// Lowers executable `index` of a SHBIN as [`lower_as`] does; its constants become [`Interface::presets`]. The outputs of a
+/// vertex shader become the rasteriser's slots if those are given; a geometry shader emits what its output mask says.
 ///
 /// # Errors
 ///
-/// What is wrong with the container's parts, what [`lower`] reports, [`LowerError::Invalid`] if there is no such
-/// executable, and [`LowerError::Unsupported`] if it is a geometry shader.
-pub fn lower_shbin(shbin: &Shbin<'_>, index: usize) -> Result<Lowered, Error> {
+/// What is wrong with the container's parts, what [`lower_as`] reports, and [`LowerError::Invalid`] if there is no such
+/// executable.
+pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, slots: Option<Slots>) -> Result<Lowered, Error> {
     let Some(dvle) = shbin.dvle(index)? else {
         let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
         return Err(LowerError::Invalid { what, offset: DVLE_COUNT_OFFSET }.into());
     };
     let dvlp = shbin.dvlp()?;
-    let executable = Executable { kind: dvle.kind, offset: dvle.offset, main: dvle.main, constants: &dvle.constants };
+    let form = form(dvle.kind, dvle.output_mask, slots);
+    let executable = Executable { form, main: dvle.main, constants: &dvle.constants };
     executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)
 }
 
@@ -34,33 +37,39 @@ pub fn lower_shbin(shbin: &Shbin<'_>, index: usize) -> Result<Lowered, Error> {
 ///
 /// # Errors
 ///
-/// What is wrong with the container, what [`lower`] reports, and [`LowerError::Unsupported`] if it is a geometry shader.
-pub fn lower_dvoj(dvoj: &Dvoj<'_>) -> Result<Lowered, Error> {
+/// What is wrong with the container, and what [`lower_as`] reports.
+pub fn lower_dvoj(dvoj: &Dvoj<'_>, slots: Option<Slots>) -> Result<Lowered, Error> {
     let object = dvoj.object()?;
-    let executable = Executable { kind: object.kind, offset: 0, main: 0, constants: &object.constants };
+    let form = form(object.kind, object.output_mask, slots);
+    let executable = Executable { form, main: 0, constants: &object.constants };
     executable.lower(&object.code, &object.descriptors, object.code_offset)
 }
 
 /// What an executable says of a program.
 struct Executable<'a> {
-    kind: ShaderKind,
-    /// Absolute byte offset at which it says so.
-    offset: usize,
+    form: Form,
     main: u32,
     constants: &'a [Constant],
 }
 
 impl Executable<'_> {
     fn lower(&self, code: &[u32], descriptors: &[u32], code_offset: usize) -> Result<Lowered, Error> {
-        if self.kind == ShaderKind::Geometry {
-            return Err(LowerError::Unsupported { what: "geometry shader".to_owned(), offset: self.offset }.into());
-        }
         let program = decode(code, descriptors, code_offset)?;
         let entry = Address(u16::try_from(self.main).expect("an entry point lies in program memory"));
-        let mut lowered = lower(&program, entry)?;
+        let mut lowered = lower_as(&program, entry, self.form)?;
         let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
         lowered.interface.presets = presets;
         Ok(lowered)
+    }
+}
+
+fn form(kind: ShaderKind, output_mask: u16, slots: Option<Slots>) -> Form {
+    match (kind, slots) {
+        (ShaderKind::Geometry, _) => {
+            Form::Geometry { components: std::array::from_fn(|register| 0xf * (output_mask >> register & 1) as u8) }
+        }
+        (ShaderKind::Vertex, Some(slots)) => Form::Slots(slots),
+        (ShaderKind::Vertex, None) => Form::Vertex,
     }
 }
 

@@ -33,6 +33,7 @@ use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+pub use plan::ArrayPlace;
 use plan::Plan;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
@@ -58,6 +59,7 @@ pub fn emit(
         tables: plan.tables(func),
         resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
+        arrays: plan.arrays.clone(),
     };
     let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
     let mut emitter = Emitter::new(func, layout, plan, simd, target);

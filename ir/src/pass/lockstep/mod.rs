@@ -88,7 +88,10 @@ impl<'a> Writer<'a> {
             b.add_resource(resource.name.clone());
         }
         for array in func.arrays.values() {
-            b.add_array(array.elements, array.components);
+            match array.kept {
+                true => b.add_kept_array(array.elements, array.components),
+                false => b.add_array(array.elements, array.components),
+            };
         }
         let values = ValueMap::new(func, tree, divergence, &mut b);
         let outputs = vec![[None; 4]; func.outputs as usize];

@@ -46,7 +46,7 @@ impl Lowering<'_> {
         let values: Vec<_> = descriptor.written().map(|c| (c, compute(self, c))).collect();
         for (component, value) in values {
             let variable = self.registers.destination(&mut self.b, destination, component);
-            self.b.def_var(variable, value);
+            self.define(variable, value);
         }
     }
 
@@ -173,7 +173,7 @@ impl Lowering<'_> {
             let (zero, s) = (self.b.f32(0.0), self.read(s, component));
             let holds = self.b.fle([zero, s]);
             let flag = self.registers.flag(&mut self.b, number);
-            self.b.def_var(flag, holds);
+            self.define(flag, holds);
         }
     }
 
@@ -192,7 +192,7 @@ impl Lowering<'_> {
                 Comparison::Always6 | Comparison::Always7 => self.b.i1(true),
             };
             let flag = self.registers.flag(&mut self.b, number);
-            self.b.def_var(flag, holds);
+            self.define(flag, holds);
         }
     }
 }

@@ -6,15 +6,19 @@
 //! uses.
 
 mod arithmetic;
+mod geometry;
 mod registers;
+mod slots;
 mod source;
 
 use shaderjit_ir::{Block, Function, FunctionBuilder, Space, Type, Value};
 
+use self::geometry::Geometry;
 use self::registers::Registers;
 use super::decode::{Effect, Program};
 use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, follow};
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
+use super::slots::Slots;
 use crate::error::LowerError;
 use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind};
 
@@ -24,6 +28,21 @@ const REGISTERS: u32 = 16;
 const FLOAT_UNIFORMS: u32 = 96;
 /// Number of integer uniforms.
 const INT_UNIFORMS: u32 = 4;
+
+/// What a program is, and what becomes of its outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// A vertex shader whose output elements are `o0` to `o15`.
+    #[default]
+    Vertex,
+    /// A vertex shader whose output elements are the rasteriser's slots, four an element.
+    Slots(Slots),
+    /// A geometry shader; see [`GeometryInterface`](crate::frontend::GeometryInterface).
+    Geometry {
+        /// For each output register the components that EMIT copies, bit 0 = x.
+        components: [u8; 16],
+    },
+}
 
 /// Lowers the vertex shader that begins at `entry`.
 ///
@@ -37,15 +56,42 @@ const INT_UNIFORMS: u32 = 4;
 /// [`LowerError::Invalid`] for an entry point or operand descriptor that is not there, [`LowerError::Limit`] if the control
 /// flow is too wild (see [`follow`]).
 pub fn lower(program: &Program, entry: Address) -> Result<Lowered, LowerError> {
+    lower_as(program, entry, Form::Vertex)
+}
+
+/// Lowers the shader that begins at `entry` as [`lower`] does, in any form.
+///
+/// # Errors
+///
+/// As [`lower`].
+pub fn lower_as(program: &Program, entry: Address, form: Form) -> Result<Lowered, LowerError> {
     let flow = follow(program, entry)?;
-    let mut builder = FunctionBuilder::new("vertex", REGISTERS, REGISTERS);
+    let name = if matches!(form, Form::Geometry { .. }) { "geometry" } else { "vertex" };
+    let mut builder = FunctionBuilder::new(name, REGISTERS, REGISTERS);
     let spaces = Spaces {
         float: builder.add_space("c", None),
         int: builder.add_space("i", None),
         bool: builder.add_space("b", None),
     };
-    let interface = interface(&spaces);
-    let lowering = Lowering { program, b: builder, spaces, registers: Registers::default() };
+    let mut interface = interface(&spaces);
+    let mut registers = Registers::default();
+    let mut geometry = None;
+    match form {
+        Form::Vertex => {}
+        Form::Slots(_) => {
+            interface.outputs = slots::elements();
+            builder.set_elements(REGISTERS, interface.outputs.len() as u32);
+        }
+        Form::Geometry { components } => {
+            let begun = Geometry::begin(&mut builder, &mut registers, (program, &flow), components);
+            let (state, outputs) = geometry::elements(begun.interface());
+            interface.inputs.extend(state);
+            interface.outputs = outputs;
+            interface.geometry = Some(begun.interface().clone());
+            geometry = Some(begun);
+        }
+    }
+    let lowering = Lowering { program, b: builder, spaces, registers, geometry, form };
     Ok(Lowered { function: lowering.run(&flow)?, interface })
 }
 
@@ -81,6 +127,9 @@ struct Lowering<'a> {
     b: FunctionBuilder,
     spaces: Spaces,
     registers: Registers,
+    /// What only geometry shaders have.
+    geometry: Option<Geometry>,
+    form: Form,
 }
 
 impl Lowering<'_> {
@@ -108,7 +157,11 @@ impl Lowering<'_> {
 
         self.b.seal_block(exit);
         self.b.switch_to_block(exit);
-        self.registers.store_outputs(&mut self.b);
+        match (self.form, &self.geometry) {
+            (Form::Slots(slots), _) => self.store_slots(&slots),
+            (_, Some(geometry)) => geometry.store(&mut self.b),
+            (_, None) => self.registers.store_outputs(&mut self.b),
+        }
         self.b.ret();
         Ok(self.b.finish())
     }
@@ -167,6 +220,14 @@ impl Lowering<'_> {
             Effect::Compare { comparisons, sources, descriptor } => {
                 let descriptor = self.descriptor(descriptor, offset)?;
                 self.compare(comparisons, &sources, descriptor);
+                Ok(())
+            }
+            Effect::SetEmit { vertex, primitive, inverted } if let Some(geometry) = &self.geometry => {
+                geometry.set_emit(&mut self.b, vertex, primitive, inverted);
+                Ok(())
+            }
+            Effect::Emit if let Some(geometry) = &self.geometry => {
+                geometry.emit(&mut self.b);
                 Ok(())
             }
             _ => Err(LowerError::Unsupported { what: instruction.mnemonic(), offset }),
