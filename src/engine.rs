@@ -6,6 +6,7 @@ use crate::call::last_counts;
 use crate::compiled::{CompiledShader, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
+use crate::frontend::pica;
 use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
@@ -126,10 +127,12 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
-        if let Some(slots) = &options.slots {
-            let sources =
-                slots.sources.map(|source| source.map_or([0xff; 2], |(register, component)| [register, component]));
-            key.bytes("slots".as_bytes()).bytes(sources.as_flattened());
+        let pica::LowerOptions { numbers, slots } = options.pica;
+        key.number(numbers as u64);
+        if let Some(slots) = slots {
+            let bytes =
+                |source: Option<(u8, u8)>| source.map_or([0xff; 2], |(register, component)| [register, component]);
+            key.bytes(slots.sources.map(bytes).as_flattened());
         }
         let key = key.finish();
         let make = || {

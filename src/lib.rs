@@ -48,6 +48,7 @@ pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
+pub use frontend::pica::NumberMode;
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
 

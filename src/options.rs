@@ -4,8 +4,7 @@ use crate::attribute::AttributeFormat;
 use crate::call::find;
 use crate::compiled::Prepared;
 use crate::error::CallError;
-use crate::frontend::Interface;
-use crate::frontend::pica::Slots;
+use crate::frontend::{Interface, pica};
 use crate::jit::Layout;
 use std::collections::BTreeMap;
 
@@ -107,8 +106,8 @@ pub struct CompileOptions {
     pub(crate) lanes: Lanes,
     /// By interface slot, the name of a class instance and the number in its array.
     pub(crate) classes: BTreeMap<u32, (String, u32)>,
-    /// PICA200: what the rasteriser makes of a vertex shader's outputs.
-    pub(crate) slots: Option<Slots>,
+    /// For PICA200 programs.
+    pub(crate) pica: pica::LowerOptions,
     formats: Vec<(String, u32, AttributeFormat)>,
     outputs: Option<Vec<(String, u32)>>,
 }
@@ -141,8 +140,15 @@ impl CompileOptions {
 
     /// PICA200 vertex shaders: the outputs are the rasteriser's 24 slots, in six elements of the semantic `slots`, instead of
     /// `o0` to `o15`. Other programs are not affected.
-    pub fn slots(mut self, slots: Slots) -> CompileOptions {
-        self.slots = Some(slots);
+    pub fn slots(mut self, slots: pica::Slots) -> CompileOptions {
+        self.pica.slots = Some(slots);
+        self
+    }
+
+    /// How a PICA200 program keeps its numbers. Unless said, [`NumberMode::Fast`](pica::NumberMode::Fast). Other programs have
+    /// no choice.
+    pub fn numbers(mut self, mode: pica::NumberMode) -> CompileOptions {
+        self.pica.numbers = mode;
         self
     }
 

@@ -259,7 +259,7 @@ impl Shader {
         self.lower_with(&CompileOptions::default().entry(index))
     }
 
-    /// The same with the class instances that the options name.
+    /// The same as the options say: with the class instances that they name, with numbers as they ask for.
     ///
     /// # Errors
     /// As [`lower`](Self::lower); the shader has no such instances or slots, or an instance is of no class that fits its slot.
@@ -280,20 +280,19 @@ impl Shader {
                 name_resources(&dxbc, &mut lowered.interface.resources);
                 Ok(lowered)
             }
-            (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index, options.slots),
-            (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj, options.slots),
+            (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index, &options.pica),
+            (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj, &options.pica),
             (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
             (None, Source::Pica(raw)) => {
                 let program = pica::decode(&raw.words, &raw.descriptors, 0)?;
                 let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
                 let entry =
                     entry.ok_or(DecodeError::Invalid { what: "entry point", value: raw.entry.into(), offset: 0 })?;
-                let form = match (raw.emitted, options.slots) {
-                    (Some(components), _) => pica::Form::Geometry { components },
-                    (None, Some(slots)) => pica::Form::Slots(slots),
-                    (None, None) => pica::Form::Vertex,
-                };
-                Ok(pica::lower_as(&program, Address(entry), form)?)
+                let entry = Address(entry);
+                Ok(match raw.emitted {
+                    Some(emitted) => pica::lower_geometry(&program, entry, emitted, &options.pica)?,
+                    None => pica::lower(&program, entry, &options.pica)?,
+                })
             }
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
         }

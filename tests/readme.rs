@@ -81,7 +81,7 @@ fn pica_opcodes() -> String {
     let runs = |opcode: &pica::opcode::Opcode| {
         let end = pica::opcode::Opcode::End.picture().fixed();
         let program = pica::decode(&[opcode.picture().fixed(), end], &[0xf], 0).unwrap();
-        !refuses(pica::lower(&program, pica::operand::Address(0)), opcode.mnemonic())
+        !refuses(pica::lower(&program, pica::operand::Address(0), &pica::LowerOptions::default()), opcode.mnemonic())
     };
     let (runs, reads): (Vec<_>, Vec<_>) = pica::opcode::Opcode::ALL.iter().copied().partition(runs);
     let [runs, reads] = [runs, reads].map(|opcodes| opcodes.into_iter().map(|it| it.mnemonic()).collect::<Vec<_>>());

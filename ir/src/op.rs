@@ -100,6 +100,13 @@ macro_rules! for_each_op {
             Fmad fmad (F32 F32 F32) -> F32, None, Pure, Composite;
             /// Product in which zero times infinity is zero and NaN stays NaN (PICA200).
             Fmulz fmulz (F32 F32) -> F32, None, Pure, Composite;
+            /// Rounded to the nearest float24 (PICA200: 7 bits of exponent, 16 of mantissa), ties to even: from 2^64 - 2^46 on
+            /// infinity, below 2^-62 after rounding, and for -0, +0.
+            Fround24 fround24 (F32) -> F32, None, Pure, Composite;
+            /// The operand, but +0 if its magnitude is below 2^-62: where float24 arithmetic takes it for zero.
+            Fflush24 fflush24 (F32) -> F32, None, Pure, Composite;
+            /// The nearest float24 with its denormals, which are multiples of 2^-78; else as `fround24`.
+            F32tof24 f32tof24 (F32) -> F32, None, Pure, Composite;
             /// Sign bit flipped. A bit operation: never flushes, keeps NaN payloads.
             Fneg fneg (F32) -> F32, None, Pure, Plain;
             /// Sign bit cleared. A bit operation: never flushes, keeps NaN payloads.

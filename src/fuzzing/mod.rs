@@ -65,7 +65,7 @@ pub fn pica(input: &PicaCase) {
     let Ok(program) = pica::decode(&input.words, &input.descriptors, 0) else { return };
     assert!(program.words().eq(input.words.iter().copied()), "encoding changed the words");
     let _ = program.to_string();
-    if let Ok(lowered) = pica::lower(&program, pica::operand::Address(input.entry)) {
+    if let Ok(lowered) = pica::lower(&program, pica::operand::Address(input.entry), &pica::LowerOptions::default()) {
         all_passes(lowered);
     }
 }

@@ -37,8 +37,15 @@ fn run_everywhere<F>(engine: &Engine, bytes: &[u8], entry: usize, run: F, what: 
 where
     F: Fn(&CompiledShader) -> Outputs,
 {
+    run_everywhere_with(engine, bytes, &CompileOptions::default().entry(entry), run, what)
+}
+
+/// The same for any options.
+fn run_everywhere_with<F>(engine: &Engine, bytes: &[u8], options: &CompileOptions, run: F, what: &str) -> Outputs
+where
+    F: Fn(&CompiledShader) -> Outputs,
+{
     let shader = Shader::parse(bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let options = CompileOptions::default().entry(entry);
     let compile =
         |options: &CompileOptions| engine.compile(&shader, options).unwrap_or_else(|error| panic!("{what}: {error}"));
     let reference = run(&compile(&options.clone().backend(Backend::Interpreter)));

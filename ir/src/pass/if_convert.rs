@@ -109,7 +109,16 @@ fn cost_of(op: Op) -> Option<u32> {
         Op::Const | Op::BitcastI32 | Op::BitcastF32 | Op::Input | Op::Sysval | Op::F64lo | Op::F64hi | Op::F64join => 0,
         Op::Fdiv | Op::Fsqrt | Op::UniformLoadAt | Op::Ftoi | Op::Ftou | Op::Utof | Op::Fmulz => 4,
         Op::Fmin | Op::Fmax | Op::Fmad | Op::Fsat => 2,
-        Op::Fexp2 | Op::Flog2 | Op::Fsin | Op::Fcos | Op::F16tof32 | Op::F32tof16 | Op::Bitrev => BUDGET + 1,
+        Op::Fflush24 => 3,
+        Op::Fround24
+        | Op::F32tof24
+        | Op::Fexp2
+        | Op::Flog2
+        | Op::Fsin
+        | Op::Fcos
+        | Op::F16tof32
+        | Op::F32tof16
+        | Op::Bitrev => BUDGET + 1,
         Op::Udiv | Op::Urem | Op::Umulhi | Op::Smulhi | Op::Popcnt | Op::Clz | Op::Ctz => BUDGET + 1,
         Op::ArrayLoad | Op::ResourceLoad => BUDGET + 1,
         // Calls, most of them.

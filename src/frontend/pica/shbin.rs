@@ -3,9 +3,8 @@
 use shaderjit_ir::Space;
 
 use super::decode::decode;
-use super::lower::{Form, lower_as};
+use super::lower::{LowerOptions, lower, lower_geometry};
 use super::operand::Address;
-use super::slots::Slots;
 use crate::container::shbin::{Constant, ShaderKind};
 use crate::container::{Dvoj, Shbin};
 use crate::error::{Error, LowerError};
@@ -14,22 +13,22 @@ use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
 /// Absolute byte offset of the number of executables in a SHBIN.
 const DVLE_COUNT_OFFSET: usize = 4;
 
-/// Lowers executable `index` of a SHBIN as [`lower_as`] does; its constants become [`Interface::presets`]. The outputs of a
-/// vertex shader become the rasteriser's slots if those are given; a geometry shader emits what its output mask says.
+/// Lowers executable `index` of a SHBIN as [`lower`] or [`lower_geometry`] does; its constants become [`Interface::presets`]. A
+/// geometry shader emits what its output mask says.
 ///
 /// # Errors
 ///
-/// What is wrong with the container's parts, what [`lower_as`] reports, and [`LowerError::Invalid`] if there is no such
-/// executable.
-pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, slots: Option<Slots>) -> Result<Lowered, Error> {
+/// What is wrong with the container's parts, what [`lower`] and [`lower_geometry`] report, and [`LowerError::Invalid`] if there is
+/// no such executable.
+pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, options: &LowerOptions) -> Result<Lowered, Error> {
     let Some(dvle) = shbin.dvle(index)? else {
         let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
         return Err(LowerError::Invalid { what, offset: DVLE_COUNT_OFFSET }.into());
     };
     let dvlp = shbin.dvlp()?;
-    let form = form(dvle.kind, dvle.output_mask, slots);
-    let executable = Executable { form, main: dvle.main, constants: &dvle.constants };
-    executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset)
+    let emitted = emitted(dvle.kind, dvle.output_mask);
+    let executable = Executable { emitted, main: dvle.main, constants: &dvle.constants };
+    executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset, options)
 }
 
 /// Lowers an unlinked object, which begins at its first word, as [`lower_shbin`] does an executable. What a linker would do to
@@ -37,40 +36,46 @@ pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, slots: Option<Slots>) -> Res
 ///
 /// # Errors
 ///
-/// What is wrong with the container, and what [`lower_as`] reports.
-pub fn lower_dvoj(dvoj: &Dvoj<'_>, slots: Option<Slots>) -> Result<Lowered, Error> {
+/// What is wrong with the container, and what [`lower`] and [`lower_geometry`] report.
+pub fn lower_dvoj(dvoj: &Dvoj<'_>, options: &LowerOptions) -> Result<Lowered, Error> {
     let object = dvoj.object()?;
-    let form = form(object.kind, object.output_mask, slots);
-    let executable = Executable { form, main: 0, constants: &object.constants };
-    executable.lower(&object.code, &object.descriptors, object.code_offset)
+    let emitted = emitted(object.kind, object.output_mask);
+    let executable = Executable { emitted, main: 0, constants: &object.constants };
+    executable.lower(&object.code, &object.descriptors, object.code_offset, options)
 }
 
 /// What an executable says of a program.
 struct Executable<'a> {
-    form: Form,
+    /// For a geometry shader, what EMIT copies.
+    emitted: Option<[u8; 16]>,
     main: u32,
     constants: &'a [Constant],
 }
 
 impl Executable<'_> {
-    fn lower(&self, code: &[u32], descriptors: &[u32], code_offset: usize) -> Result<Lowered, Error> {
+    fn lower(
+        &self,
+        code: &[u32],
+        descriptors: &[u32],
+        code_offset: usize,
+        options: &LowerOptions,
+    ) -> Result<Lowered, Error> {
         let program = decode(code, descriptors, code_offset)?;
         let entry = Address(u16::try_from(self.main).expect("an entry point lies in program memory"));
-        let mut lowered = lower_as(&program, entry, self.form)?;
+        let mut lowered = match self.emitted {
+            Some(emitted) => lower_geometry(&program, entry, emitted, options)?,
+            None => lower(&program, entry, options)?,
+        };
         let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
         lowered.interface.presets = presets;
         Ok(lowered)
     }
 }
 
-fn form(kind: ShaderKind, output_mask: u16, slots: Option<Slots>) -> Form {
-    match (kind, slots) {
-        (ShaderKind::Geometry, _) => {
-            Form::Geometry { components: std::array::from_fn(|register| 0xf * (output_mask >> register & 1) as u8) }
-        }
-        (ShaderKind::Vertex, Some(slots)) => Form::Slots(slots),
-        (ShaderKind::Vertex, None) => Form::Vertex,
-    }
+/// The components that EMIT copies, for a geometry shader: all of the registers in its mask.
+fn emitted(kind: ShaderKind, output_mask: u16) -> Option<[u8; 16]> {
+    let components = |register| 0xf * (output_mask >> register & 1) as u8;
+    (kind == ShaderKind::Geometry).then(|| std::array::from_fn(components))
 }
 
 /// The value a constant fixes.

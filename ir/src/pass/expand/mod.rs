@@ -4,6 +4,7 @@
 //! the interpreter and every back end give the same bits, and one test bounds an expansion's error.
 
 mod bits;
+mod float24;
 mod half;
 mod minmax;
 mod transcendental;
@@ -47,6 +48,9 @@ pub fn expansion<E: Emit>(e: &mut E, op: Op, args: &[E::Value]) -> E::Value {
         (Op::Fmin, &[a, b]) => minmax::fmin(e, a, b),
         (Op::Fmax, &[a, b]) => minmax::fmax(e, a, b),
         (Op::Fsat, &[a]) => minmax::fsat(e, a),
+        (Op::Fround24, &[a]) => float24::fround24(e, a),
+        (Op::Fflush24, &[a]) => float24::fflush24(e, a),
+        (Op::F32tof24, &[a]) => float24::f32tof24(e, a),
         (Op::Bitrev, &[a]) => bits::bitrev(e, a),
         (Op::Fexp2, &[a]) => transcendental::exp2(e, a),
         (Op::Flog2, &[a]) => transcendental::log2(e, a),

@@ -41,6 +41,7 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (F64lo | F64hi | F64join, args) => words(f, data.op, args),
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
         (Fadd | Fsub | Fmul | Fmulz | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
+        (Fround24 | Fflush24, &[a]) => float24(f, data.op, a),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
         (Any, &[a]) => (f.constant(a).is_some() || f.def(a, Any).is_some()).then_some(Simpler::Value(a)),
@@ -295,6 +296,12 @@ fn signs_cancel(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
         (Op::Fma | Op::Fmad, Some(a), Some(b)) => inst(op, Type::F32, &[a, b, args[2]]),
         _ => None,
     }
+}
+
+/// What is rounded to a float24 is one, and no denormal; what has no denormals has none.
+fn float24(f: &Folder<'_>, op: Op, a: Value) -> Option<Simpler> {
+    let is_done = f.def(a, Op::Fround24).is_some() || op == Op::Fflush24 && f.def(a, Op::Fflush24).is_some();
+    if is_done { value(a) } else { None }
 }
 
 /// What is known of the index goes into the row; what is known of the space is the value.

@@ -8,7 +8,7 @@ use crate::frontend::pica::decode::Sources;
 use crate::frontend::pica::opcode::Opcode;
 use crate::frontend::pica::operand::{AddressRegister, Comparison, Component, Descriptor, Destination};
 
-/// Bound of the magnitude of LITP's second component, as recorded on hardware.
+/// Bound of the magnitude of LITP's second component, as recorded on hardware (to four places).
 const LITP_BOUND: f32 = 127.9961;
 
 impl Lowering<'_> {
@@ -58,25 +58,29 @@ impl Lowering<'_> {
             (Opcode::Dp4, &[s1, s2]) => self.dot(s1, s2, &Component::ALL),
             (Opcode::Dph | Opcode::Dphi, &[s1, s2]) => {
                 let xyz = self.dot(s1, s2, &Component::ALL[..3]);
-                let w = self.read(s2, Component::W);
-                self.b.fadd([xyz, w])
+                let w = self.number(s2, Component::W);
+                self.sum(xyz, w)
             }
             (Opcode::Ex2, &[s]) => {
-                let x = self.read(s, Component::X);
-                self.b.fexp2([x])
+                let x = self.number(s, Component::X);
+                let power = self.b.fexp2([x]);
+                self.rounded(power)
             }
             (Opcode::Lg2, &[s]) => {
-                let x = self.read(s, Component::X);
-                self.b.flog2([x])
+                let x = self.number(s, Component::X);
+                let logarithm = self.b.flog2([x]);
+                self.rounded(logarithm)
             }
             (Opcode::Rcp, &[s]) => {
-                let (one, x) = (self.b.f32(1.0), self.read(s, Component::X));
-                self.b.fdiv([one, x])
+                let (one, x) = (self.b.f32(1.0), self.number(s, Component::X));
+                let reciprocal = self.b.fdiv([one, x]);
+                self.rounded(reciprocal)
             }
             (Opcode::Rsq, &[s]) => {
-                let (one, x) = (self.b.f32(1.0), self.read(s, Component::X));
+                let (one, x) = (self.b.f32(1.0), self.number(s, Component::X));
                 let root = self.b.fsqrt([x]);
-                self.b.fdiv([one, root])
+                let reciprocal = self.b.fdiv([one, root]);
+                self.rounded(reciprocal)
             }
             _ => return None,
         })
@@ -87,7 +91,8 @@ impl Lowering<'_> {
         match (opcode, operands) {
             (Opcode::Mov, &[s]) => self.read(s, c),
             (Opcode::Flr, &[s]) => {
-                let s = self.read(s, c);
+                // What has 16 bits of mantissa has no more of them without its fraction.
+                let s = self.number(s, c);
                 self.b.ffloor([s])
             }
             (Opcode::Dst | Opcode::Dsti, &[s1, s2]) => match c {
@@ -98,13 +103,16 @@ impl Lowering<'_> {
             },
             (Opcode::Mul, &[s1, s2]) => self.product(s1, s2, c),
             (Opcode::Mad | Opcode::Madi, &[s1, s2, s3]) => {
-                let (product, s3) = (self.product(s1, s2, c), self.read(s3, c));
-                self.b.fadd([product, s3])
+                let (product, s3) = (self.product(s1, s2, c), self.number(s3, c));
+                self.sum(product, s3)
+            }
+            (Opcode::Add, &[s1, s2]) => {
+                let (s1, s2) = (self.number(s1, c), self.number(s2, c));
+                self.sum(s1, s2)
             }
             (_, &[s1, s2]) => {
                 let (s1, s2) = (self.read(s1, c), self.read(s2, c));
                 match opcode {
-                    Opcode::Add => self.b.fadd([s1, s2]),
                     Opcode::Max => self.b.pmax([s1, s2]),
                     Opcode::Min => self.b.pmin([s1, s2]),
                     Opcode::Sge | Opcode::Sgei => {
@@ -123,14 +131,20 @@ impl Lowering<'_> {
     }
 
     fn product(&mut self, s1: Operand, s2: Operand, c: Component) -> Value {
-        let (s1, s2) = (self.read(s1, c), self.read(s2, c));
-        self.b.fmulz([s1, s2])
+        let (s1, s2) = (self.number(s1, c), self.number(s2, c));
+        let product = self.b.fmulz([s1, s2]);
+        self.rounded(product)
+    }
+
+    fn sum(&mut self, a: Value, b: Value) -> Value {
+        let sum = self.b.fadd([a, b]);
+        self.rounded(sum)
     }
 
     /// The sum of products, from the first component on.
     fn dot(&mut self, s1: Operand, s2: Operand, components: &[Component]) -> Value {
         let products: Vec<Value> = components.iter().map(|&c| self.product(s1, s2, c)).collect();
-        products.into_iter().reduce(|sum, product| self.b.fadd([sum, product])).expect("a dot product has components")
+        products.into_iter().reduce(|sum, product| self.sum(sum, product)).expect("a dot product has components")
     }
 
     fn one_if(&mut self, condition: Value) -> Value {
@@ -160,6 +174,7 @@ impl Lowering<'_> {
             }
             Component::Y => {
                 let (s, low, high) = (self.read(s, c), self.b.f32(-LITP_BOUND), self.b.f32(LITP_BOUND));
+                let (low, high) = (self.rounded(low), self.rounded(high));
                 let s = self.b.pmax([s, low]);
                 self.b.pmin([s, high])
             }

@@ -1,9 +1,8 @@
 //! Instructions → IR: the blocks of the control-flow graph become IR blocks, registers become SSA variables.
 //!
 //! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
-//! shaders whatever was there before). Numbers are `f32` where the hardware has 24 bits; every product has the hardware's
-//! rule 0 · ∞ = 0, and sums run from x to w. Only registers that reachable code names exist, so a program costs what it
-//! uses.
+//! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w. Numbers are
+//! kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what it uses.
 
 mod arithmetic;
 mod geometry;
@@ -29,19 +28,25 @@ const FLOAT_UNIFORMS: u32 = 96;
 /// Number of integer uniforms.
 const INT_UNIFORMS: u32 = 4;
 
-/// What a program is, and what becomes of its outputs.
+/// How numbers are kept. The hardware has floats of 24 bits: one sign bit, 7 bits of exponent, 16 of mantissa.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// A vertex shader whose output elements are `o0` to `o15`.
+pub enum NumberMode {
+    /// As `f32`. Infinities and NaN are the hardware's, 0 · ∞ = 0 included; results have up to 7 bits more, and there is a -0.
     #[default]
-    Vertex,
-    /// A vertex shader whose output elements are the rasteriser's slots, four an element.
-    Slots(Slots),
-    /// A geometry shader; see [`GeometryInterface`](crate::frontend::GeometryInterface).
-    Geometry {
-        /// For each output register the components that EMIT copies, bit 0 = x.
-        components: [u8; 16],
-    },
+    Fast,
+    /// As the hardware's tests record them: what is bound is converted to 24 bits, and the result of every product, sum and
+    /// function is rounded to 24 bits. There is no -0; arithmetic takes denormals for 0 and gives none, moves, minimum, maximum
+    /// and comparisons leave them. How the hardware rounds is not known: this rounds to nearest, ties to even.
+    Float24,
+}
+
+/// How to lower a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LowerOptions {
+    /// How numbers are kept.
+    pub numbers: NumberMode,
+    /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an element.
+    pub slots: Option<Slots>,
 }
 
 /// Lowers the vertex shader that begins at `entry`.
@@ -55,18 +60,33 @@ pub enum Form {
 /// Only reachable words count: [`LowerError::Unsupported`] for an undefined opcode or one of geometry shaders,
 /// [`LowerError::Invalid`] for an entry point or operand descriptor that is not there, [`LowerError::Limit`] if the control
 /// flow is too wild (see [`follow`]).
-pub fn lower(program: &Program, entry: Address) -> Result<Lowered, LowerError> {
-    lower_as(program, entry, Form::Vertex)
+pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Result<Lowered, LowerError> {
+    lower_stage(program, entry, None, options)
 }
 
-/// Lowers the shader that begins at `entry` as [`lower`] does, in any form.
+/// Lowers the geometry shader that begins at `entry`; see [`GeometryInterface`](crate::frontend::GeometryInterface) for its
+/// elements. `emitted` says for each output register which components EMIT copies, bit 0 = x.
 ///
 /// # Errors
 ///
-/// As [`lower`].
-pub fn lower_as(program: &Program, entry: Address, form: Form) -> Result<Lowered, LowerError> {
+/// As [`lower`], but the opcodes of geometry shaders are supported.
+pub fn lower_geometry(
+    program: &Program,
+    entry: Address,
+    emitted: [u8; 16],
+    options: &LowerOptions,
+) -> Result<Lowered, LowerError> {
+    lower_stage(program, entry, Some(emitted), options)
+}
+
+fn lower_stage(
+    program: &Program,
+    entry: Address,
+    emitted: Option<[u8; 16]>,
+    options: &LowerOptions,
+) -> Result<Lowered, LowerError> {
     let flow = follow(program, entry)?;
-    let name = if matches!(form, Form::Geometry { .. }) { "geometry" } else { "vertex" };
+    let name = if emitted.is_some() { "geometry" } else { "vertex" };
     let mut builder = FunctionBuilder::new(name, REGISTERS, REGISTERS);
     let spaces = Spaces {
         float: builder.add_space("c", None),
@@ -75,23 +95,17 @@ pub fn lower_as(program: &Program, entry: Address, form: Form) -> Result<Lowered
     };
     let mut interface = interface(&spaces);
     let mut registers = Registers::default();
-    let mut geometry = None;
-    match form {
-        Form::Vertex => {}
-        Form::Slots(_) => {
-            interface.outputs = slots::elements();
-            builder.set_elements(REGISTERS, interface.outputs.len() as u32);
-        }
-        Form::Geometry { components } => {
-            let begun = Geometry::begin(&mut builder, &mut registers, (program, &flow), components);
-            let (state, outputs) = geometry::elements(begun.interface());
-            interface.inputs.extend(state);
-            interface.outputs = outputs;
-            interface.geometry = Some(begun.interface().clone());
-            geometry = Some(begun);
-        }
+    let geometry = emitted.map(|emitted| Geometry::begin(&mut builder, &mut registers, (program, &flow), emitted));
+    if let Some(geometry) = &geometry {
+        let (state, outputs) = geometry::elements(geometry.interface());
+        interface.inputs.extend(state);
+        interface.outputs = outputs;
+        interface.geometry = Some(geometry.interface().clone());
+    } else if options.slots.is_some() {
+        interface.outputs = slots::elements();
+        builder.set_elements(REGISTERS, interface.outputs.len() as u32);
     }
-    let lowering = Lowering { program, b: builder, spaces, registers, geometry, form };
+    let lowering = Lowering { program, options, b: builder, spaces, registers, geometry };
     Ok(Lowered { function: lowering.run(&flow)?, interface })
 }
 
@@ -124,12 +138,12 @@ fn interface(spaces: &Spaces) -> Interface {
 /// The state of lowering one program.
 struct Lowering<'a> {
     program: &'a Program,
+    options: &'a LowerOptions,
     b: FunctionBuilder,
     spaces: Spaces,
     registers: Registers,
     /// What only geometry shaders have.
     geometry: Option<Geometry>,
-    form: Form,
 }
 
 impl Lowering<'_> {
@@ -157,10 +171,10 @@ impl Lowering<'_> {
 
         self.b.seal_block(exit);
         self.b.switch_to_block(exit);
-        match (self.form, &self.geometry) {
-            (Form::Slots(slots), _) => self.store_slots(&slots),
-            (_, Some(geometry)) => geometry.store(&mut self.b),
-            (_, None) => self.registers.store_outputs(&mut self.b),
+        match (&self.geometry, self.options.slots) {
+            (Some(geometry), _) => geometry.store(&mut self.b),
+            (None, Some(slots)) => self.store_slots(&slots),
+            (None, None) => self.registers.store_outputs(&mut self.b),
         }
         self.b.ret();
         Ok(self.b.finish())

@@ -2,7 +2,7 @@
 
 use shaderjit_ir::{Type, Value};
 
-use super::{FLOAT_UNIFORMS, Lowering};
+use super::{FLOAT_UNIFORMS, Lowering, NumberMode};
 use crate::error::LowerError;
 use crate::frontend::pica::decode::Sources;
 use crate::frontend::pica::operand::{Component, Descriptor, DescriptorIndex, Source};
@@ -64,22 +64,70 @@ impl Lowering<'_> {
         Place::Relative { row, exists: self.b.ult([row, rows]) }
     }
 
-    /// What the operand gives for `component`, swizzled and negated.
+    /// What the operand gives for `component`, swizzled and negated: what moves and comparisons see.
     pub(super) fn read(&mut self, operand: Operand, component: Component) -> Value {
+        let value = self.fetch(operand, component);
+        if operand.descriptor.negates(operand.number) { self.negate(value) } else { value }
+    }
+
+    /// The same as arithmetic sees it, to which denormals are zero. To `f32` arithmetic they are anyway.
+    pub(super) fn number(&mut self, operand: Operand, component: Component) -> Value {
+        let mut value = self.fetch(operand, component);
+        if self.options.numbers == NumberMode::Float24 {
+            value = self.b.fflush24([value]);
+        }
+        if operand.descriptor.negates(operand.number) { self.negate(value) } else { value }
+    }
+
+    fn negate(&mut self, value: Value) -> Value {
+        match self.options.numbers {
+            NumberMode::Fast => self.b.fneg([value]),
+            // There is no -0.
+            NumberMode::Float24 => {
+                let zero = self.b.f32(0.0);
+                self.b.fsub([zero, value])
+            }
+        }
+    }
+
+    /// Swizzled, not negated.
+    fn fetch(&mut self, operand: Operand, component: Component) -> Value {
         let component = operand.descriptor.select(operand.number, component);
         let c = component.index() as u8;
-        let value = match operand.place {
-            Place::Input(register) => self.b.input(Type::F32, register.into(), c),
+        match operand.place {
+            Place::Input(register) => {
+                let value = self.b.input(Type::F32, register.into(), c);
+                self.loaded(value)
+            }
             Place::Temporary(register) => {
                 let variable = self.registers.temporary(&mut self.b, register, component);
                 self.b.use_var(variable)
             }
-            Place::Uniform(row) => self.b.uniform_load(Type::F32, self.spaces.float, row.into(), c),
+            Place::Uniform(row) => {
+                let value = self.b.uniform_load(Type::F32, self.spaces.float, row.into(), c);
+                self.loaded(value)
+            }
             Place::Relative { row, exists } => {
-                let (loaded, one) = (self.b.uniform_load_at(Type::F32, self.spaces.float, 0, c, row), self.b.f32(1.0));
+                let loaded = self.b.uniform_load_at(Type::F32, self.spaces.float, 0, c, row);
+                let (loaded, one) = (self.loaded(loaded), self.b.f32(1.0));
                 self.b.select([exists, loaded, one])
             }
-        };
-        if operand.descriptor.negates(operand.number) { self.b.fneg([value]) } else { value }
+        }
+    }
+
+    /// What the caller binds, as the hardware keeps it.
+    fn loaded(&mut self, value: Value) -> Value {
+        match self.options.numbers {
+            NumberMode::Fast => value,
+            NumberMode::Float24 => self.b.f32tof24([value]),
+        }
+    }
+
+    /// The result of one arithmetic operation, as the hardware keeps it.
+    pub(super) fn rounded(&mut self, value: Value) -> Value {
+        match self.options.numbers {
+            NumberMode::Fast => value,
+            NumberMode::Float24 => self.b.fround24([value]),
+        }
     }
 }

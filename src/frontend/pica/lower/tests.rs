@@ -21,20 +21,22 @@ struct Run<'a> {
     float: [[f32; 4]; 96],
     int: [[u32; 4]; 4],
     bools: u32,
+    options: LowerOptions,
 }
 
 impl Default for Run<'_> {
     fn default() -> Self {
         // c<n> is (n, n + 0.25, -0.5 - n, 1000 + n).
         let float = std::array::from_fn(|n| [n as f32, n as f32 + 0.25, -0.5 - n as f32, 1000.0 + n as f32]);
-        Run { descriptors: &[PLAIN], inputs: [ZERO; 16], float, int: [[0; 4]; 4], bools: 0 }
+        let options = LowerOptions::default();
+        Run { descriptors: &[PLAIN], inputs: [ZERO; 16], float, int: [[0; 4]; 4], bools: 0, options }
     }
 }
 
 impl Run<'_> {
     fn run(&self, words: &[u32]) -> Result<Vec<[f32; 4]>, InterpError> {
         let program = decode(words, self.descriptors, 0).unwrap();
-        let lowered = lower(&program, Address(0)).unwrap();
+        let lowered = lower(&program, Address(0), &self.options).unwrap();
         verify(&lowered.function).unwrap();
         let inputs = self.inputs.map(|input| input.map(|x| [x.to_bits()]));
         let float = self.float.map(|row| row.map(f32::to_bits));
@@ -118,6 +120,97 @@ fn mad_rounds_twice() {
     for opcode in [Opcode::Mad, Opcode::Madi] {
         assert_same(run.o0(&[word(opcode, &fields)]), [0.0, 1.0, NAN, 17.0], opcode.mnemonic());
     }
+}
+
+/// With numbers of 24 bits, and v0 as given.
+fn float24(v0: [f32; 4]) -> Run<'static> {
+    let mut run = Run { options: LowerOptions { numbers: NumberMode::Float24 }, ..Run::default() };
+    run.inputs[0] = v0;
+    run
+}
+
+#[test]
+fn what_is_bound_is_converted_to_24_bits() {
+    let bits = |bits: [u32; 4]| bits.map(f32::from_bits);
+    let run = float24(bits([0x3f80_00c0, 0xbf80_0041, 0x5f7f_ffff, 0x8000_0000]));
+    assert_same(run.o0(&[op1(Opcode::Mov, 0)]), bits([0x3f80_0100, 0xbf80_0080, 0x7f80_0000, 0]), "v0");
+    let mut run = float24(ZERO);
+    run.float[0] = bits([0x3f80_0040, 0x1880_0000, 0x9880_0000, 0x1800_0000]);
+    // Denormals stay: multiples of 2^-78.
+    assert_same(run.o0(&[op1(Opcode::Mov, C0)]), bits([0x3f80_0000, 0x1880_0000, 0x9880_0000, 0]), "c0");
+}
+
+#[test]
+fn results_are_rounded_to_24_bits() {
+    let step = 2f32.powi(-16);
+    let mut run = float24([1.0, 1.0, 3.0, 1.0 + step]);
+    run.inputs[1] = [step / 2.0, step * 0.75, 1.0, 1.0 + step];
+    assert_same(run.o0(&[op2(Opcode::Add, 0, 1)]), [1.0, 1.0 + step, 4.0, 2.0 + 2.0 * step], "add");
+    assert_same(run.o0(&[op2(Opcode::Mul, 0, 1)]), [step / 2.0, step * 0.75, 3.0, 1.0 + 2.0 * step], "mul");
+    // A third to 17 bits.
+    run.inputs[0] = [3.0; 4];
+    assert_same(run.o0(&[op1(Opcode::Rcp, 0)]), [f32::from_bits(0x3eaa_aa80); 4], "rcp");
+    // The product is rounded, then the sum: 1 + 2^-15 is left of (1 + 2^-16)^2.
+    run.inputs[0] = [1.0 + step; 4];
+    run.inputs[1] = [-1.0; 4];
+    let fields = [(Field::Source1, 0), (Field::Source2, 0), (Field::Source3, 1)];
+    assert_same(run.o0(&[word(Opcode::Mad, &fields)]), [2.0 * step; 4], "mad");
+    // The largest number is 2^64 - 2^47.
+    let large = 2f32.powi(63);
+    run.inputs[0] = [large, -large, large * 1.5, 1.0];
+    assert_same(run.o0(&[op2(Opcode::Add, 0, 0)]), [INF, -INF, INF, 2.0], "add");
+}
+
+#[test]
+fn halving_1_63_times_gives_0_with_24_bits() {
+    let mut words = vec![to(R0, op1(Opcode::Mov, 0))];
+    for halvings in 1..=63 {
+        // r0 *= v1
+        words.push(to(R0, op2(Opcode::Mul, R0, 1)));
+        let mut run = float24([1.0; 4]);
+        run.inputs[1] = [0.5; 4];
+        let program = [words.as_slice(), &[op1(Opcode::Mov, R0)]].concat();
+        let expected = if halvings == 63 { 0.0 } else { 2f32.powi(-halvings) };
+        assert_same(run.o0(&program), [expected; 4], "after halving");
+    }
+}
+
+#[test]
+fn denormals_of_24_bits_are_zero_to_arithmetic_alone() {
+    let denormal = 2f32.powi(-70);
+    let one = |opcode: Opcode, expected: f32| {
+        let mut run = float24([denormal; 4]);
+        run.inputs[1] = [2f32.powi(-62); 4];
+        let two = opcode.picture().width(Field::Source2) > 0;
+        let word = if two { op2(opcode, 0, 1) } else { op1(opcode, 0) };
+        assert_same(run.o0(&[word]), [expected; 4], opcode.mnemonic());
+    };
+    one(Opcode::Mov, denormal);
+    one(Opcode::Min, denormal);
+    one(Opcode::Slt, 1.0);
+    one(Opcode::Add, 2f32.powi(-62));
+    one(Opcode::Rcp, INF);
+    one(Opcode::Lg2, -INF);
+    one(Opcode::Dp4, 0.0);
+    let mut run = float24([denormal; 4]);
+    run.inputs[1] = [-1.0; 4];
+    assert_same(run.o0(&[op2(Opcode::Max, 0, 1)]), [denormal; 4], "max");
+    // 2^64 is infinity, and 0 times that is 0.
+    run.inputs[1] = [2f32.powi(64); 4];
+    assert_same(run.o0(&[op2(Opcode::Mul, 0, 1)]), ZERO, "mul");
+}
+
+#[test]
+fn there_is_no_negative_zero_with_24_bits() {
+    let mut run = float24([0.0, -0.0, -INF, 1.0]);
+    run.descriptors = const { &[PLAIN | 1 << 4] };
+    // Negated: 0, 0, inf, -1.
+    assert_same(run.o0(&[op1(Opcode::Mov, 0)]), [0.0, 0.0, INF, -1.0], "mov");
+    assert_same(run.o0(&[op1(Opcode::Rcp, 0)]), [INF; 4], "rcp");
+    assert_same(run.o0(&[op1(Opcode::Flr, 0)]), [0.0, 0.0, INF, -1.0], "flr");
+    let mut run = float24([-1.0, -INF, 2f32.powi(-40), -0.0]);
+    run.inputs[1] = [0.0, 0.0, -2f32.powi(-40), 5.0];
+    assert_same(run.o0(&[op2(Opcode::Mul, 0, 1)]), ZERO, "mul");
 }
 
 #[test]
@@ -357,7 +450,9 @@ fn an_endless_loop_runs_out_of_fuel() {
 
 #[test]
 fn only_reachable_words_matter() {
-    let lowered = |words: &[u32]| lower(&decode(words, &[PLAIN], 0x100).unwrap(), Address(0)).map(|_| ());
+    let lowered = |words: &[u32]| {
+        lower(&decode(words, &[PLAIN], 0x100).unwrap(), Address(0), &LowerOptions::default()).map(|_| ())
+    };
     let end = word(Opcode::End, &[]);
     let undefined = 0x14 << 26;
     assert_eq!(lowered(&[end, undefined]), Ok(()));
@@ -375,7 +470,7 @@ fn every_opcode_is_lowered() {
     for &opcode in Opcode::ALL {
         let geometry = matches!(opcode, Opcode::Emit | Opcode::Setemit);
         let program = decode(&[opcode.picture().fixed(), word(Opcode::End, &[])], &[PLAIN], 0).unwrap();
-        assert_eq!(lower(&program, Address(0)).is_err(), geometry, "{opcode:?}");
+        assert_eq!(lower(&program, Address(0), &LowerOptions::default()).is_err(), geometry, "{opcode:?}");
     }
 }
 
@@ -390,7 +485,7 @@ fn random_words_never_panic() {
         let descriptors: Vec<u32> = (0..random.below(129)).map(|_| random.word()).collect();
         let program = decode(&words, &descriptors, usize::MAX - 8).unwrap();
         assert!(program.to_string().lines().count() >= words.len());
-        match lower(&program, Address(random.below(len) as u16)) {
+        match lower(&program, Address(random.below(len) as u16), &LowerOptions::default()) {
             Ok(program) => {
                 verify(&program.function).unwrap();
                 lowered += 1;

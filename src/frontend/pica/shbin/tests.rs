@@ -14,7 +14,7 @@ fn data() -> PathBuf {
 
 fn lower_file(bytes: &[u8], index: usize) -> Result<Lowered, Error> {
     let Container::Shbin(shbin) = Container::parse(bytes).unwrap() else { panic!("not a SHBIN") };
-    lower_shbin(&shbin, index, None)
+    lower_shbin(&shbin, index, &LowerOptions::default())
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {
@@ -220,9 +220,9 @@ fn an_object_lowers_as_the_executable_it_would_become() {
         uniforms: dvle.uniforms,
         symbols: dvle.symbols,
     };
-    let lower = |bytes: &[u8]| lower_dvoj(&Dvoj::parse(bytes).unwrap(), None);
+    let lower = |bytes: &[u8]| lower_dvoj(&Dvoj::parse(bytes).unwrap(), &LowerOptions::default());
     let written = object.write().unwrap();
-    let (lowered, linked) = (lower(&written).unwrap(), lower_shbin(&shbin, 0, None).unwrap());
+    let (lowered, linked) = (lower(&written).unwrap(), lower_shbin(&shbin, 0, &LowerOptions::default()).unwrap());
     assert_eq!(lowered.function, linked.function);
     assert_eq!(lowered.interface, linked.interface);
     assert!(!lowered.interface.presets.is_empty());
