@@ -254,6 +254,11 @@ impl CompiledShader {
         Ok(CompiledShader { prepared, layout, lanes, native: Some(native) })
     }
 
+    /// Where native code was made.
+    pub(crate) fn home(&self) -> Option<&Weak<Home>> {
+        self.native.as_ref().map(|native| &native.home)
+    }
+
     /// The native code for another layout. `None` if this is it, or if there is no native code, for the interpreter takes any.
     pub(crate) fn variant(&self, layout: &Layout) -> Result<Option<Arc<CompiledShader>>, CallError> {
         let Some(native) = self.native.as_ref().filter(|_| *layout != self.layout) else { return Ok(None) };

@@ -86,11 +86,22 @@ impl Engine {
     /// inputs or outputs the program does not have.
     pub fn compile(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
         let prepared = self.home.prepare(shader, options)?;
-        let layout = options.layout(&prepared.interface)?;
+        let mut layout = options.layout(&prepared.interface)?;
+        // Formats of inputs that nobody reads make no difference: calls say the same.
+        for (number, element) in prepared.interface.inputs.iter().enumerate() {
+            if !prepared.reads_input[number] {
+                layout.inputs[number] = Prepared::default_format(element);
+            }
+        }
         match options.backend {
             Backend::Jit => Home::native(&self.home, &prepared, layout, options.lanes),
             Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, options.lanes))),
         }
+    }
+
+    /// Whether native code was made here. What only the interpreter runs belongs to nobody.
+    pub(crate) fn has_made(&self, code: &CompiledShader) -> bool {
+        code.home().is_some_and(|home| std::ptr::eq(home.as_ptr(), Arc::as_ptr(&self.home)))
     }
 
     /// The compiled shaders in the cache whose container carries this digest. For people, who know shaders by it: the digest is

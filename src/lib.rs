@@ -31,6 +31,7 @@ pub mod fuzzing;
 mod interfaces;
 pub mod jit;
 mod options;
+pub mod pica;
 pub mod pipeline;
 pub mod scan;
 mod shader;

@@ -99,7 +99,7 @@ impl Lanes {
 ///
 /// let options = CompileOptions::default().lanes(Lanes::Eight).format("COLOR", 0, AttributeFormat::Unorm8x4);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     pub(crate) entry: usize,
     pub(crate) backend: Backend,
