@@ -19,7 +19,7 @@ criterion_main!(benches);
 
 fn compile(criterion: &mut Criterion) {
     let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
-    let passes = PassOptions { fused: engine.is_fused() };
+    let passes = PassOptions { fused: engine.is_fused(), guards: true };
     for draw in Draw::all() {
         let mut group = criterion.benchmark_group(format!("compile/{}", draw.name));
         let lower = || draw.shader.lower(0).expect("the program is supported");

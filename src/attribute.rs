@@ -26,6 +26,11 @@ pub enum NumericKind {
 }
 
 impl NumericKind {
+    /// Whether components are 32 bits taken as they are.
+    pub const fn is_word(self) -> bool {
+        matches!(self, NumericKind::Float | NumericKind::Word)
+    }
+
     /// Bytes of one stored component.
     pub const fn component_bytes(self) -> usize {
         match self {
@@ -63,7 +68,7 @@ impl NumericKind {
 }
 
 /// The bits of the float that a half's low 16 bits mean.
-fn half_to_float(half: u32) -> u32 {
+pub(crate) fn half_to_float(half: u32) -> u32 {
     let sign = (half & 0x8000) << 16;
     let magnitude = half & 0x7fff;
     let value = match magnitude {

@@ -9,11 +9,13 @@ use crate::error::{CallError, Error, JitError};
 use crate::frontend::{ComponentType, Element, Interface, UniformKind};
 use crate::jit::{self, Layout, Target};
 use crate::options::Lanes;
+use crate::pipeline::{self, PassOptions};
 use shaderjit_ir::Function;
 use shaderjit_ir::Op;
 use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::texture::Access;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// A program that has been through every pass: what all layouts of it share.
@@ -21,8 +23,10 @@ pub(crate) struct Prepared {
     /// Identifies the program and the options of the passes.
     pub key: Key,
     pub interface: Interface,
-    /// In lockstep form, of plain ops only: what both engines run.
+    /// In lockstep form, of plain ops only: what native code runs.
     pub function: Function,
+    /// What runs where a guard of it fails, if it has any.
+    pub exact: Option<ExactForm>,
     /// Which input elements the code reads; one entry an element.
     pub reads_input: Vec<bool>,
     /// Which uniform spaces the caller must bind; one entry a space.
@@ -31,6 +35,8 @@ pub(crate) struct Prepared {
     pub needs_resource: Vec<bool>,
     /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
     pub last_state_counts: bool,
+    /// Which samplers the code uses; one entry a sampler.
+    pub needs_sampler: Vec<bool>,
     /// The container's digest.
     pub digest: Option<Digest>,
     /// Backward edges each group of lanes may take.
@@ -41,14 +47,40 @@ pub(crate) struct Prepared {
     pub times: [Duration; 2],
 }
 
+/// A program's form without guards, made when it is first needed.
+pub(crate) struct ExactForm {
+    /// As the front end made it.
+    source: Function,
+    made: OnceLock<Function>,
+}
+
+impl ExactForm {
+    pub fn of(source: Function) -> ExactForm {
+        ExactForm { source, made: OnceLock::new() }
+    }
+}
+
 impl Prepared {
+    /// The program without guards: what the interpreter runs.
+    pub fn exact_function(&self) -> &Function {
+        let Some(ExactForm { source, made }) = &self.exact else { return &self.function };
+        made.get_or_init(|| {
+            let mut function = source.clone();
+            pipeline::run(&mut function, &PassOptions { fused: self.fused, guards: false })
+                .expect("the passes have accepted the program with guards, and refuse nothing after them");
+            function
+        })
+    }
+
     /// Bytes the IR occupies, roughly.
     pub fn ir_bytes(&self) -> u64 {
         let Function { insts, values, blocks, spaces, .. } = &self.function;
+        let forms = if self.exact.is_some() { 3 } else { 1 };
         let tables: usize =
             spaces.values().filter_map(|space| space.table.as_ref()).map(|table| size_of_val(&table[..])).sum();
         let blocks: usize = blocks.values().map(|block| 256 + 4 * block.insts.len()).sum();
-        (size_of::<Prepared>() + insts.len() * size_of::<InstData>() + values.len() * 16 + blocks + tables) as u64
+        (size_of::<Prepared>() + forms * (insts.len() * size_of::<InstData>() + values.len() * 16 + blocks + tables))
+            as u64
     }
 
     /// The format an input element has where the caller asks for no other: as many 32-bit words as it has components.
@@ -86,16 +118,20 @@ pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, V
     (inputs, spaces)
 }
 
-/// Which resources a function reads or asks the size of.
-pub(crate) fn reads_resources(function: &Function) -> Vec<bool> {
-    let mut reads = vec![false; function.resources.len()];
+/// Which resources a function reads or asks the size of, and which samplers it uses.
+pub(crate) fn reads_resources(function: &Function) -> (Vec<bool>, Vec<bool>) {
+    let mut resources = vec![false; function.resources.len()];
+    let mut samplers = vec![false; function.samplers.len()];
     let insts = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
-    for &inst in insts {
-        if let Imm::ResourceByte { resource, .. } | Imm::Resource(resource) = function.insts[inst].imm {
-            reads[resource.as_u32() as usize] = true;
+    for &InstData { op, imm, .. } in insts.map(|&inst| &function.insts[inst]) {
+        if let Some(access) = Access::new(op, imm) {
+            resources[access.texture.as_u32() as usize] = true;
+            access.sampler.iter().for_each(|sampler| samplers[sampler.as_u32() as usize] = true);
+        } else if let Imm::ResourceByte { resource, .. } | Imm::Resource(resource) = imm {
+            resources[resource.as_u32() as usize] = true;
         }
     }
-    reads
+    (resources, samplers)
 }
 
 /// Time spent on making a shader runnable.
@@ -132,6 +168,8 @@ pub struct CompiledShader {
 /// Native code, and what it takes to make it for another layout.
 struct Native {
     code: jit::Code,
+    /// The code for vertices for which a guard failed, made when one first does.
+    exact: OnceLock<Result<jit::Code, JitError>>,
     time: Duration,
     target: Target,
     home: Weak<Home>,
@@ -143,7 +181,7 @@ impl CompiledShader {
         Call::new(self)
     }
 
-    /// Inputs, outputs, uniform spaces and resources.
+    /// Inputs, outputs, uniform spaces, resources and samplers.
     pub fn interface(&self) -> &Interface {
         &self.prepared.interface
     }
@@ -174,6 +212,11 @@ impl CompiledShader {
         self.prepared.needs_resource.get(index).copied().unwrap_or(false)
     }
 
+    /// Whether a call must bind the sampler at `index` of the interface: the code uses it.
+    pub fn needs_sampler(&self, index: usize) -> bool {
+        self.prepared.needs_sampler.get(index).copied().unwrap_or(false)
+    }
+
     /// Whether the code sets any component of output element `element` to anything but zero.
     pub fn writes_output(&self, element: usize) -> bool {
         let function = &self.prepared.function;
@@ -186,7 +229,8 @@ impl CompiledShader {
         })
     }
 
-    /// The IR after every pass: what both engines run.
+    /// The IR after every pass: what native code runs. Where a [guard](Op::GuardOrdered) of it fails, native code of
+    /// the program without guards runs instead, as the interpreter always does.
     pub fn function(&self) -> &Function {
         &self.prepared.function
     }
@@ -235,6 +279,19 @@ impl CompiledShader {
         self.native.as_ref().map(|native| &native.code)
     }
 
+    /// The native code without guards.
+    pub(crate) fn exact_code(&self) -> Result<&jit::Code, JitError> {
+        let native = self.native.as_ref().expect("a guard failed in native code");
+        let make = || jit::compile(self.prepared.exact_function(), &self.layout, &native.target, &options(self.lanes));
+        native.exact.get_or_init(make).as_ref().map_err(JitError::clone)
+    }
+
+    /// Bytes of native code, those that failing guards may yet ask for included, roughly.
+    pub(crate) fn code_bytes(&self) -> u64 {
+        let forms = if self.prepared.exact.is_some() { 3 } else { 1 };
+        self.code().map_or(0, |code| code.len() as u64 * forms)
+    }
+
     /// For the interpreter.
     pub(crate) fn interpreted(prepared: Arc<Prepared>, layout: Layout, lanes: Lanes) -> CompiledShader {
         CompiledShader { prepared, layout, lanes, native: None }
@@ -250,7 +307,7 @@ impl CompiledShader {
     ) -> Result<CompiledShader, JitError> {
         let start = Instant::now();
         let code = jit::compile(&prepared.function, &layout, target, &options(lanes))?;
-        let native = Native { code, time: start.elapsed(), target: target.clone(), home };
+        let native = Native { code, exact: OnceLock::new(), time: start.elapsed(), target: target.clone(), home };
         Ok(CompiledShader { prepared, layout, lanes, native: Some(native) })
     }
 

@@ -3,7 +3,7 @@
 use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
 use crate::call::last_counts;
-use crate::compiled::{CompiledShader, Prepared, reads, reads_resources};
+use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
 use crate::frontend::pica;
@@ -11,7 +11,7 @@ use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
-use shaderjit_ir::{FunctionBuilder, Type};
+use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
@@ -38,6 +38,8 @@ pub(crate) struct Home {
     target: Result<Target, JitError>,
     fuel: u32,
     fused: bool,
+    #[cfg(feature = "fuzzing")]
+    canonical_nans: bool,
 }
 
 /// What the cache holds. The kind of a key says which.
@@ -51,7 +53,7 @@ impl Weight for Cached {
     fn weight(&self) -> u64 {
         match self {
             Cached::Prepared(prepared) => prepared.ir_bytes(),
-            Cached::Compiled(compiled) => compiled.code().map_or(0, <[u8]>::len) as u64 + COMPILED_BYTES,
+            Cached::Compiled(compiled) => compiled.code_bytes() + COMPILED_BYTES,
         }
     }
 }
@@ -76,7 +78,16 @@ impl Engine {
         }
         let fused = config.fused.unwrap_or(has_fma);
         let cache = Cache::new(config.cache_bytes);
-        Ok(Engine { home: Arc::new(Home { cache, target, fuel: config.fuel, fused }) })
+        Ok(Engine {
+            home: Arc::new(Home {
+                cache,
+                target,
+                fuel: config.fuel,
+                fused,
+                #[cfg(feature = "fuzzing")]
+                canonical_nans: config.canonical_nans,
+            }),
+        })
     }
 
     /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the work.
@@ -138,28 +149,35 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
-        let pica::LowerOptions { numbers, slots } = options.pica;
-        key.number(numbers as u64);
-        if let Some(slots) = slots {
-            let bytes =
-                |source: Option<(u8, u8)>| source.map_or([0xff; 2], |(register, component)| [register, component]);
-            key.bytes(slots.sources.map(bytes).as_flattened());
-        }
+        let pica::LowerOptions { numbers, flow, bools, ints, slots } = options.pica;
+        key.number(numbers as u64).number(flow as u64);
+        key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
+        key.bytes(ints.as_ref().map_or(&[], |ints| ints.as_flattened()));
+        let bytes = |source: Option<(u8, u8)>| source.map_or([0xff; 2], |(register, component)| [register, component]);
+        key.bytes(slots.map(|slots| slots.sources.map(bytes)).as_ref().map_or(&[], |slots| slots.as_flattened()));
         let key = key.finish();
         let make = || {
             let start = Instant::now();
             let lowered = shader.lower_with(options)?;
             let lower_time = start.elapsed();
             let mut function = lowered.function;
-            pipeline::run(&mut function, &PassOptions { fused: self.fused })?;
+            #[cfg(feature = "fuzzing")]
+            if self.canonical_nans {
+                shaderjit_ir::arbitrary::canonicalize_nans(&mut function);
+            }
+            let exact = needs_guards(&function).then(|| ExactForm::of(function.clone()));
+            pipeline::run(&mut function, &PassOptions { fused: self.fused, guards: true })?;
             let passes_time = start.elapsed() - lower_time;
             let (reads_input, needs_uniforms) = reads(&function, &lowered.interface);
+            let (needs_resource, needs_sampler) = reads_resources(&function);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
-                needs_resource: reads_resources(&function),
+                needs_resource,
+                needs_sampler,
                 last_state_counts: lowered.interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
                 interface: lowered.interface,
                 function,
+                exact,
                 reads_input,
                 needs_uniforms,
                 digest: shader.digest().map(|(digest, _)| digest),
@@ -198,6 +216,11 @@ impl Home {
     }
 }
 
+/// Whether the passes would put guards into the program.
+fn needs_guards(function: &Function) -> bool {
+    function.insts.values().any(|inst| inst.op == Op::Fmulz)
+}
+
 /// The first compilation in a process takes several times as long as the next ones; better here than at the first shader.
 fn warm_up(target: &Target) {
     static ONCE: Once = Once::new();
@@ -208,7 +231,7 @@ fn warm_up(target: &Target) {
         builder.output(0, 0, sum);
         builder.ret();
         let mut function = builder.finish();
-        let options = PassOptions { fused: target.has_fma() };
+        let options = PassOptions { fused: target.has_fma(), guards: true };
         let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
         if let Err(error) = pipeline::run(&mut function, &options)
             .map_err(JitError::from)

@@ -35,6 +35,7 @@ pub mod pica;
 pub mod pipeline;
 pub mod scan;
 mod shader;
+pub mod texture;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
@@ -42,16 +43,19 @@ pub mod validate;
 
 pub use cache::CacheStats;
 pub use call::{
-    Attribute, BufferFormat, Call, Difference, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState,
-    OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
+    Attribute, Call, Difference, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState, OutputLayout,
+    OutputView, Outputs, PicaUniforms, Place, Resource,
 };
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
-pub use frontend::pica::NumberMode;
+pub use frontend::pica::{FlowForm, NumberMode};
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
+pub use texture::{
+    AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, Texture, TextureShape,
+};
 
 /// The README's example.
 #[cfg(doctest)]

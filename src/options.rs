@@ -22,12 +22,21 @@ pub struct Config {
     pub(crate) cache_bytes: u64,
     pub(crate) fuel: u32,
     pub(crate) fused: Option<bool>,
+    /// Gives every NaN that arithmetic makes the same bits, so that engines also agree on programs that look at them.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) canonical_nans: bool,
 }
 
 impl Default for Config {
     /// 64 MiB of code and IR; 2^20 loop iterations; `mad` as this machine likes it.
     fn default() -> Config {
-        Config { cache_bytes: 64 << 20, fuel: 1 << 20, fused: None }
+        Config {
+            cache_bytes: 64 << 20,
+            fuel: 1 << 20,
+            fused: None,
+            #[cfg(feature = "fuzzing")]
+            canonical_nans: false,
+        }
     }
 }
 
@@ -149,6 +158,12 @@ impl CompileOptions {
     /// no choice.
     pub fn numbers(mut self, mode: pica::NumberMode) -> CompileOptions {
         self.pica.numbers = mode;
+        self
+    }
+
+    /// What becomes of a PICA200 program's control flow. Unless said, [`FlowForm::Graph`](pica::FlowForm::Graph).
+    pub fn flow(mut self, form: pica::FlowForm) -> CompileOptions {
+        self.pica.flow = form;
         self
     }
 

@@ -8,6 +8,8 @@ use shaderjit_ir::pass::{self, ExpandOptions, PassError};
 pub struct PassOptions {
     /// Whether `fmad` rounds once; see [`ExpandOptions::fused`].
     pub fused: bool,
+    /// Whether products that obey the rule of PICA200 are taken for plain ones under guard: see [`pass::guard_products`].
+    pub guards: bool,
 }
 
 /// One step of the pipeline.
@@ -35,6 +37,12 @@ passes! {
     "if_convert" "small branches become selects" |f, _| { pass::if_convert(f); Ok(()) };
     "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
     "straighten" "blocks that follow each other become one" |f, _| { pass::straighten(f); Ok(()) };
+    "guard_products" "products whose rule hardly ever matters become plain ones under guard" |f, o| {
+        if o.guards {
+            pass::guard_products(f);
+        }
+        Ok(())
+    };
     "expand" "composite ops become plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
     "fold2" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };

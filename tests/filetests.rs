@@ -8,12 +8,19 @@
 //! * `run`: each function is followed by lines that say what it computes, see [`run_line`]. All engines must agree.
 //! * `pass NAME, NAME…`: the functions after these passes.
 //!
+//! A file of shader model 4 and 5 ends in `.op`, has the name of an opcode and begins with `; opcode: NAME`. Programs with that
+//! opcode follow and what they must compute, see [`support::sections`]; what must come out is what the rules say, so there is no
+//! `BLESS`.
+//!
 //! A file of the command line begins with `; run: ARGUMENTS`, separated by blanks, paths from the root of the repository. What
 //! follows the line `; ---` is what `shaderjit` prints when it is run with them: its output, or if it fails its exit code and
 //! message.
 
 #[path = "filetests/run_line.rs"]
 mod run_line;
+#[path = "filetests/sm4.rs"]
+mod sm4;
+mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
@@ -52,7 +59,7 @@ const PASSES: [(&str, Pass); 3] = [
 const SEPARATOR: &str = "; ---\n";
 
 /// The command line, if it was built.
-const COMMAND: Option<&str> = option_env!("CARGO_BIN_EXE_shaderjit");
+const COMMAND: Option<&str> = if cfg!(feature = "cli") { option_env!("CARGO_BIN_EXE_shaderjit") } else { None };
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -64,9 +71,14 @@ fn main() -> ExitCode {
     for path in &paths {
         let name = path.strip_prefix(&root).expect("the files were found below it").display().to_string();
         let path = path.clone();
+        if extension(&path) == Some("op") {
+            trials.push(Trial::test(name, move || sm4::check(&path)));
+            continue;
+        }
         let cannot_run = COMMAND.is_none() && extension(&path) == Some("txt");
         trials.push(Trial::test(name, move || TestFile::read(&path)?.check()).with_ignored_flag(cannot_run));
     }
+    trials.push(Trial::test("every opcode that runs has a file", sm4::every_opcode_has_a_file));
     paths.retain(|path| extension(path) == Some("ir"));
     let files = paths.clone();
     trials.push(Trial::test("every op has a run test", move || every_op_runs(&files)));
@@ -80,7 +92,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
         let path = entry.expect("the folder of the tests can be read").path();
         if path.is_dir() {
             collect(&path, paths);
-        } else if matches!(extension(&path), Some("ir" | "txt")) {
+        } else if matches!(extension(&path), Some("ir" | "op" | "txt")) {
             paths.push(path);
         }
     }

@@ -1,11 +1,16 @@
-//! README's support matrix is what the tables of parts and opcodes say, and what lowering refuses.
+//! README's support matrix is what the tables of parts and opcodes say, and what lowering refuses; and that is all there is: an
+//! opcode runs and has a file that says what it computes, or is refused by name.
 //!
-//! `BLESS=1 cargo test --test readme` rewrites it.
+//! `BLESS=1 cargo test --test readme` rewrites the matrix.
 
-use shaderjit::container::dxbc::{FourCc, Signature};
-use shaderjit::error::LowerError;
+mod support;
+
+use shaderjit::container::dxbc::FourCc;
+use shaderjit::error::{Error, LowerError};
 use shaderjit::frontend::{pica, sm4};
+use shaderjit::{CompileOptions, Config, Engine, Shader};
 use std::fmt::Write;
+use support::opcodes;
 
 /// What a part is read as, by the name of the type that holds it.
 fn parts() -> String {
@@ -23,27 +28,6 @@ fn parts() -> String {
 /// Whether lowering refuses an opcode as unsupported.
 fn refuses<T>(lowered: Result<T, LowerError>, mnemonic: &str) -> bool {
     matches!(lowered, Err(LowerError::Unsupported { what, .. }) if what == mnemonic)
-}
-
-/// Whether a vertex or pixel shader with this opcode runs.
-fn sm4_runs(opcode: sm4::Opcode) -> bool {
-    [0x0000_0050, 0x0001_0050].into_iter().any(|model| sm4_runs_in(model, opcode))
-}
-
-/// Whether a program with this version token and opcode runs.
-fn sm4_runs_in(model: u32, opcode: sm4::Opcode) -> bool {
-    let interface_call = opcode == sm4::Opcode::InterfaceCall;
-    let operands = opcode.slots().iter().flat_map(|_| [0x0010_00f2, 0]);
-    // An interface call has the number of its function in front.
-    let operands: Vec<u32> = interface_call.then_some(0).into_iter().chain(operands).collect();
-    let mut tokens = vec![model, 0, 0x0200_0068, 1, opcode.number() | (1 + operands.len() as u32) << 24];
-    tokens.extend(operands);
-    tokens[1] = tokens.len() as u32;
-    let bytes: Vec<u8> = tokens.into_iter().flat_map(u32::to_le_bytes).collect();
-    let program = sm4::Program::decode(&bytes, 0).unwrap_or_else(|error| panic!("{opcode}: {error}"));
-    let signature = |part| Signature { part, elements: Vec::new() };
-    let (inputs, outputs) = (signature(FourCc::ISGN), signature(FourCc::OSGN));
-    !refuses(sm4::lower(&program, &inputs, &outputs), opcode.mnemonic())
 }
 
 fn sm4_opcodes() -> String {
@@ -65,7 +49,7 @@ fn sm4_opcodes() -> String {
     ];
     for (group, name) in groups {
         let opcodes = sm4::Opcode::ALL.iter().copied().filter(|opcode| opcode.group() == group);
-        let (runs, reads): (Vec<_>, Vec<_>) = opcodes.partition(|&opcode| sm4_runs(opcode));
+        let (runs, reads): (Vec<_>, Vec<_>) = opcodes.partition(|&opcode| opcodes::runs(opcode));
         let [runs, reads] =
             [runs, reads].map(|opcodes| opcodes.into_iter().map(sm4::Opcode::mnemonic).collect::<Vec<_>>());
         run += runs.len();
@@ -109,4 +93,41 @@ fn the_support_matrix_is_what_the_tables_say() {
     } else {
         assert!(readme == expected, "README's support matrix is out of date: BLESS=1 cargo test --test readme");
     }
+}
+
+#[test]
+fn every_sm4_opcode_is_executed_or_refused_by_name() {
+    let engine = Engine::new(Config::default()).unwrap();
+    let (mut executed, mut refused, mut declarations) = (0, 0, 0);
+    for &opcode in sm4::Opcode::ALL {
+        if !opcodes::is_instruction(&opcode) {
+            declarations += 1;
+            continue;
+        }
+        // The file is run by the tests of files.
+        if opcodes::file(opcode).exists() {
+            assert!(opcodes::runs(opcode), "{opcode} has a file and is refused");
+            executed += 1;
+            continue;
+        }
+        assert!(!opcodes::runs(opcode), "{opcode} runs and has no file");
+        let source = opcodes::program_with(opcode);
+        let shader = Shader::parse(&source.container()).unwrap();
+        let Err(Error::Lower(LowerError::Unsupported { what, offset })) =
+            engine.compile(&shader, &CompileOptions::default())
+        else {
+            panic!("{opcode} is not refused as unsupported");
+        };
+        match what.strip_suffix(" programs") {
+            // Of a stage that does not run, no opcode is looked at.
+            Some(profile) => assert_eq!((profile, offset), ("gs_5_0", source.program_offset()), "{opcode}"),
+            None => assert_eq!((what.as_str(), offset), (opcode.mnemonic(), source.offset(opcode))),
+        }
+        refused += 1;
+    }
+    let all = sm4::Opcode::ALL.len();
+    println!(
+        "{executed} of {all} opcodes executed, {refused} refused by a typed error, {declarations} declarations and data"
+    );
+    assert_eq!(executed + refused + declarations, all);
 }

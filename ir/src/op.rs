@@ -225,9 +225,41 @@ macro_rules! for_each_op {
             /// Stores index, value where the mask holds; nothing happens past the array's end.
             ArrayStoreMasked array_store_masked (I32 Word I1) -> Nothing, Array, Write, Plain;
 
+            // ---- rows: four words that travel together
+            /// Four words as a row.
+            RowJoin row_join (Word Word Word Word) -> Row, None, Pure, Plain;
+            /// One word of a row.
+            RowWord row_word (Row) -> Word, Component, Pure, Plain;
+
+            // ---- textures: see [`crate::texture`]. They are read-only, so accesses may move and merge.
+            /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample of a
+            /// multisampled texture, is the last word.
+            TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain;
+            /// Filtered at normalized coordinates, the slice of an array behind them, and a level.
+            SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain;
+            /// The same at the level that derivatives of the coordinates in two directions give.
+            SampleGradients sample_gradients (Row Row Row) -> Row, Sample, Pure, Plain;
+            /// How much of what is filtered at level 0 passes the sampler's comparison with a reference.
+            SampleCompare sample_compare (Row F32) -> F32, Sample, Pure, Plain;
+            /// One component of each of the four texels that a bilinear sample of level 0 would read.
+            Gather gather (Row) -> Row, Gather, Pure, Plain;
+            /// The same with texel offsets in the second operand, of which 6 bits count.
+            GatherAt gather_at (Row Row) -> Row, Gather, Pure, Plain;
+            /// Whether each of the four passes the sampler's comparison with a reference: 1.0 or 0.0.
+            GatherCompare gather_compare (Row F32) -> Row, Sample, Pure, Plain;
+            /// The same with texel offsets in the last operand, of which 6 bits count.
+            GatherCompareAt gather_compare_at (Row F32 Row) -> Row, Sample, Pure, Plain;
+            /// Width, height and depth of a level, the array's length behind the sizes there are; the number of levels last.
+            TextureSize texture_size (I32) -> Row, Resource, Pure, Plain;
+            /// Number of samples of a texel.
+            TextureSamples texture_samples () -> I32, Resource, Pure, Plain;
+
             // ---- lockstep
             /// Whether the operand holds in any lane: the same answer in every lane.
             Any any (I1) -> I1, None, Convergent, Plain;
+            /// Asserts that the operand is no NaN. Where it is one, in whatever lane, the run is void: its outputs mean nothing, and
+            /// the function that was there before [`guard_products`](crate::pass::guard_products) has to run instead.
+            GuardOrdered guard_ordered (F32) -> Nothing, None, Write, Plain;
         }
     };
 }
@@ -245,7 +277,9 @@ pub enum TypeRule {
     F32,
     /// `f64`.
     F64,
-    /// Any type.
+    /// `row`.
+    Row,
+    /// Any type of one value.
     Any,
     /// `i1` or `i32`.
     Bits,
@@ -263,6 +297,7 @@ impl TypeRule {
             TypeRule::I32 => Some(Type::I32),
             TypeRule::F32 => Some(Type::F32),
             TypeRule::F64 => Some(Type::F64),
+            TypeRule::Row => Some(Type::Row),
             TypeRule::Any | TypeRule::Bits | TypeRule::Word | TypeRule::Nothing => None,
         }
     }
@@ -270,7 +305,7 @@ impl TypeRule {
     /// Whether the rule allows `ty`.
     pub fn allows(self, ty: Type) -> bool {
         match self {
-            TypeRule::Any => true,
+            TypeRule::Any => ty != Type::Row,
             TypeRule::Bits => matches!(ty, Type::I1 | Type::I32),
             TypeRule::Word => matches!(ty, Type::I32 | Type::F32),
             TypeRule::Nothing => false,
@@ -303,6 +338,14 @@ pub enum ImmKind {
     Resource,
     /// Array and component.
     Array,
+    /// Component of a row.
+    Component,
+    /// Texture and texel offsets.
+    Texel,
+    /// Texture, sampler and texel offsets.
+    Sample,
+    /// Texture, component, sampler and texel offsets.
+    Gather,
 }
 
 /// No more bytes of a resource than this can be read: what is bound beyond is not there.
@@ -368,6 +411,16 @@ impl Op {
     /// Whether the instruction's type must be spelt out: some operand or the result may have several.
     pub fn is_typed(self) -> bool {
         self.result().is_set() || self.operands().iter().any(|rule| rule.is_set())
+    }
+
+    /// Whether the op has a meaning only where lanes run in lockstep.
+    pub fn is_of_lockstep(self) -> bool {
+        matches!(self, Op::Any | Op::GuardOrdered)
+    }
+
+    /// The type of an instruction whose type is not [spelt out](Self::is_typed): that of its result, `i32` if it has none.
+    pub fn untyped(self) -> Type {
+        self.result().fixed().unwrap_or(Type::I32)
     }
 
     /// Whether an instruction of this op may be removed when nothing uses its result.

@@ -5,6 +5,7 @@ use super::uniforms::BoundSpaces;
 use super::{Attribute, OutputLayout};
 use crate::compiled::Prepared;
 use crate::error::CallError;
+use crate::texture::BoundTextures;
 use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 
@@ -16,6 +17,7 @@ pub(super) struct Job<'a> {
     pub spaces: &'a BoundSpaces,
     /// One entry a resource.
     pub resources: &'a [&'a [u8]],
+    pub textures: &'a BoundTextures<'a>,
     pub count: u32,
     pub first_vertex: u32,
     pub instance: u32,
@@ -24,7 +26,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Runs all vertices, L at a time. The lanes past the last vertex repeat it.
     pub fn run<const L: usize>(&self, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        let mut interpreter = Interpreter::<L>::new(&self.prepared.function);
+        let mut interpreter = Interpreter::<L>::new(self.prepared.exact_function());
         let uniforms = self.spaces.rows();
         let options = InterpOptions { fuel: self.prepared.fuel, fused: self.prepared.fused };
         let mut inputs = vec![[[0; L]; 4]; self.attributes.len()];
@@ -38,6 +40,7 @@ impl Job<'_> {
                 instance_id: self.instance,
                 uniforms: &uniforms,
                 resources: self.resources,
+                textures: self.textures,
             };
             let outputs = interpreter.run(&bindings, &options).map_err(|error| match error {
                 InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },

@@ -1,15 +1,14 @@
 //! One call: bindings, the checks on them, and both engines.
 
 mod attribute;
-mod buffer_format;
 mod geometry;
 mod interpret;
 mod outputs;
 mod resource;
+mod texture;
 mod uniforms;
 
 pub use attribute::Attribute;
-pub use buffer_format::BufferFormat;
 pub(crate) use geometry::last_counts;
 pub use geometry::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
 pub(crate) use outputs::find;
@@ -20,17 +19,17 @@ pub use uniforms::PicaUniforms;
 use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
 use crate::frontend::UniformKind;
-use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Scratch};
+use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
 use crate::options::{Backend, Lanes};
+use crate::texture::BoundTextures;
 use resource::BoundResources;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use uniforms::BoundSpaces;
 
-/// What a shader is run on: attributes, uniforms, resources, instance. Borrows the attributes and most resources, and copies the
-/// uniforms and typed buffers. It is `Sync`: threads
-/// may run ranges of it at the same time.
+/// What a shader is run on: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and most
+/// buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same time.
 ///
 /// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input signature,
 /// already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w, `SV_IsFrontFace` 0 or all
@@ -58,10 +57,15 @@ pub struct Call<'a> {
     inputs: Vec<Option<Attribute<'a>>>,
     spaces: BoundSpaces,
     resources: BoundResources<'a>,
+    textures: BoundTextures<'a>,
     zero_unbound: bool,
     first_vertex: u32,
     instance: u32,
 }
+
+/// How many vertices, from the first one of a group in which a guard failed, run in exact form: what makes a guard fail seldom
+/// comes alone. A multiple of any number of lanes.
+const EXACT_VERTICES: u32 = 64;
 
 /// What an unbound input reads.
 static ZEROS: [u8; 16] = [0; 16];
@@ -82,6 +86,7 @@ impl<'a> Call<'a> {
             inputs: vec![None; bindable],
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
+            textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
             zero_unbound: false,
             first_vertex: 0,
             instance: 0,
@@ -166,7 +171,7 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds the resource `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
+    /// Binds the buffer `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
     /// [asks for zeros](Self::zero_unbound), and counts no elements.
     ///
     /// # Errors
@@ -175,10 +180,10 @@ impl<'a> Call<'a> {
     /// [`Invalid`](CallError::Invalid) if it is longer than a buffer can be: 4 GiB less 4 bytes, or 2^27 elements if it is typed.
     ///
     /// ```no_run
-    /// # use shaderjit::{BufferFormat, Call, Resource, error::CallError};
+    /// # use shaderjit::{Call, Resource, TexelFormat, error::CallError};
     /// # fn bind<'a>(call: &mut Call<'a>, bones: &'a [u8], colours: &'a [u8]) -> Result<(), CallError> {
     /// call.resource(0, Resource::structured(bones, 64))?;
-    /// call.resource(1, Resource::typed(colours, BufferFormat::Rgba8Unorm))?;
+    /// call.resource(1, Resource::typed(colours, TexelFormat::Rgba8Unorm))?;
     /// # Ok(())
     /// # }
     /// ```
@@ -278,6 +283,7 @@ impl<'a> Call<'a> {
         layout.check(elements, count as usize, bytes.len())?;
         self.check_uniforms()?;
         self.check_resources()?;
+        self.check_samplers()?;
         let attributes = self.attributes(&vertices)?;
         if count == 0 {
             return Ok(());
@@ -291,6 +297,7 @@ impl<'a> Call<'a> {
                     attributes: &attributes,
                     spaces: &self.spaces,
                     resources: &self.resources.bytes(),
+                    textures: &self.textures,
                     count,
                     first_vertex,
                     instance: self.instance,
@@ -317,7 +324,6 @@ impl<'a> Call<'a> {
             outputs: elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)).collect(),
         };
         let variant = self.shader.variant(&wanted)?;
-        let code = variant.as_deref().unwrap_or(self.shader).native_code().expect("the backend is native code");
         let inputs: Vec<InputStream<'_>> =
             attributes.iter().map(|&Attribute { bytes, stride, .. }| InputStream { bytes, stride }).collect();
         let place = |place: &Option<Place>| {
@@ -329,13 +335,18 @@ impl<'a> Call<'a> {
             inputs: &inputs,
             uniforms: self.spaces.native(),
             resources: &self.resources.bytes(),
+            textures: &self.textures,
             count,
             first_vertex,
             instance: self.instance,
             fuel: self.shader.prepared().fuel,
         };
         let mut output = OutputBuffer { bytes, elements: &places };
-        SCRATCH.with_borrow_mut(|scratch| code.run(&batch, &mut output, scratch))
+        // Taken, not borrowed: a texture of the caller's may run a shader itself.
+        let mut scratch = SCRATCH.take();
+        let result = run_guarded(variant.as_deref().unwrap_or(self.shader), &batch, &mut output, &mut scratch);
+        SCRATCH.set(scratch);
+        result
     }
 
     fn check_uniforms(&self) -> Result<(), CallError> {
@@ -349,7 +360,8 @@ impl<'a> Call<'a> {
 
     fn check_resources(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().resources.iter().enumerate() {
-            if self.shader.needs_resource(index) && !self.resources.is_bound(index) && !self.zero_unbound {
+            let is_bound = self.resources.is_bound(index) || self.textures.is_bound(index);
+            if self.shader.needs_resource(index) && !is_bound && !self.zero_unbound {
                 return Err(CallError::MissingBinding { what: resource::name(decl.slot, decl.space) });
             }
         }
@@ -376,6 +388,24 @@ impl<'a> Call<'a> {
         };
         self.inputs.iter().enumerate().map(resolve).collect()
     }
+}
+
+/// Runs native code, and its exact form from where a guard fails.
+fn run_guarded(
+    shader: &CompiledShader,
+    batch: &Batch<'_>,
+    output: &mut OutputBuffer<'_>,
+    scratch: &mut Scratch,
+) -> Result<(), CallError> {
+    let code = shader.native_code().expect("the backend is native code");
+    let mut next = 0;
+    while let Progress::GuardFailed { vertex } = code.run_range(batch, next..batch.count, output, scratch)? {
+        next = vertex.saturating_add(EXACT_VERTICES).min(batch.count);
+        let Progress::Done = shader.exact_code()?.run_range(batch, vertex..next, output, scratch)? else {
+            unreachable!("the exact form has no guards")
+        };
+    }
+    Ok(())
 }
 
 /// Number of vertices in a range.

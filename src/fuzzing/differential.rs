@@ -7,7 +7,7 @@ use crate::jit::{
 };
 use crate::pipeline::{self, PassOptions};
 use arbitrary::{Arbitrary, Unstructured};
-use shaderjit_ir::arbitrary::{Config, Data, canonicalize_nans, function};
+use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
 use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::{Function, Op};
 use std::sync::LazyLock;
@@ -35,6 +35,8 @@ pub struct DifferentialCase {
     pub count: usize,
     /// Whether the optional instructions of this machine are used.
     pub host: bool,
+    /// Whether products are guarded.
+    pub guards: bool,
 }
 
 impl<'a> Arbitrary<'a> for DifferentialCase {
@@ -42,27 +44,42 @@ impl<'a> Arbitrary<'a> for DifferentialCase {
         let mut func = function(u, &Config::default())?;
         canonicalize_nans(&mut func);
         let data = Data::arbitrary(u, &func)?;
-        Ok(DifferentialCase { func, data, count: u.int_in_range(1..=VERTICES)?, host: u.arbitrary()? })
+        Ok(DifferentialCase {
+            func,
+            data,
+            count: u.int_in_range(1..=VERTICES)?,
+            host: u.arbitrary()?,
+            guards: u.arbitrary()?,
+        })
     }
 }
 
 /// Rows of four components, a vertex after the other, for each output element.
 type Rows = Vec<[u32; 4]>;
 
-/// Both engines give the same bits, or both run out of fuel.
+/// Why a run ended early.
+#[derive(Debug, PartialEq, Eq)]
+enum Stop {
+    OutOfFuel,
+    /// A guard failed in the group that begins with this vertex.
+    Guard(usize),
+}
+
+/// Both engines give the same bits, or both run out of fuel, or for both a guard fails at the same vertex.
 pub fn differential(case: &DifferentialCase) {
     // A function that asks for one rounding by name needs a machine that has it.
     let needs_fma = case.func.insts.values().any(|inst| inst.op == Op::Fma);
     let target = &TARGETS[usize::from(!case.host && !needs_fma)];
     let mut func = case.func.clone();
-    if pipeline::run(&mut func, &PassOptions { fused: target.has_fma() }).is_err() {
+    if pipeline::run(&mut func, &PassOptions { fused: target.has_fma(), guards: case.guards }).is_err() {
         return;
     }
     for (groups, want) in [(1, interpret::<4>(&func, case)), (2, interpret::<8>(&func, case))] {
         let got = native(&func, case, target, groups);
         let same = match (&got, &want) {
             (Ok(got), Ok(want)) => is_same(got, want),
-            (Err(CallError::OutOfFuel { .. }), Err(InterpError::OutOfFuel)) => true,
+            (Err(CallError::OutOfFuel { .. }), Err(stop)) => *stop == Stop::OutOfFuel,
+            (&Err(CallError::GuardFailed { vertex }), Err(stop)) => *stop == Stop::Guard(vertex as usize),
             _ => false,
         };
         assert!(same, "{groups} groups: {got:x?} is not {want:x?}\n{}\nbecame\n{func}\n{:x?}", case.func, case.data);
@@ -70,7 +87,9 @@ pub fn differential(case: &DifferentialCase) {
 }
 
 /// Groups of L vertices, the last one repeated.
-fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result<Rows, InterpError> {
+fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result<Rows, Stop> {
+    let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    let has_guards = insts.any(|&inst| func.insts[inst].op == Op::GuardOrdered);
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
     let mut interpreter = Interpreter::<L>::new(func);
     let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
@@ -84,7 +103,17 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result
             resources: Vec::new(),
         };
         let options = InterpOptions { fuel: FUEL, fused: true };
-        for (element, lanes) in interpreter.run(&data.bindings(&uniforms, &resources), &options)?.iter().enumerate() {
+        let outputs = match interpreter.run(&data.bindings(&uniforms, &resources), &options) {
+            Ok(outputs) => outputs.to_vec(),
+            // A group may run out of fuel because it went astray, so native code calls that a failed guard, too.
+            Err(InterpError::OutOfFuel) if has_guards => return Err(Stop::Guard(first)),
+            Err(InterpError::OutOfFuel) => return Err(Stop::OutOfFuel),
+            Err(error) => panic!("{error}\n{func}"),
+        };
+        if !interpreter.guards_hold() {
+            return Err(Stop::Guard(first));
+        }
+        for (element, lanes) in outputs.iter().enumerate() {
             for (lane, &vertex) in vertices.iter().enumerate() {
                 rows[element * case.count + vertex] = lanes.map(|component| component[lane]);
             }
@@ -118,6 +147,7 @@ fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8)
             inputs: &streams,
             uniforms: &uniforms,
             resources: &case.data.resource_bytes(),
+            textures: &HashedTextures,
             count: case.count as u32,
             first_vertex: case.data.vertex_id[0],
             instance: case.data.instance_id,

@@ -5,10 +5,12 @@
 mod differential;
 mod part;
 mod passes;
+mod sm5;
 
 pub use differential::{DifferentialCase, differential};
 pub use part::container_part;
 pub use passes::{FunctionCase, passes};
+pub use sm5::{Sm5Case, sm5};
 
 use crate::Shader;
 use crate::container::Container;
@@ -46,7 +48,7 @@ pub fn container(bytes: &[u8]) {
 /// What a front end makes is valid and stays so through all passes, or a pass refuses it.
 fn all_passes(mut lowered: Lowered) {
     assert_valid(&lowered.function);
-    if pipeline::run(&mut lowered.function, &PassOptions { fused: true }).is_ok() {
+    if pipeline::run(&mut lowered.function, &PassOptions { fused: true, guards: true }).is_ok() {
         assert_valid(&lowered.function);
     }
 }

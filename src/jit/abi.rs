@@ -1,14 +1,18 @@
 //! What native code is given: the only contract between [`emit`](super::emit) and [`call`](super::call).
 //!
 //! The native function is `fn(*const BatchArgs, first: u32, count: u32) -> u32`: it shades the elements `first..first + count`,
-//! `count` being a multiple of the lanes, and returns [`DONE`] or [`OUT_OF_FUEL`]. It may read and write only:
+//! `count` being a multiple of the lanes, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write only:
 //! * the [`BatchArgs`] and its tables;
 //! * of each input stream it uses, [`read_bytes`] bytes of each element `first..first + count`;
 //! * of each output stream it stores, the stored components of each such element;
 //! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
 //! * of each resource, its bytes;
-//! * the scratch bytes of its register arrays.
+//! * the scratch bytes of its register arrays, and the bytes of what it hoists.
+//!
+//! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles) and
+//! [`mode::access_textures`](super::mode::access_textures), the latter with the arguments' textures.
 
+use super::texture::TextureArgs;
 use crate::attribute::AttributeFormat;
 use std::mem::offset_of;
 
@@ -16,6 +20,8 @@ use std::mem::offset_of;
 pub const DONE: u32 = 0;
 /// The native function's status: a loop ran out of fuel; later elements are not shaded.
 pub const OUT_OF_FUEL: u32 = 1;
+/// The native function's status: a guard failed in the group that begins at [`BatchArgs::stopped`]; earlier elements are shaded.
+pub const GUARD_FAILED: u32 = 2;
 
 /// An input stream. Element `i` is at `data + i * stride`.
 #[repr(C)]
@@ -51,7 +57,7 @@ pub struct ResourceArgs {
 
 /// Everything a batch sees.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct BatchArgs {
     /// One entry an input element.
     pub inputs: *const InputArgs,
@@ -61,9 +67,14 @@ pub struct BatchArgs {
     pub spaces: *const SpaceArgs,
     /// One entry a resource.
     pub resources: *const ResourceArgs,
+    /// What texture accesses are passed on to.
+    pub textures: *const TextureArgs<'static>,
     /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two elements
     /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
+    /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has stored the
+    /// [`Splat`](crate::jit::emit::Splat)s.
+    pub hoisted: *mut u8,
     /// Backward edges that each group of lanes may take.
     pub fuel: u32,
     /// Vertex number of element 0.
@@ -74,6 +85,8 @@ pub struct BatchArgs {
     pub instance: u32,
     /// Zero: what loads out of range read.
     pub zero: u32,
+    /// Where a guard failed. Only native code writes it, and nothing else here.
+    pub stopped: u32,
 }
 
 /// Byte offsets for generated code.
@@ -84,12 +97,15 @@ pub mod offset {
     pub const OUTPUTS: i32 = offset_of!(BatchArgs, outputs) as i32;
     pub const SPACES: i32 = offset_of!(BatchArgs, spaces) as i32;
     pub const RESOURCES: i32 = offset_of!(BatchArgs, resources) as i32;
+    pub const TEXTURES: i32 = offset_of!(BatchArgs, textures) as i32;
     pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
+    pub const HOISTED: i32 = offset_of!(BatchArgs, hoisted) as i32;
     pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
     pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;
     pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;
     pub const INSTANCE: i32 = offset_of!(BatchArgs, instance) as i32;
     pub const ZERO: i32 = offset_of!(BatchArgs, zero) as i32;
+    pub const STOPPED: i32 = offset_of!(BatchArgs, stopped) as i32;
 
     /// Fields of entry `index` of the inputs' table: data, stride.
     pub fn input(index: u32) -> (i32, i32) {

@@ -5,14 +5,17 @@
 
 mod group;
 
-pub use group::GroupRunner;
-
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
 use super::mode;
+use super::texture::TextureArgs;
 use crate::error::CallError;
 use shaderjit_ir::op::RESOURCE_BYTES;
+use std::ops::Range;
+use shaderjit_ir::texture::Textures;
+use std::panic::resume_unwind;
+use std::ptr;
 
 /// A row as native code reads it.
 #[repr(C, align(16))]
@@ -124,8 +127,10 @@ pub struct Batch<'a> {
     pub inputs: &'a [InputStream<'a>],
     /// One entry a uniform space of the function. Those of tables are not looked at.
     pub uniforms: &'a [UniformRows],
-    /// One entry a resource of the function: its bytes.
+    /// One entry a resource of the function: its bytes; none for textures.
     pub resources: &'a [&'a [u8]],
+    /// What texture accesses give.
+    pub textures: &'a dyn Textures,
     /// Number of vertices.
     pub count: u32,
     /// Vertex number of the first.
@@ -136,10 +141,24 @@ pub struct Batch<'a> {
     pub fuel: u32,
 }
 
+/// How far a call came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// Every vertex is shaded.
+    Done,
+    /// The vertices before this one are shaded. In the group that begins with it a [guard](shaderjit_ir::Op::GuardOrdered) failed.
+    GuardFailed {
+        /// Number in the batch.
+        vertex: u32,
+    },
+}
+
 /// Memory that calls reuse, so that none after the first allocates. One call uses it at a time; any code can.
 #[derive(Debug, Default)]
 pub struct Scratch {
     arrays: Vec<Row>,
+    hoisted: Vec<Row>,
     /// For each input, one row a lane.
     tail_inputs: Vec<Row>,
     /// For each output, one row a lane.
@@ -162,44 +181,79 @@ unsafe impl Send for Tables {}
 unsafe impl Sync for Tables {}
 
 impl Code {
-    /// Shades a batch.
+    /// Shades a batch. A panic of its textures is passed on when the native code has ended.
     ///
     /// # Errors
     /// [`CallError::Invalid`] or [`CallError::ShortBuffer`] before anything is written, if a binding is missing or too short.
-    /// [`CallError::OutOfFuel`] if a loop runs too long; then some of the outputs are written.
+    /// [`CallError::OutOfFuel`] if a loop runs too long; then some of the outputs are written. So they are after
+    /// [`CallError::GuardFailed`], which only functions with guards end with.
     pub fn run(
         &self,
         batch: &Batch<'_>,
         output: &mut OutputBuffer<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), CallError> {
-        self.check(batch, output)?;
-        let (count, lanes) = (batch.count as usize, self.lanes() as usize);
-        if count == 0 {
-            return Ok(());
+        match self.run_range(batch, 0..batch.count, output, scratch)? {
+            Progress::Done => Ok(()),
+            Progress::GuardFailed { vertex } => Err(CallError::GuardFailed { vertex }),
         }
-        self.reserve(scratch);
+    }
+
+    /// Shades some of the vertices of a batch, up to the first group in which a guard fails. Groups count from the start of the
+    /// range.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), but for the guards; [`CallError::Invalid`] also if the range is not one of the batch.
+    pub fn run_range(
+        &self,
+        batch: &Batch<'_>,
+        vertices: Range<u32>,
+        output: &mut OutputBuffer<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Progress, CallError> {
+        self.check(batch, output)?;
+        if vertices.end > batch.count {
+            return Err(CallError::Invalid(format!("vertices {vertices:?} of {}", batch.count)));
+        }
+        let (first, count, lanes) = (vertices.start as usize, vertices.end as usize, self.lanes() as usize);
+        if first >= count {
+            return Ok(Progress::Done);
+        }
+        self.prepare(batch, scratch);
         self.bind_memory(batch, &mut scratch.tables);
 
-        let whole = self.bind_buffers(batch, output, scratch) / lanes * lanes;
+        let readable = self.bind_buffers(batch, output, scratch).min(count);
+        let whole = readable.saturating_sub(first) / lanes * lanes;
         if whole > 0 {
-            // SAFETY: `bind_buffers` says that native code may read and write vertices `0..whole` of the caller's buffers.
-            unsafe { self.call(batch, scratch, 0, count - 1, whole)? };
+            // SAFETY: `bind_buffers` says that native code may read and write vertices `0..readable` of the caller's buffers.
+            let stopped = unsafe { self.call(batch, scratch, 0, count - 1, first..first + whole)? };
+            if let Some(vertex) = stopped {
+                return Ok(Progress::GuardFailed { vertex });
+            }
         }
-        for start in (whole..count).step_by(lanes) {
+        for start in (first + whole..count).step_by(lanes) {
             let valid = lanes.min(count - start);
             self.bind_tail(batch, scratch, start, valid);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
-            unsafe { self.call(batch, scratch, start, valid - 1, lanes)? };
+            if unsafe { self.call(batch, scratch, start, valid - 1, 0..lanes)? }.is_some() {
+                return Ok(Progress::GuardFailed { vertex: start as u32 });
+            }
             self.copy_tail(output, scratch, start, valid);
         }
-        Ok(())
+        Ok(Progress::Done)
     }
 
-    /// Makes the scratch memory large enough for this code.
-    fn reserve(&self, scratch: &mut Scratch) {
+    /// Makes the scratch memory large enough for this code, and puts the uniforms there that it reads as vectors.
+    fn prepare(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
         let lanes = self.lanes() as usize;
         scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
+        scratch.hoisted.resize(scratch.hoisted.len().max(self.info.hoisted_bytes / size_of::<Row>()), Row::default());
+        for splat in &self.info.splats {
+            let space = splat.space as usize;
+            let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
+            scratch.hoisted[splat.place as usize] =
+                Row([rows.rows[splat.row as usize].0[usize::from(splat.component)]; 4]);
+        }
         scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
         scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
     }
@@ -320,37 +374,47 @@ impl Code {
         }
     }
 
-    /// Shades `count` elements of the bound streams, the first of which is vertex `start` of the batch.
+    /// Shades some elements of the bound streams, the first of which is vertex `start` of the batch. The element at which a group
+    /// begins in which a guard failed, if any.
     ///
     /// # Safety
-    /// The streams in `scratch.tables` must be good for `count` elements as [`abi`] says, and `count` a multiple of the lanes.
+    /// The streams in `scratch.tables` must be good for these elements as [`abi`] says, their number a multiple of the lanes.
     unsafe fn call(
         &self,
         batch: &Batch<'_>,
         scratch: &mut Scratch,
         start: usize,
         last: usize,
-        count: usize,
-    ) -> Result<(), CallError> {
-        let args = BatchArgs {
+        elements: Range<usize>,
+    ) -> Result<Option<u32>, CallError> {
+        let textures = TextureArgs::new(batch.textures);
+        let mut args = BatchArgs {
             inputs: scratch.tables.inputs.as_ptr(),
             outputs: scratch.tables.outputs.as_ptr(),
             spaces: scratch.tables.spaces.as_ptr(),
             resources: scratch.tables.resources.as_ptr(),
+            textures: ptr::from_ref(&textures).cast(),
             scratch: scratch.arrays.as_mut_ptr().cast(),
+            hoisted: scratch.hoisted.as_mut_ptr().cast(),
             fuel: batch.fuel,
             first_vertex: batch.first_vertex.wrapping_add(start as u32),
             last: last as u32,
             instance: batch.instance,
             zero: 0,
+            stopped: 0,
         };
+        let (first, count) = (elements.start as u32, elements.len() as u32);
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource, a
         // resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read without a
-        // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes`. The caller
+        // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller
         // vouches for the streams.
-        let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &args, count as u32) };
+        let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, first, count) };
+        if let Some(panic) = textures.into_panic() {
+            resume_unwind(panic);
+        }
         match status {
-            abi::DONE => Ok(()),
+            abi::DONE => Ok(None),
+            abi::GUARD_FAILED => Ok(Some(args.stopped)),
             _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),
         }
     }

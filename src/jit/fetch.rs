@@ -27,7 +27,7 @@ pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usi
     rows
 }
 
-/// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each an `I32X4` or `F32X4`.
+/// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each in a vector of any type.
 pub fn fetch(simd: &mut Simd<'_>, format: AttributeFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
     let stored = wanted & ((1 << format.components()) - 1);
     let words = if stored == 0 { Vec::new() } else { load_words(simd, format, rows) };
@@ -74,6 +74,7 @@ fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], compone
     let position = component as u32 * bits;
     let word = words[(position / 32) as usize];
     let position = position % 32;
+    let word = if kind.is_word() { word } else { simd.cast(I32X4, word) };
     match kind {
         NumericKind::Float | NumericKind::Word => word,
         NumericKind::Uint8 | NumericKind::Uint16 => unsigned(simd, word, position, bits),

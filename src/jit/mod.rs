@@ -19,10 +19,11 @@ mod memory;
 mod mode;
 mod simd;
 mod target;
+mod texture;
 #[cfg(test)]
 mod tests;
 
-pub use call::{Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Scratch, UniformRows};
+pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
 pub use target::Target;
 
 use crate::attribute::AttributeFormat;
@@ -33,7 +34,7 @@ use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilderContext;
-use emit::ArrayPlace;
+use emit::{ArrayPlace, Splat};
 use memory::CodeMemory;
 use shaderjit_ir::{Array, Function, Space};
 use std::cell::RefCell;
@@ -85,6 +86,10 @@ struct CodeInfo {
     scratch_bytes: usize,
     /// Where they lie.
     arrays: SecondaryMap<Array, ArrayPlace>,
+    /// Bytes of what is computed once a call.
+    hoisted_bytes: usize,
+    /// What a call puts there.
+    splats: Vec<Splat>,
 }
 
 impl Code {
@@ -124,6 +129,7 @@ impl std::fmt::Debug for Code {
 /// ```
 /// use shaderjit::attribute::AttributeFormat;
 /// use shaderjit::jit::{self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
+/// use shaderjit_ir::texture::NoTextures;
 /// use shaderjit_ir::{FunctionBuilder, Type};
 ///
 /// let mut b = FunctionBuilder::new("double", 1, 1);
@@ -144,6 +150,7 @@ impl std::fmt::Debug for Code {
 ///         inputs: &[InputStream { bytes: &input, stride: 4 }],
 ///         uniforms: &[],
 ///         resources: &[],
+///         textures: &NoTextures,
 ///         count: 3,
 ///         first_vertex: 0,
 ///         instance: 0,

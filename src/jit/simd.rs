@@ -50,18 +50,23 @@ impl<'b> Simd<'b> {
         self.ins().iconst(I32, i64::from(word))
     }
 
-    /// 32-bit lanes of two vectors, as the type of the first.
+    /// 32-bit lanes of two vectors, as `I8X16`: what shuffles make is often shuffled again.
     pub fn shuffle(&mut self, a: Value, b: Value, lanes: Lanes) -> Value {
-        let ty = self.ty(a);
         let (a, b) = (self.cast(I8X16, a), self.cast(I8X16, b));
         let mask: Vec<u8> = lanes.into_iter().flat_map(|lane| (0..4).map(move |byte| lane * 4 + byte)).collect();
         let mask = self.builder.func.dfg.immediates.push(ConstantData::from(mask));
-        let shuffled = self.ins().shuffle(a, b, mask);
-        self.cast(ty, shuffled)
+        self.ins().shuffle(a, b, mask)
     }
 
-    /// Rows to columns. Cranelift drops the shuffles of columns that are not used.
+    /// The same as `I32X4`.
+    pub fn shuffle_words(&mut self, a: Value, b: Value, lanes: Lanes) -> Value {
+        let shuffled = self.shuffle(a, b, lanes);
+        self.cast(I32X4, shuffled)
+    }
+
+    /// Rows to columns, as `I8X16`. Cranelift drops the shuffles of columns that are not used.
     pub fn transpose(&mut self, rows: [Value; 4]) -> [Value; 4] {
+        let rows = rows.map(|row| self.cast(I8X16, row));
         let xy01 = self.shuffle(rows[0], rows[1], [0, 4, 1, 5]);
         let xy23 = self.shuffle(rows[2], rows[3], [0, 4, 1, 5]);
         let zw01 = self.shuffle(rows[0], rows[1], [2, 6, 3, 7]);

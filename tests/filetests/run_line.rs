@@ -5,11 +5,13 @@
 //! ; run: inputs [{(1 2 3 4)}] == outputs [{(2 4 6 8), nan}]
 //! ; run: resources [0011aaBB22, -] == outputs [{0xbbaa1100}]
 //! ; run: fuel 10 == out_of_fuel
+//! ; run: inputs [{nan}] == guard_failed
 //! ```
 //!
 //! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are zero. A
 //! component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32 bits in hexadecimal.
-//! A resource is its bytes in hexadecimal, `-` if it has none. `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
+//! A resource is its bytes in hexadecimal, `-` if it has none; a texture is `-`, and every access to it answers with its first operand,
+//! which is zero if there is none, after adding the texel offsets and the gathered component to its words as integers. `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
 //! stand `vertex_id N` (of lane 0; the others count on), `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
 
 use shaderjit::attribute::AttributeFormat;
@@ -21,9 +23,28 @@ use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::parse::literal_bits;
 use shaderjit_ir::pass::{self, ExpandOptions};
+use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::verify;
 use std::fmt::Write;
+
+/// What is expected where a guard fails in some lane.
+const GUARD_FAILED: &str = "guard_failed";
+
+/// Textures that show what they are asked.
+#[derive(Debug)]
+struct Echo;
+
+impl Textures for Echo {
+    fn access(&self, access: &Access, lanes: usize, rows: &mut Rows) {
+        let [x, y, z] = access.offsets.map(|offset| offset as u32);
+        let added = [x, y, z, access.component.into()];
+        for lane in 0..lanes {
+            let operand = if access.op.operands().is_empty() { [0; 4] } else { rows.get(0, lane) };
+            rows.set(lane, std::array::from_fn(|word| operand[word].wrapping_add(added[word])));
+        }
+    }
+}
 
 /// Lanes of a list.
 const LANES: usize = 4;
@@ -86,6 +107,7 @@ impl RunLine {
         line.expected = match reader.take()? {
             "outputs" => Expected::Outputs(reader.list(|reader| reader.row(pattern_of))?),
             "out_of_fuel" => Expected::Error(InterpError::OutOfFuel.to_string()),
+            GUARD_FAILED => Expected::Error(GUARD_FAILED.to_string()),
             token => return Err(format!("`{token}` is not known here")),
         };
         if reader.next != reader.tokens.len() {
@@ -197,6 +219,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
         inputs: &streams,
         uniforms: &uniforms,
         resources: &line.resources(),
+        textures: &Echo,
         count: line.lanes as u32,
         first_vertex: line.vertex_id,
         instance: line.instance_id,
@@ -205,6 +228,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     let run = code.run(&batch, &mut OutputBuffer { bytes: &mut out, elements: &elements }, &mut Scratch::default());
     run.map_err(|error| match error {
         CallError::OutOfFuel { .. } => InterpError::OutOfFuel.to_string(),
+        CallError::GuardFailed { .. } => GUARD_FAILED.to_string(),
         error => error.to_string(),
     })?;
     let word = |at: usize| u32::from_le_bytes(out.as_chunks().0[at]);
@@ -230,9 +254,11 @@ fn interpret_lanes<const L: usize>(
         instance_id: line.instance_id,
         uniforms: &uniforms,
         resources: &line.resources(),
+        textures: &Echo,
     };
     let mut interpreter = Interpreter::new(func);
-    interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())
+    let outputs = interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())?;
+    if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
 }
 
 // ---- reading

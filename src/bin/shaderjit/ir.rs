@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let shader = args.shader.load()?;
     let mut function = shader.lower(args.shader.entry).map_err(|error| args.shader.failure(error))?.function;
-    pipeline::run_passes(&mut function, &PASSES[..count], &PassOptions { fused: !args.separate_mad })
+    pipeline::run_passes(&mut function, &PASSES[..count], &PassOptions { fused: !args.separate_mad, guards: true })
         .map_err(|error| args.shader.failure(error))?;
     Ok(Report::text(function.to_string()))
 }

@@ -1,9 +1,10 @@
 //! Both engines, a group of lanes at a time.
 
 use crate::call::uniforms::BoundSpaces;
-use crate::compiled::Prepared;
+use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
-use crate::jit::{Batch, GroupRunner};
+use crate::jit::{Batch, Code, Progress, Scratch};
+use crate::texture::BoundTextures;
 use shaderjit_ir::Array;
 use shaderjit_ir::eval;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -24,39 +25,71 @@ pub(super) trait Groups {
 
 /// Native code.
 pub(super) struct Native<'a> {
-    pub runner: GroupRunner<'a>,
-    pub lanes: usize,
-    pub instance: u32,
-    pub fuel: u32,
+    shader: &'a CompiledShader,
+    scratch: &'a mut Scratch,
+    textures: &'a BoundTextures<'a>,
+    instance: u32,
+    /// What ran last, or will run: both forms have the same inputs and outputs.
+    code: &'a Code,
+}
+
+impl<'a> Native<'a> {
+    pub fn new(
+        shader: &'a CompiledShader,
+        scratch: &'a mut Scratch,
+        (spaces, textures): (&BoundSpaces, &'a BoundTextures<'a>),
+        instance: u32,
+    ) -> Result<Native<'a>, CallError> {
+        let code = shader.native_code().expect("the backend is native code");
+        let native = Native { shader, scratch, textures, instance, code };
+        native.code.begin_groups(&native.batch(spaces, 0, 0), native.scratch)?;
+        Ok(native)
+    }
+
+    fn batch<'b>(&self, spaces: &'b BoundSpaces, first: u32, count: usize) -> Batch<'b>
+    where
+        'a: 'b,
+    {
+        Batch {
+            inputs: &[],
+            uniforms: spaces.native(),
+            resources: &[],
+            textures: self.textures,
+            count: count as u32,
+            first_vertex: first,
+            instance: self.instance,
+            fuel: self.shader.prepared().fuel,
+        }
+    }
 }
 
 impl Groups for Native<'_> {
     fn lanes(&self) -> usize {
-        self.lanes
+        self.code.lanes() as usize
     }
 
     fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]) {
-        *self.runner.input(element, lane) = bits;
+        self.code.set_group_input(self.scratch, element, lane, bits);
     }
 
     fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError> {
-        self.runner.run(&Batch {
-            inputs: &[],
-            uniforms: spaces.native(),
-            resources: &[],
-            count: count as u32,
-            first_vertex: first,
-            instance: self.instance,
-            fuel: self.fuel,
-        })
+        let batch = self.batch(spaces, first, count);
+        self.code = self.shader.native_code().expect("the backend is native code");
+        if let Progress::GuardFailed { .. } = self.code.run_group(&batch, self.scratch)? {
+            self.code = self.shader.exact_code()?;
+            let Progress::Done = self.code.run_group(&batch, self.scratch)? else {
+                unreachable!("the exact form has no guards")
+            };
+        }
+        Ok(())
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {
-        self.runner.output(element, lane)
+        self.code.group_output(self.scratch, element, lane)
     }
 
     fn array_row(&self, array: Array, element: u32, lane: usize) -> [u32; 4] {
-        self.runner.array_row(array, element, lane)
+        self.code.group_array_row(self.scratch, array, element, lane)
     }
 }
 
@@ -64,15 +97,17 @@ impl Groups for Native<'_> {
 pub(super) struct Interpreted<'a, const L: usize> {
     interpreter: Interpreter<'a, L>,
     inputs: Vec<[eval::Lanes<L>; 4]>,
+    textures: &'a BoundTextures<'a>,
     instance: u32,
     options: InterpOptions,
 }
 
 impl<'a, const L: usize> Interpreted<'a, L> {
-    pub fn new(prepared: &'a Prepared, instance: u32) -> Interpreted<'a, L> {
+    pub fn new(prepared: &'a Prepared, textures: &'a BoundTextures<'a>, instance: u32) -> Interpreted<'a, L> {
         Interpreted {
-            interpreter: Interpreter::new(&prepared.function),
+            interpreter: Interpreter::new(prepared.exact_function()),
             inputs: vec![[[0; L]; 4]; prepared.interface.inputs.len()],
+            textures,
             instance,
             options: InterpOptions { fuel: prepared.fuel, fused: prepared.fused },
         }
@@ -101,6 +136,7 @@ impl<const L: usize> Groups for Interpreted<'_, L> {
             instance_id: self.instance,
             uniforms: &spaces.rows(),
             resources: &[],
+            textures: self.textures,
         };
         match self.interpreter.run(&bindings, &self.options) {
             Ok(_) => Ok(()),

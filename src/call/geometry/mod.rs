@@ -86,18 +86,24 @@ impl<'a> Call<'a> {
         let geometry = geometry.ok_or_else(|| CallError::Invalid("this is no geometry shader".to_string()))?;
         self.check_uniforms()?;
         let job = Job { call: self, prepared, geometry, input };
+        let (instance, textures) = (self.instance, &self.textures);
         match (backend, self.shader.lanes()) {
-            (Backend::Interpreter, Lanes::Four) => job.run(&mut Interpreted::<4>::new(prepared, self.instance), state),
-            (Backend::Interpreter, Lanes::Eight) => job.run(&mut Interpreted::<8>::new(prepared, self.instance), state),
-            (Backend::Jit, lanes) => {
+            (Backend::Interpreter, Lanes::Four) => {
+                job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state)
+            }
+            (Backend::Interpreter, Lanes::Eight) => {
+                job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state)
+            }
+            (Backend::Jit, _) => {
                 let formats = prepared.interface.inputs.iter().map(Prepared::default_format).collect();
                 let outputs = prepared.interface.outputs.iter().map(|element| element.components() as u8).collect();
                 let variant = self.shader.variant(&Layout { inputs: formats, outputs })?;
-                let code = variant.as_deref().unwrap_or(self.shader).native_code().expect("the backend is native code");
-                SCRATCH.with_borrow_mut(|scratch| {
-                    let (lanes, fuel) = (lanes.count() as usize, prepared.fuel);
-                    job.run(&mut Native { runner: code.groups(scratch), lanes, instance: self.instance, fuel }, state)
-                })
+                let shader = variant.as_deref().unwrap_or(self.shader);
+                let mut scratch = SCRATCH.take();
+                let result = Native::new(shader, &mut scratch, (&self.spaces, textures), instance)
+                    .and_then(|mut native| job.run(&mut native, state));
+                SCRATCH.set(scratch);
+                result
             }
         }
     }

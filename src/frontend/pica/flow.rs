@@ -33,8 +33,10 @@ pub const MAX_STATES: usize = 1 << 14;
 
 /// Entries of the LOOP ring.
 pub const LOOP_RING: usize = 4;
-const CALL_RING: usize = 4;
-const IF_RING: usize = 8;
+/// Entries of the CALL ring.
+pub const CALL_RING: usize = 4;
+/// Entries of the IF ring.
+pub const IF_RING: usize = 8;
 
 /// A block of the graph, an index into [`Flow::blocks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,15 +154,53 @@ pub enum Choice {
 /// [`LowerError::Invalid`] if `entry` is not in the program, [`LowerError::Limit`] if there are more than
 /// [`MAX_STATES`] states.
 pub fn follow(program: &Program, entry: Address) -> Result<Flow, LowerError> {
-    follow_within(program, entry, MAX_STATES)
+    follow_known(program, entry, None)
 }
 
-fn follow_within(program: &Program, entry: Address, max_states: usize) -> Result<Flow, LowerError> {
-    if program.get(entry).is_none() {
-        let what = format!("entry point {:#x} is past the program's {} words", entry.0, program.instructions().len());
-        return Err(LowerError::Invalid { what, offset: program.byte_offset(entry) });
+/// The same where the bool uniforms are known (bit n is `bn`): what they rule out is not in the graph.
+///
+/// # Errors
+///
+/// As [`follow`].
+pub fn follow_known(program: &Program, entry: Address, bools: Option<u16>) -> Result<Flow, LowerError> {
+    follow_within(program, entry, bools, MAX_STATES)
+}
+
+/// [`LowerError::Invalid`] if the entry point is not in the program.
+pub(super) fn check_entry(program: &Program, entry: Address) -> Result<(), LowerError> {
+    if program.get(entry).is_some() {
+        return Ok(());
     }
-    let mut walker = Walker { program, max_states, known: HashMap::new(), blocks: Vec::new(), unvisited: Vec::new() };
+    let what = format!("entry point {:#x} is past the program's {} words", entry.0, program.instructions().len());
+    Err(LowerError::Invalid { what, offset: program.byte_offset(entry) })
+}
+
+/// For each word whether the program may get there, if the rings are not looked at: what may follow a word is the next one, and
+/// what it says itself about where its scope begins, ends and leads.
+pub(super) fn may_reach(program: &Program, entry: Address) -> Vec<bool> {
+    let mut reached = vec![false; program.instructions().len()];
+    let mut unvisited = vec![entry];
+    while let Some(address) = unvisited.pop() {
+        let Some(is_reached) = reached.get_mut(usize::from(address.0)) else { continue };
+        if std::mem::replace(is_reached, true) {
+            continue;
+        }
+        match program.instructions()[usize::from(address.0)].effect {
+            Effect::End => continue,
+            Effect::Jump { target, .. } | Effect::Call { target, .. } => unvisited.push(target),
+            Effect::If { otherwise, end, .. } => unvisited.extend([otherwise, end]),
+            Effect::Loop { last, .. } => unvisited.push(last.next()),
+            _ => {}
+        }
+        unvisited.push(address.next());
+    }
+    reached
+}
+
+fn follow_within(program: &Program, entry: Address, bools: Option<u16>, max_states: usize) -> Result<Flow, LowerError> {
+    check_entry(program, entry)?;
+    let mut walker =
+        Walker { program, bools, max_states, known: HashMap::new(), blocks: Vec::new(), unvisited: Vec::new() };
     walker.block_of(State { pc: entry, ..State::default() })?;
     while let Some((state, block)) = walker.unvisited.pop() {
         walker.visit(state, block)?;
@@ -239,6 +279,8 @@ struct State {
 
 struct Walker<'a> {
     program: &'a Program,
+    /// The bool uniforms, if they are known.
+    bools: Option<u16>,
     max_states: usize,
     known: HashMap<State, BlockId>,
     /// One block a state, and the small ones of loop ends.
@@ -326,6 +368,10 @@ impl Walker<'_> {
 
     /// Goes to `yes` if the test holds or there is none, else to `no`.
     fn choose(&mut self, test: Option<Test>, yes: Landing, no: Landing) -> Result<Exit, LowerError> {
+        let (test, yes) = match test.and_then(|test| test.known(self.bools)) {
+            None => (test, yes),
+            Some(holds) => (None, if holds { yes } else { no }),
+        };
         let to = self.place(yes)?;
         Ok(match test {
             Some(test) if yes != no => Exit::Branch { choice: Choice::Test(test), yes: to, no: self.place(no)? },

@@ -39,7 +39,7 @@ mod shbin;
 mod slots;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
-pub use lower::{LowerOptions, NumberMode, lower, lower_geometry};
+pub use lower::{FlowForm, LowerOptions, NumberMode, lower, lower_geometry};
 pub use shbin::{lower_dvoj, lower_shbin};
 pub use slots::Slots;
 

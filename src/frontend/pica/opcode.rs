@@ -311,6 +311,12 @@ impl Opcode {
     pub fn of(word: u32) -> Option<Opcode> {
         BY_TOP_BITS[(word >> (32 - OPCODE_BITS)) as usize]
     }
+
+    /// Number of sources.
+    pub fn sources(self) -> usize {
+        let has = |field: &Field| self.picture().width(*field) > 0;
+        [Field::Source1, Field::Source2, Field::Source3].iter().filter(|field| has(field)).count()
+    }
 }
 
 #[cfg(test)]

@@ -332,6 +332,17 @@ impl FlagTest {
         let combine = Combine::ALL[(combine & 3) as usize];
         FlagTest { x: reference_x != 0, y: reference_y != 0, combine }
     }
+
+    /// Whether it holds for these flags.
+    pub fn holds(self, x: bool, y: bool) -> bool {
+        let (x, y) = (x == self.x, y == self.y);
+        match self.combine {
+            Combine::Or => x || y,
+            Combine::And => x && y,
+            Combine::X => x,
+            Combine::Y => y,
+        }
+    }
 }
 
 impl fmt::Display for FlagTest {
@@ -359,6 +370,16 @@ pub enum Test {
         /// The value it is to have.
         value: bool,
     },
+}
+
+impl Test {
+    /// Whether it holds, where the bool uniforms tell (bit n is `bn`).
+    pub fn known(self, bools: Option<u16>) -> Option<bool> {
+        match self {
+            Test::Flags(_) => None,
+            Test::Bool { uniform, value } => Some((bools? >> (uniform.0 & 0xf) & 1 != 0) == value),
+        }
+    }
 }
 
 impl fmt::Display for Test {

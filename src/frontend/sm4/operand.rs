@@ -6,6 +6,9 @@
 //! extended token   E ............. N PPP MMMMMMMM TTTTTT      T type (1), M modifier, P minimum precision, N non-uniform
 //! ```
 
+#[cfg(feature = "fuzzing")]
+mod build;
+
 use std::fmt;
 
 use super::codes::MinPrecision;

@@ -5,6 +5,9 @@
 //! customdata      CCCCCCCCCCCCCCCCCCCCC 00000110101     C class; the length is the next dword
 //! ```
 
+#[cfg(feature = "fuzzing")]
+mod build;
+
 use super::codes::{Dimension, InfoReturn, ReturnType, SyncFlags};
 use super::opcode::{Controls, Opcode};
 use super::operand::Mask;

@@ -56,6 +56,7 @@ impl Emitter<'_, '_> {
             self.simd.builder.def_var(fuel, budget);
             self.fuel = Some(fuel);
         }
+        self.begin_guards();
         self.zero_arrays();
         let entry = self.blocks[self.func.entry()];
         self.simd.ins().jump(entry, &[]);
@@ -67,13 +68,14 @@ impl Emitter<'_, '_> {
 
         if returns {
             self.simd.builder.switch_to_block(self.next);
+            self.check_guards();
             let lanes = self.simd.ins().iconst(I64, self.plan.groups as i64 * 4);
             let element = self.simd.ins().iadd(self.element, lanes);
             let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
             let rows = self.next_rows();
             self.simd.ins().brif(more, group, &group_args(element, rows), done, &[]);
         }
-        if self.plan.loops {
+        if self.plan.loops && !(returns && self.plan.guards) {
             self.leave(self.out_of_fuel, abi::OUT_OF_FUEL);
         }
         self.leave(done, abi::DONE);
@@ -123,6 +125,7 @@ impl Emitter<'_, '_> {
                 self.fetch_input(element);
             }
         }
+        self.flush_guards();
         let terminator = data.terminator();
         let returns = *terminator == Terminator::Return;
         if !self.outputs.is_empty() && !returns {

@@ -1,26 +1,42 @@
 //! Work that no group of lanes changes: uniform floats are computed once, in front of the loop over groups.
 //!
-//! What the loop uses of them lies in the frame and is loaded at each use. Held in registers it would crowd out what varies, and
-//! computed at its use it costs two instructions even if it is nothing but a row's component, since Cranelift does not sink
-//! a load into the splat of a value whose users have several users.
+//! What the loop uses of them lies in memory, in all lanes, and is loaded at each use. Held in registers it would crowd out what
+//! varies, and computed at its use it costs two instructions even if it is nothing but a row's component, since Cranelift does
+//! not sink a load into the splat of a value whose users have several users. A row's component is put there by the call, which
+//! keeps it out of the code; the others by code in front of the loop.
 
 use super::Emitter;
 use crate::error::JitError;
+use crate::jit::abi::offset;
+use crate::jit::limits;
 use cranelift_codegen::entity::packed_option::PackedOption;
 use cranelift_codegen::entity::{EntitySet, SecondaryMap, entity_impl};
 use cranelift_codegen::ir::types::{F32X4, I64};
-use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind};
+use shaderjit_ir::function::Imm;
 use shaderjit_ir::op::Effect;
 use shaderjit_ir::{Block, Function, Inst, Op, Type, Value};
 
-/// Most floats that are hoisted; the rest is computed where it is used. Each may take 16 bytes of the frame.
+/// Most floats that are hoisted; the rest is computed where it is used. Each may take 16 bytes of memory.
 const MAX_FLOATS: usize = 512;
 
-/// A float's place in the frame, in units of 16 bytes.
+/// A float's place in memory, in units of 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place(u32);
 
 entity_impl!(Place);
+
+/// A component of a uniform row that a call puts into all lanes for the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Splat {
+    /// Its place, in units of 16 bytes.
+    pub place: u32,
+    /// Number of the uniform space.
+    pub space: u32,
+    /// A row that can be read without a check.
+    pub row: u32,
+    /// The component.
+    pub component: u8,
+}
 
 /// What runs in front of the loop.
 #[derive(Default)]
@@ -31,6 +47,8 @@ pub struct Hoisted {
     floats: EntitySet<Value>,
     /// Floats that the loop uses, in the order of their places.
     kept: Vec<Value>,
+    /// Those of them that the call puts there.
+    pub splats: Vec<Splat>,
     places: SecondaryMap<Value, PackedOption<Place>>,
 }
 
@@ -44,7 +62,7 @@ impl Hoisted {
             for &inst in &func.blocks[block].insts {
                 let data = &func.insts[inst];
                 let Some(result) = data.result.filter(|&result| uniform.contains(result)) else { continue };
-                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && data.ty != Type::F64;
+                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && !matches!(data.ty, Type::F64 | Type::Row);
                 let ready = |&arg: &Value| values.contains(arg) || func.constant(arg).is_some();
                 if moves && floats < MAX_FLOATS && data.args.iter().all(ready) {
                     candidates.push(inst);
@@ -70,6 +88,15 @@ impl Hoisted {
                 }
             }
         }
+        for (place, &value) in (0..).zip(&hoisted.kept) {
+            let data = func.def_inst(value).expect("what is hoisted is the result of an instruction");
+            if let (Op::UniformLoad, Imm::Row { space, row, component }) = (data.op, data.imm)
+                && row < limits::STATIC_ROWS
+            {
+                hoisted.splats.push(Splat { place, space: space.as_u32(), row, component });
+                needed.remove(value);
+            }
+        }
         for inst in candidates.into_iter().rev() {
             let data = &func.insts[inst];
             if data.result.is_some_and(|result| needed.contains(result)) {
@@ -83,6 +110,11 @@ impl Hoisted {
         hoisted
     }
 
+    /// Bytes of what is kept.
+    pub fn bytes(&self) -> usize {
+        16 * self.kept.len()
+    }
+
     /// Whether the loop leaves this value to what runs in front of it.
     pub fn contains(&self, value: Value) -> bool {
         self.floats.contains(value)
@@ -92,29 +124,29 @@ impl Hoisted {
 impl Emitter<'_, '_> {
     /// Emits what runs in front of the loop.
     pub(super) fn hoist(&mut self) -> Result<(), JitError> {
-        if self.plan.hoisted.kept.is_empty() {
-            return Ok(());
-        }
         for index in 0..self.plan.hoisted.insts.len() {
             self.inst(&self.func.insts[self.plan.hoisted.insts[index]])?;
         }
-        let bytes = 16 * self.plan.hoisted.kept.len() as u32;
-        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
-        let slot = self.simd.builder.create_sized_stack_slot(slot);
-        let frame = self.simd.ins().stack_addr(I64, slot, 0);
-        for (value, at) in self.plan.hoisted.kept.iter().zip((0..).step_by(16)) {
-            let splat = self.values[*value].0[0];
-            self.simd.store(splat, frame, at);
+        if self.plan.hoisted.kept.is_empty() {
+            return Ok(());
         }
-        self.hoisted = Some(frame);
+        let memory = self.simd.load(I64, self.args, offset::HOISTED);
+        let mut splats = self.plan.hoisted.splats.iter().map(|splat| splat.place).peekable();
+        for (place, value) in (0..).zip(&self.plan.hoisted.kept) {
+            if splats.next_if_eq(&place).is_none() {
+                let splat = self.values[*value].0[0];
+                self.simd.store(splat, memory, place as i32 * 16);
+            }
+        }
+        self.hoisted = Some(memory);
         Ok(())
     }
 
     /// A float that was hoisted, in all lanes; none if it is computed where it stands.
     pub(super) fn hoisted(&mut self, value: Value) -> Option<cranelift_codegen::ir::Value> {
-        let frame = self.hoisted?;
+        let memory = self.hoisted?;
         let place = self.plan.hoisted.places[value].expand()?;
-        Some(self.simd.load(F32X4, frame, place.0 as i32 * 16))
+        Some(self.simd.load(F32X4, memory, place.0 as i32 * 16))
     }
 }
 
@@ -144,10 +176,12 @@ mod tests {
         let func = parse(text).unwrap();
         let hoisted = Hoisted::find(&func, &reverse_postorder(&func), &uniform_values(&func));
         let value = Value::from_u32;
-        // The integer runs in front of the loop for what is made of it, and in the loop for its other user.
+        // The integer runs in front of the loop for what is made of it, and in the loop for its other user. The call puts v1 into
+        // memory, but the product needs it as well.
         let results: Vec<Value> = hoisted.insts.iter().filter_map(|&inst| func.insts[inst].result).collect();
         assert_eq!(results, [1, 2, 3, 4, 5, 6].map(value));
         assert_eq!(hoisted.kept, [6, 1].map(value));
+        assert_eq!(hoisted.splats, [Splat { place: 1, space: 0, row: 0, component: 0 }]);
         assert_eq!(
             [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|v| hoisted.contains(value(v))),
             [true, true, true, false, true, true, false, false, true]

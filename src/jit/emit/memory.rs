@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The addresses of all lanes' rows in a stream.
-    fn rows(&mut self, stream: Stream) -> Vec<clif::Value> {
+    pub(super) fn rows(&mut self, stream: Stream) -> Vec<clif::Value> {
         let (first, stride) = match self.plan.carried.iter().position(|&carried| carried == stream) {
             Some(index) => (self.first_rows[index], self.strides[index]),
             None => {
@@ -133,6 +133,10 @@ impl Emitter<'_, '_> {
 
     pub(super) fn input(&mut self, inst: &InstData, element: u32, component: u8) {
         let element = element as usize;
+        if self.plan.wanted[element] & (1 << component) == 0 {
+            // Only copies use it.
+            return;
+        }
         // In later blocks it has been.
         self.fetch_input(element);
         let components = self.fetched[element].expect("the plan saw that this element is wanted");
@@ -173,6 +177,10 @@ impl Emitter<'_, '_> {
             if stored == 0 {
                 continue;
             }
+            if let Some(input) = self.plan.copies.source(element) {
+                self.copy_rows(input, element, stored);
+                continue;
+            }
             let set = self.outputs.get(&element).copied().unwrap_or_default();
             let components: Vec<Groups> = set[..usize::from(stored)]
                 .iter()
@@ -183,8 +191,7 @@ impl Emitter<'_, '_> {
                 .collect();
             let rows = self.rows(Stream::Output(element));
             for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-                let components: Vec<clif::Value> =
-                    components.iter().map(|groups| self.simd.cast(F32X4, groups[group])).collect();
+                let components: Vec<clif::Value> = components.iter().map(|groups| groups[group]).collect();
                 fetch::store(&mut self.simd, &components, *rows);
             }
         }

@@ -8,6 +8,7 @@
 //! | `i32` | a scalar, splat where vectors meet it | N vectors |
 //! | `i1` | a scalar 0 or 1 | N vectors of all ones or zero |
 //! | `f64` | two scalars, the low and the high word | N vectors of low words, then N of high words |
+//! | `row` | four scalars | four times N vectors |
 //!
 //! Literals are not held at all, but made where they are used.
 //!
@@ -16,11 +17,14 @@
 
 mod buffer;
 mod control;
+mod copy;
 mod double;
+mod guard;
 mod hoist;
 mod memory;
 mod plan;
 mod scalar;
+mod texture;
 mod value;
 mod vector;
 
@@ -37,9 +41,12 @@ pub use plan::ArrayPlace;
 use plan::Plan;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use std::collections::HashMap;
 use value::{Groups, Memo, Parts};
+
+pub use hoist::Splat;
 
 /// Emits the function's code into `output`, which has its signature already.
 pub fn emit(
@@ -53,13 +60,15 @@ pub fn emit(
     let plan = Plan::new(func, layout, options)?;
     let info = CodeInfo {
         lanes: plan.groups as u32 * 4,
-        inputs: layout.inputs.iter().zip(&plan.wanted).map(|(&format, &used)| (used != 0).then_some(format)).collect(),
+        inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
         outputs: layout.outputs.clone(),
         uniform_rows: plan.uniform_rows.clone(),
         tables: plan.tables(func),
         resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
+        hoisted_bytes: plan.hoisted.bytes(),
+        splats: plan.hoisted.splats.clone(),
     };
     let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
     let mut emitter = Emitter::new(func, layout, plan, simd, target);
@@ -89,7 +98,7 @@ struct Emitter<'a, 'b> {
     args: clif::Value,
     /// Number of the element in the group's first lane, 64-bit.
     element: clif::Value,
-    /// Where in the frame what was hoisted lies, once it does.
+    /// Where what was hoisted lies, once it does.
     hoisted: Option<clif::Value>,
     /// Strides of the streams that the loop carries.
     strides: Vec<clif::Value>,
@@ -102,6 +111,12 @@ struct Emitter<'a, 'b> {
     scratch: clif::Value,
     /// The stack slot and the signature of calls for double arithmetic, if there are any.
     doubles: Option<double::Callee>,
+    /// What a group keeps of guards, if there are any.
+    guards: Option<guard::Guards>,
+    /// The same of calls for texture accesses.
+    accesses: Option<texture::Callee>,
+    /// Words of the rows that accesses have given.
+    rows: HashMap<Value, texture::Row>,
     /// What is left of the group's fuel, if there are loops.
     fuel: Option<Variable>,
     out_of_fuel: clif::Block,
@@ -134,6 +149,9 @@ impl<'a, 'b> Emitter<'a, 'b> {
             resources: none,
             scratch: none,
             doubles: None,
+            guards: None,
+            accesses: None,
+            rows: HashMap::new(),
             fuel: None,
             out_of_fuel,
             next,
@@ -147,6 +165,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::Const, _) => {}
             (Op::Select, _) => self.select(inst),
             (Op::Any, _) => self.any(inst),
+            (Op::GuardOrdered, _) => self.guard(inst.args[0]),
             (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
             (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
             (op, _) if is_double_op(op) => self.call_double(inst)?,
@@ -160,6 +179,10 @@ impl<'a, 'b> Emitter<'a, 'b> {
             }
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset),
             (Op::ResourceBytes, Imm::Resource(resource)) => self.resource_bytes(inst, resource),
+            // Its operands are what its users see of it.
+            (Op::RowJoin, _) => {}
+            (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
+            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, &access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);

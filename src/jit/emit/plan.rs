@@ -1,10 +1,11 @@
 //! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays lie.
 
+use super::copy::Copies;
 use super::hoist::Hoisted;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
-use shaderjit_ir::function::Imm;
+use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
 
@@ -43,10 +44,16 @@ pub struct Plan {
     pub uniform: EntitySet<Value>,
     /// For each input element of the layout, the components that are read, bit 0 = x.
     pub wanted: Vec<u8>,
+    /// Outputs that are copies of inputs.
+    pub copies: Copies,
+    /// For each input element of the layout, whether its rows are read.
+    pub reads: Vec<bool>,
     /// The streams whose rows the loop steps along, if they are few.
     pub carried: Vec<Stream>,
     /// Uniform floats that are computed once.
     pub hoisted: Hoisted,
+    /// Whether any value is guarded.
+    pub guards: bool,
     /// Whether any edge goes backwards.
     pub loops: bool,
     /// For each uniform space, whether anything is loaded from it.
@@ -74,8 +81,11 @@ impl Plan {
             position: SecondaryMap::new(),
             uniform: uniform_values(func),
             wanted: vec![0; layout.inputs.len()],
+            copies: Copies::default(),
+            reads: vec![false; layout.inputs.len()],
             carried: Vec::new(),
             hoisted: Hoisted::default(),
+            guards: false,
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
             uniform_rows: vec![0; func.spaces.len()],
@@ -85,6 +95,7 @@ impl Plan {
             zeroed_bytes,
         };
         plan.hoisted = Hoisted::find(func, &plan.order, &plan.uniform);
+        plan.copies = Copies::find(func, layout, &plan.order);
         for (position, &block) in (0..).zip(&func.layout) {
             plan.position[block] = position;
         }
@@ -92,22 +103,30 @@ impl Plan {
             let block = plan.order[index];
             plan.loops |= cfg::successors(func, block).any(|target| plan.is_backward(block, target));
             for &inst in &func.blocks[block].insts {
-                plan.note_reads(func.insts[inst].op, func.insts[inst].imm)?;
+                plan.note_reads(&func.insts[inst])?;
             }
         }
-        let inputs = used_streams(&plan.wanted, Stream::Input);
-        plan.carried = inputs.chain(used_streams(&layout.outputs, Stream::Output)).collect();
+        plan.copies.sources().for_each(|element| plan.reads[element as usize] = true);
+        let used = |used: bool, stream| used.then_some(stream);
+        let inputs = (0..).zip(&plan.reads).filter_map(|(element, &reads)| used(reads, Stream::Input(element)));
+        let outputs = (0..).zip(&layout.outputs).filter_map(|(element, &it)| used(it != 0, Stream::Output(element)));
+        plan.carried = inputs.chain(outputs).collect();
         if plan.carried.len() > CARRIED_STREAMS {
             plan.carried.clear();
         }
         Ok(plan)
     }
 
-    fn note_reads(&mut self, op: Op, imm: Imm) -> Result<(), JitError> {
-        match (op, imm) {
+    fn note_reads(&mut self, inst: &InstData) -> Result<(), JitError> {
+        let op = inst.op;
+        match (op, inst.imm) {
             (Op::Input, Imm::Element { element, component }) => {
                 let wanted = self.wanted.get_mut(element as usize);
-                *wanted.ok_or_else(|| codegen(format!("the layout has no input {element}")))? |= 1 << component;
+                let wanted = wanted.ok_or_else(|| codegen(format!("the layout has no input {element}")))?;
+                if inst.result.is_some_and(|result| self.copies.leave(result)) {
+                    *wanted |= 1 << component;
+                    self.reads[element as usize] = true;
+                }
             }
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, .. }) => {
                 let space = space.as_u32() as usize;
@@ -117,6 +136,7 @@ impl Plan {
                 }
             }
             (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
+            (Op::GuardOrdered, _) => self.guards = true,
             _ => {}
         }
         Ok(())
@@ -134,11 +154,6 @@ impl Plan {
     }
 }
 
-/// The elements of which some component is read or stored.
-fn used_streams(components: &[u8], stream: fn(u32) -> Stream) -> impl Iterator<Item = Stream> {
-    (0..).zip(components).filter(|&(_, &components)| components != 0).map(move |(element, _)| stream(element))
-}
-
 fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(), JitError> {
     if !matches!(options.groups, 1 | 2) {
         return Err(codegen(format!("{} groups of lanes; 1 or 2 are possible", options.groups)));
@@ -150,8 +165,9 @@ fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(
         return Err(codegen(format!("an output element of {components} components")));
     }
     let bindings = layout.inputs.len().max(layout.outputs.len()).max(func.spaces.len()).max(func.resources.len());
+    let bindings = bindings.max(func.samplers.len());
     limit(
-        "the number of input elements, output elements, uniform spaces or resources",
+        "the number of input elements, output elements, uniform spaces, resources or samplers",
         bindings as u64,
         limits::BINDINGS,
     )?;

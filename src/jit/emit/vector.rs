@@ -113,7 +113,7 @@ impl Emitter<'_, '_> {
             to_doubles(simd, integers, 0)
         };
         let [first, second] = halves.map(|half| simd.cast(I32X4, half));
-        [simd.shuffle(first, second, LOW_WORDS), simd.shuffle(first, second, HIGH_WORDS)]
+        [simd.shuffle_words(first, second, LOW_WORDS), simd.shuffle_words(first, second, HIGH_WORDS)]
     }
 }
 
@@ -147,7 +147,7 @@ fn divide(simd: &mut Simd<'_>, a: Value, b: Value) -> (Value, Value) {
         let biased = simd.ins().fadd(whole, bias);
         simd.cast(I32X4, biased)
     });
-    let quotient = simd.shuffle(first, second, LOW_WORDS);
+    let quotient = simd.shuffle_words(first, second, LOW_WORDS);
     let product = simd.ins().imul(quotient, b);
     let remainder = simd.ins().isub(a, product);
     let zero = simd.word(I32X4, 0);
@@ -165,7 +165,7 @@ fn wide_products(simd: &mut Simd<'_>, signed: bool, a: Value, b: Value) -> [Valu
 
 fn high_words(simd: &mut Simd<'_>, signed: bool, a: Value, b: Value) -> Value {
     let [first, second] = wide_products(simd, signed, a, b).map(|product| simd.cast(I32X4, product));
-    simd.shuffle(first, second, HIGH_WORDS)
+    simd.shuffle_words(first, second, HIGH_WORDS)
 }
 
 /// 2 to the power of each lane, 0 to 31.
@@ -194,7 +194,7 @@ fn shift_right(simd: &mut Simd<'_>, value: Value, amount: Value) -> Value {
         let quotient = simd.shr(product, 31);
         simd.cast(I32X4, quotient)
     });
-    simd.shuffle(first, second, LOW_WORDS)
+    simd.shuffle_words(first, second, LOW_WORDS)
 }
 
 fn count_ones(simd: &mut Simd<'_>, value: Value) -> Value {

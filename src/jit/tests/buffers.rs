@@ -7,14 +7,24 @@ use crate::jit::{
     Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
     clif_text, compile,
 };
-use shaderjit_ir::{Function, FunctionBuilder, Type};
+use shaderjit_ir::texture::NoTextures;
+use shaderjit_ir::{Function, FunctionBuilder, Type, Value};
 
-/// Puts every component of each input out, as they are.
+/// Puts every component of each input out, as they are, but by way of the lanes.
 fn copy(inputs: u32) -> Function {
+    put_out(inputs, |b, value| {
+        let complement = b.not([value]);
+        b.not([complement])
+    })
+}
+
+/// Puts every component of each input out.
+fn put_out(inputs: u32, through: impl Fn(&mut FunctionBuilder, Value) -> Value) -> Function {
     let mut b = FunctionBuilder::new("copy", inputs, inputs);
     for element in 0..inputs {
         for component in 0..4 {
             let value = b.input(Type::I32, element, component);
+            let value = through(&mut b, value);
             b.output(element, component, value);
         }
     }
@@ -30,7 +40,7 @@ fn codes(func: &Function, layout: &Layout) -> Vec<Code> {
 }
 
 fn batch<'a>(inputs: &'a [InputStream<'a>], count: usize) -> Batch<'a> {
-    Batch { inputs, uniforms: &[], resources: &[], count: count as u32, first_vertex: 0, instance: 0, fuel: 0 }
+    Batch { inputs, uniforms: &[], resources: &[], textures: &NoTextures, count: count as u32, first_vertex: 0, instance: 0, fuel: 0 }
 }
 
 /// Bytes that hold every 16-bit pattern and the edges, among others.
@@ -63,6 +73,33 @@ fn every_format_decodes_as_its_definition_does() {
                 let stored = &input[vertex * format.bytes()..][..format.bytes()];
                 let [found, expected] = [&out, &expected].map(|rows| &rows[vertex * 16..][..16]);
                 panic!("{} {stored:x?}: expected {expected:x?}, found {found:x?}", format.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_input_that_is_passed_on_is_copied_by_rows() {
+    use AttributeFormat::*;
+    let func = put_out(1, |_, value| value);
+    for (words, format) in [(1usize, F32x1), (2, U32x2), (3, F32x3), (4, I32x4)] {
+        for stored in 1..=words {
+            let layout = Layout { inputs: vec![format], outputs: vec![stored as u8] };
+            let text = clif_text(&func, &layout, &Target::host().unwrap(), &CompileOptions::default()).unwrap();
+            assert!(!text.contains("shuffle") && !text.contains("lane"), "{text}");
+            let (count, stride) = (13, 4 * words + 8);
+            let input = pattern((count - 1) * stride + 4 * words);
+            for code in codes(&func, &layout) {
+                let mut out = vec![0xee; count * 20 + 3];
+                let elements = [OutputElement { offset: 3, stride: 20 }];
+                let mut buffer = OutputBuffer { bytes: &mut out, elements: &elements };
+                let stream = [InputStream { bytes: &input, stride }];
+                code.run(&batch(&stream, count), &mut buffer, &mut Scratch::default()).unwrap();
+                assert_eq!(out[..3], [0xee; 3]);
+                for (from, to) in input.chunks(stride).zip(out[3..].chunks(20)) {
+                    assert_eq!(to[..4 * stored], from[..4 * stored], "{stored} of {words} words");
+                    assert_eq!(to[4 * stored..], [0xee; 20][4 * stored..], "{stored} of {words} words");
+                }
             }
         }
     }

@@ -40,7 +40,8 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (BitcastI32 | BitcastF32, &[a]) => bitcast(f, data.op, a),
         (F64lo | F64hi | F64join, args) => words(f, data.op, args),
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
-        (Fadd | Fsub | Fmul | Fmulz | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
+        (Fmulz, &[a, b]) => plain_product(f, a, b).or_else(|| signs_cancel(f, Fmulz, &[a, b])),
+        (Fadd | Fsub | Fmul | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
         (Fround24 | Fflush24, &[a]) => float24(f, data.op, a),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
@@ -65,8 +66,8 @@ fn arms(f: &Folder<'_>, value: Value) -> Option<(Option<Value>, [u32; 2])> {
 fn evaluate(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     let (op, args) = (data.op, &data.args);
     let result_ty = f.func.ty(data.result?);
-    let is_double = |ty: Type| ty == Type::F64;
-    if op == Op::Select || op.effect() != Effect::Pure || op.imm() != ImmKind::None || is_double(result_ty) {
+    let is_wide = matches!(result_ty, Type::F64 | Type::Row);
+    if op == Op::Select || op.effect() != Effect::Pure || op.imm() != ImmKind::None || is_wide {
         return None;
     }
     let mut condition = None;
@@ -110,7 +111,7 @@ fn evaluate_double(f: &Folder<'_>, data: &InstData) -> Option<Simpler> {
     if !is_move && !double::is_double_op(data.op) {
         return None;
     }
-    let mut operands = [0; Operands::MAX];
+    let mut operands = [0; double::OPERANDS];
     for (operand, &arg) in operands.iter_mut().zip(data.args.iter()) {
         *operand = f.func.constant(arg)?;
     }
@@ -296,6 +297,12 @@ fn signs_cancel(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
         (Op::Fma | Op::Fmad, Some(a), Some(b)) => inst(op, Type::F32, &[a, b, args[2]]),
         _ => None,
     }
+}
+
+/// A product that cannot be of zero and infinity is like any other: that of a value with itself or with a normal number.
+fn plain_product(f: &Folder<'_>, a: Value, b: Value) -> Option<Simpler> {
+    let is_normal = |value| f.constant(value).is_some_and(|bits| f32::from_bits(bits).is_normal());
+    if a == b || is_normal(a) || is_normal(b) { inst(Op::Fmul, Type::F32, &[a, b]) } else { None }
 }
 
 /// What is rounded to a float24 is one, and no denormal; what has no denormals has none.

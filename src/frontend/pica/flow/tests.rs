@@ -360,7 +360,7 @@ fn the_graph_does_what_the_rings_do() {
         let entry = Address(random.below(len) as u16);
         let ints: IntUniforms = std::array::from_fn(|_| std::array::from_fn(|_| random.below(4)));
         // Some of these programs are too wild for a graph, which is an error of its own.
-        let Ok(flow) = follow_within(&program, entry, 1000) else { continue };
+        let Ok(flow) = follow_within(&program, entry, None, 1000) else { continue };
         followed += 1;
 
         let (mut rings, mut graph) = (Trace::new(), Trace::new());

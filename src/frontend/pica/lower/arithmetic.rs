@@ -22,37 +22,39 @@ impl Lowering<'_> {
     ) {
         let operands: Vec<Operand> =
             (0..sources.iter().count()).map(|n| self.operand(sources, n, descriptor)).collect();
-        match (opcode, operands.as_slice()) {
-            (Opcode::Mova, &[s]) => self.mova(s, descriptor),
-            (Opcode::Litp, &[s]) => {
-                self.litp_flags(s);
-                self.write(destination, descriptor, |this, c| this.litp(s, c));
-            }
-            (_, operands) => match self.scalar(opcode, operands, descriptor) {
-                Some(value) => self.write(destination, descriptor, |_, _| value),
-                None => self.write(destination, descriptor, |this, c| this.component(opcode, operands, c)),
-            },
+        if let (Opcode::Mova, &[s]) = (opcode, operands.as_slice()) {
+            return self.mova(s, descriptor);
         }
-    }
-
-    /// Computes the written components, then writes them: the destination may be a source too.
-    fn write(
-        &mut self,
-        destination: Option<Destination>,
-        descriptor: Descriptor,
-        mut compute: impl FnMut(&mut Self, Component) -> Value,
-    ) {
+        // All components are computed before one is written: the destination may be a source too.
+        let values = self.values(opcode, &operands, descriptor.written());
         let Some(destination) = destination else { return };
-        let values: Vec<_> = descriptor.written().map(|c| (c, compute(self, c))).collect();
         for (component, value) in values {
             let variable = self.registers.destination(&mut self.b, destination, component);
             self.define(variable, value);
         }
     }
 
-    /// The opcodes with one result for all components; `None` for the others and where nothing is written.
-    fn scalar(&mut self, opcode: Opcode, operands: &[Operand], descriptor: Descriptor) -> Option<Value> {
-        descriptor.written().next()?;
+    /// What any opcode but MOVA gives for these components. LITP sets the flags, too.
+    pub(super) fn values(
+        &mut self,
+        opcode: Opcode,
+        operands: &[Operand],
+        components: impl IntoIterator<Item = Component>,
+    ) -> Vec<(Component, Value)> {
+        if let (Opcode::Litp, &[s]) = (opcode, operands) {
+            self.litp_flags(s);
+        }
+        let mut scalar = None;
+        let components = components.into_iter().map(|c| {
+            // One result for all components is computed once, if at all.
+            scalar = scalar.or_else(|| self.scalar(opcode, operands));
+            (c, scalar.unwrap_or_else(|| self.component(opcode, operands, c)))
+        });
+        components.collect()
+    }
+
+    /// The opcodes with one result for all components; `None` for the others.
+    fn scalar(&mut self, opcode: Opcode, operands: &[Operand]) -> Option<Value> {
         Some(match (opcode, operands) {
             (Opcode::Dp3, &[s1, s2]) => self.dot(s1, s2, &Component::ALL[..3]),
             (Opcode::Dp4, &[s1, s2]) => self.dot(s1, s2, &Component::ALL),
@@ -90,6 +92,7 @@ impl Lowering<'_> {
     fn component(&mut self, opcode: Opcode, operands: &[Operand], c: Component) -> Value {
         match (opcode, operands) {
             (Opcode::Mov, &[s]) => self.read(s, c),
+            (Opcode::Litp, &[s]) => self.litp(s, c),
             (Opcode::Flr, &[s]) => {
                 // What has 16 bits of mantissa has no more of them without its fraction.
                 let s = self.number(s, c);
@@ -152,17 +155,21 @@ impl Lowering<'_> {
         self.b.select([condition, one, zero])
     }
 
-    /// `a0.x` and `a0.y`, each if its component is in the mask. Clamping at the ends of `i32` and 0 for NaN do not show:
-    /// offsets outside of a signed byte count as 0.
+    /// `a0.x` and `a0.y`, each if its component is in the mask.
     fn mova(&mut self, s: Operand, descriptor: Descriptor) {
         let targets = [(Component::X, AddressRegister::X), (Component::Y, AddressRegister::Y)];
         for (component, register) in targets {
             if descriptor.writes(component) {
-                let value = self.read(s, component);
-                let value = self.b.ftoi([value]);
+                let value = self.truncated(s, component);
                 self.set_address_register(register, value);
             }
         }
+    }
+
+    /// What MOVA writes. Clamping at the ends of `i32` and 0 for NaN do not show: offsets outside of a signed byte count as 0.
+    pub(super) fn truncated(&mut self, s: Operand, c: Component) -> Value {
+        let value = self.read(s, c);
+        self.b.ftoi([value])
     }
 
     /// LITP: `(max(x, 0), clamp(y), 0, max(w, 0))`. What NaN gives on hardware is not known; here it loses.

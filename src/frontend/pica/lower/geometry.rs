@@ -57,11 +57,10 @@ impl Geometry {
     pub fn begin(
         b: &mut FunctionBuilder,
         registers: &mut Registers,
-        (program, flow): (&Program, &Flow),
+        names: Names,
         components: [u8; 16],
     ) -> Geometry {
-        let names = Names::of(program, flow);
-        let capacity = names.most_triangles(flow);
+        let capacity = names.triangles;
         let elements = 1 + 3 * components.iter().filter(|&&mask| mask != 0).count() as u32;
         let triangles = b.add_kept_array(capacity * elements, 4);
         let mut geometry = Geometry {
@@ -162,6 +161,11 @@ impl Geometry {
     /// SETEMIT.
     pub fn set_emit(&self, b: &mut FunctionBuilder, vertex: u8, ends: bool, inverted: bool) {
         let values = [b.i32(vertex.into()), b.i1(ends), b.i1(inverted)];
+        self.set_latch(b, values);
+    }
+
+    /// SETEMIT with these operands: the buffer, whether a triangle ends, whether it is inverted.
+    pub fn set_latch(&self, b: &mut FunctionBuilder, values: [Value; 3]) {
         for (variable, value) in self.latch.into_iter().zip(values) {
             self.define(b, variable, value);
         }
@@ -299,6 +303,35 @@ impl Geometry {
         }
     }
 
+    /// The output registers of the bank that EMIT reads next: number, component.
+    pub fn bank(&self) -> impl Iterator<Item = (u8, usize, Variable)> + use<'_> {
+        let registers = self.bank.iter().enumerate().flat_map(|(register, row)| {
+            row.iter().enumerate().map(move |(component, variable)| (register as u8, component, *variable))
+        });
+        registers.filter_map(|(register, component, variable)| Some((register, component, variable?)))
+    }
+
+    /// The temporaries: number, component.
+    pub fn temporaries(&self) -> impl Iterator<Item = (u8, usize, Variable)> + use<'_> {
+        let rows = self.interface.state.iter().zip(&self.rows);
+        let temporaries = rows.filter_map(|(row, variables)| match *row {
+            StateRow::Temporary(number) => Some((number, variables)),
+            _ => None,
+        });
+        let components = temporaries.flat_map(|(number, row)| {
+            row.iter().enumerate().map(move |(component, variable)| (number, component, *variable))
+        });
+        components.filter_map(|(number, component, variable)| Some((number, component, variable?)))
+    }
+
+    /// Takes the whole state for written: where it is kept elsewhere meanwhile.
+    pub fn write_all(&self, b: &mut FunctionBuilder) {
+        for variable in self.rows.iter().flatten().filter_map(|variable| *variable) {
+            let value = b.use_var(variable);
+            self.define(b, variable, value);
+        }
+    }
+
     /// What the caller must know.
     pub fn interface(&self) -> &GeometryInterface {
         &self.interface
@@ -342,19 +375,28 @@ pub(super) fn elements(interface: &GeometryInterface) -> (Vec<Element>, Vec<Elem
 
 /// What reachable code names.
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     temporaries: [bool; 16],
     outputs: [bool; 16],
     address: [bool; 3],
     flags: bool,
     latch: bool,
-    /// Number of EMITs in the graph.
+    /// Number of EMITs.
     emits: u32,
+    /// The most triangles that an invocation may emit, as far as is known.
+    triangles: u32,
 }
 
 impl Names {
-    fn of(program: &Program, flow: &Flow) -> Names {
-        let mut names = Names::default();
+    /// What the words of the graph name; without one, what any word of the program does.
+    pub fn of(program: &Program, flow: Option<&Flow>) -> Names {
+        let mut names = Names { triangles: MAX_TRIANGLES, ..Names::default() };
+        let Some(flow) = flow else {
+            program.instructions().iter().for_each(|instruction| names.add(instruction));
+            names.address = [true; 3];
+            names.flags = true;
+            return names;
+        };
         for block in &flow.blocks {
             for step in &block.steps {
                 match *step {
@@ -365,6 +407,10 @@ impl Names {
                 }
             }
             names.flags |= matches!(block.exit, Exit::Branch { choice: Choice::Test(Test::Flags(_)), .. });
+        }
+        if !has_cycle(flow) {
+            // No EMIT is executed twice.
+            names.triangles = names.emits.clamp(1, MAX_TRIANGLES);
         }
         names
     }
@@ -402,15 +448,14 @@ impl Names {
             }
         }
     }
+}
 
-    /// How many triangles one invocation may emit: where nothing loops, no more than there are EMITs.
-    fn most_triangles(&self, flow: &Flow) -> u32 {
-        // Blocks are in reverse postorder, so an edge that closes a cycle leads to the same block or an earlier one.
-        let mut edges =
-            flow.blocks.iter().enumerate().flat_map(|(from, block)| block.exit.targets().map(move |to| (from, to)));
-        let loops = edges.any(|(from, to)| to.index() <= from);
-        if loops { MAX_TRIANGLES } else { self.emits.clamp(1, MAX_TRIANGLES) }
-    }
+/// Whether the graph has a cycle. Its blocks are in reverse postorder, so an edge that closes one leads to the same block or an
+/// earlier one.
+fn has_cycle(flow: &Flow) -> bool {
+    let blocks = flow.blocks.iter().enumerate();
+    let mut edges = blocks.flat_map(|(from, block)| block.exit.targets().map(move |to| (from, to.index())));
+    edges.any(|(from, to)| to <= from)
 }
 
 impl Lowering<'_> {

@@ -5,19 +5,22 @@
 //! kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what it uses.
 
 mod arithmetic;
+mod dispatch;
 mod geometry;
+mod options;
 mod registers;
 mod slots;
 mod source;
 
 use shaderjit_ir::{Block, Function, FunctionBuilder, Space, Type, Value};
 
-use self::geometry::Geometry;
+use self::dispatch::Dispatch;
+use self::geometry::{Geometry, Names};
+pub use self::options::{FlowForm, LowerOptions, NumberMode};
 use self::registers::Registers;
 use super::decode::{Effect, Program};
-use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, follow};
+use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, check_entry, follow_known};
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
-use super::slots::Slots;
 use crate::error::LowerError;
 use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind};
 
@@ -28,44 +31,23 @@ const FLOAT_UNIFORMS: u32 = 96;
 /// Number of integer uniforms.
 const INT_UNIFORMS: u32 = 4;
 
-/// How numbers are kept. The hardware has floats of 24 bits: one sign bit, 7 bits of exponent, 16 of mantissa.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum NumberMode {
-    /// As `f32`. Infinities and NaN are the hardware's, 0 · ∞ = 0 included; results have up to 7 bits more, and there is a -0.
-    #[default]
-    Fast,
-    /// As the hardware's tests record them: what is bound is converted to 24 bits, and the result of every product, sum and
-    /// function is rounded to 24 bits. There is no -0; arithmetic takes denormals for 0 and gives none, moves, minimum, maximum
-    /// and comparisons leave them. How the hardware rounds is not known: this rounds to nearest, ties to even.
-    Float24,
-}
-
-/// How to lower a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LowerOptions {
-    /// How numbers are kept.
-    pub numbers: NumberMode,
-    /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an element.
-    pub slots: Option<Slots>,
-}
-
 /// Lowers the vertex shader that begins at `entry`.
 ///
 /// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`) and
-/// three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`], [`UniformKind::PicaBool`].
-/// Output components that no reachable instruction writes are not set.
+/// three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`], [`UniformKind::PicaBool`]; in
+/// [`FlowForm::Dispatch`] there is a table behind them. Output components that no reachable instruction writes are not set.
+/// Undefined opcodes have no effect, as in emulators; what hardware does is not known.
 ///
 /// # Errors
 ///
-/// Only reachable words count: [`LowerError::Unsupported`] for an undefined opcode or one of geometry shaders,
-/// [`LowerError::Invalid`] for an entry point or operand descriptor that is not there, [`LowerError::Limit`] if the control
-/// flow is too wild (see [`follow`]).
+/// Only reachable words count: [`LowerError::Unsupported`] for an opcode of geometry shaders, [`LowerError::Invalid`] for an entry
+/// point or operand descriptor that is not there.
 pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Result<Lowered, LowerError> {
     lower_stage(program, entry, None, options)
 }
 
 /// Lowers the geometry shader that begins at `entry`; see [`GeometryInterface`](crate::frontend::GeometryInterface) for its
-/// elements. `emitted` says for each output register which components EMIT copies, bit 0 = x.
+/// elements. `emitted` says for each output register which components EMIT copies, bit 0 = x. It is made for any bool uniforms.
 ///
 /// # Errors
 ///
@@ -76,7 +58,9 @@ pub fn lower_geometry(
     emitted: [u8; 16],
     options: &LowerOptions,
 ) -> Result<Lowered, LowerError> {
-    lower_stage(program, entry, Some(emitted), options)
+    // The end of an invocation sets one of them.
+    let options = LowerOptions { bools: None, ..*options };
+    lower_stage(program, entry, Some(emitted), &options)
 }
 
 fn lower_stage(
@@ -85,17 +69,31 @@ fn lower_stage(
     emitted: Option<[u8; 16]>,
     options: &LowerOptions,
 ) -> Result<Lowered, LowerError> {
-    let flow = follow(program, entry)?;
+    check_entry(program, entry)?;
+    // It is refused for nothing but its size.
+    let flow = match options.flow {
+        FlowForm::Graph => follow_known(program, entry, options.bools).ok(),
+        FlowForm::Dispatch => None,
+    };
     let name = if emitted.is_some() { "geometry" } else { "vertex" };
     let mut builder = FunctionBuilder::new(name, REGISTERS, REGISTERS);
     let spaces = Spaces {
         float: builder.add_space("c", None),
-        int: builder.add_space("i", None),
-        bool: builder.add_space("b", None),
+        int: builder.add_space("i", options.ints.map(|ints| ints.map(|int| int.map(u32::from)).to_vec())),
+        bool: builder.add_space("b", options.bools.map(|bools| vec![[bools.into(), 0, 0, 0]])),
     };
     let mut interface = interface(&spaces);
+    let dispatch = match &flow {
+        Some(_) => None,
+        None => {
+            let dispatch = Dispatch::new(&mut builder, program, entry, emitted.is_some())?;
+            interface.uniforms.push(dispatch.uniforms());
+            Some(dispatch)
+        }
+    };
     let mut registers = Registers::default();
-    let geometry = emitted.map(|emitted| Geometry::begin(&mut builder, &mut registers, (program, &flow), emitted));
+    let geometry = emitted
+        .map(|emitted| Geometry::begin(&mut builder, &mut registers, Names::of(program, flow.as_ref()), emitted));
     if let Some(geometry) = &geometry {
         let (state, outputs) = geometry::elements(geometry.interface());
         interface.inputs.extend(state);
@@ -106,7 +104,7 @@ fn lower_stage(
         builder.set_elements(REGISTERS, interface.outputs.len() as u32);
     }
     let lowering = Lowering { program, options, b: builder, spaces, registers, geometry };
-    Ok(Lowered { function: lowering.run(&flow)?, interface })
+    Ok(Lowered { function: lowering.run(flow.as_ref(), dispatch)?, interface })
 }
 
 /// The uniform spaces of the function.
@@ -147,9 +145,28 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn run(mut self, flow: &Flow) -> Result<Function, LowerError> {
-        let blocks: Vec<Block> = flow.blocks.iter().map(|_| self.b.create_block()).collect();
+    fn run(mut self, flow: Option<&Flow>, dispatch: Option<Dispatch>) -> Result<Function, LowerError> {
         let exit = self.b.create_block();
+        if let Some(flow) = flow {
+            self.graph(flow, exit)?;
+        }
+        if let Some(dispatch) = dispatch {
+            self.dispatch(&dispatch, exit);
+        }
+        self.b.seal_block(exit);
+        self.b.switch_to_block(exit);
+        match (&self.geometry, self.options.slots) {
+            (Some(geometry), _) => geometry.store(&mut self.b),
+            (None, Some(slots)) => self.store_slots(&slots),
+            (None, None) => self.registers.store_outputs(&mut self.b),
+        }
+        self.b.ret();
+        Ok(self.b.finish())
+    }
+
+    /// The blocks of a graph, which end in `exit`.
+    fn graph(&mut self, flow: &Flow, exit: Block) -> Result<(), LowerError> {
+        let blocks: Vec<Block> = flow.blocks.iter().map(|_| self.b.create_block()).collect();
 
         // Edges that are still to come, so that each block is sealed as soon as its last predecessor ends.
         let mut edges = Edges { blocks: &blocks, exit, open: vec![0; blocks.len()] };
@@ -168,16 +185,7 @@ impl Lowering<'_> {
             }
             self.exit(block.exit, &mut edges);
         }
-
-        self.b.seal_block(exit);
-        self.b.switch_to_block(exit);
-        match (&self.geometry, self.options.slots) {
-            (Some(geometry), _) => geometry.store(&mut self.b),
-            (None, Some(slots)) => self.store_slots(&slots),
-            (None, None) => self.registers.store_outputs(&mut self.b),
-        }
-        self.b.ret();
-        Ok(self.b.finish())
+        Ok(())
     }
 
     fn step(&mut self, step: Step) -> Result<(), LowerError> {
@@ -226,13 +234,13 @@ impl Lowering<'_> {
         let offset = self.program.byte_offset(address);
         match instruction.effect {
             Effect::Arithmetic { destination, sources, descriptor } => {
-                let descriptor = self.descriptor(descriptor, offset)?;
+                let descriptor = source::descriptor(self.program, descriptor, offset)?;
                 let opcode = instruction.opcode.expect("only undefined words have none");
                 self.arithmetic(opcode, destination, &sources, descriptor);
                 Ok(())
             }
             Effect::Compare { comparisons, sources, descriptor } => {
-                let descriptor = self.descriptor(descriptor, offset)?;
+                let descriptor = source::descriptor(self.program, descriptor, offset)?;
                 self.compare(comparisons, &sources, descriptor);
                 Ok(())
             }
@@ -244,6 +252,7 @@ impl Lowering<'_> {
                 geometry.emit(&mut self.b);
                 Ok(())
             }
+            Effect::Undefined => Ok(()),
             _ => Err(LowerError::Unsupported { what: instruction.mnemonic(), offset }),
         }
     }

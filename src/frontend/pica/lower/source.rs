@@ -4,7 +4,7 @@ use shaderjit_ir::{Type, Value};
 
 use super::{FLOAT_UNIFORMS, Lowering, NumberMode};
 use crate::error::LowerError;
-use crate::frontend::pica::decode::Sources;
+use crate::frontend::pica::decode::{Program, Sources};
 use crate::frontend::pica::operand::{Component, Descriptor, DescriptorIndex, Source};
 
 /// One source of the instruction at hand.
@@ -16,8 +16,11 @@ pub(super) struct Operand {
     descriptor: Descriptor,
 }
 
+/// Where a source is.
 #[derive(Clone, Copy)]
-enum Place {
+pub(super) enum Place {
+    /// Its components, swizzled and negated.
+    Fetched([Value; 4]),
     Input(u8),
     Temporary(u8),
     Uniform(u8),
@@ -28,15 +31,25 @@ enum Place {
     },
 }
 
-impl Lowering<'_> {
-    /// The descriptor `index` of the instruction at byte `offset`.
-    pub(super) fn descriptor(&self, index: DescriptorIndex, offset: usize) -> Result<Descriptor, LowerError> {
-        self.program.descriptor(index).ok_or_else(|| {
-            let what = format!("operand descriptor {} is past the end of the table", index.0);
-            LowerError::Invalid { what, offset }
-        })
-    }
+/// The descriptor that leaves sources as they are: `xyzw`, not negated.
+const UNCHANGED: Descriptor = Descriptor(0x1b << 5);
 
+impl Operand {
+    /// A source of these components.
+    pub fn fetched(components: [Value; 4]) -> Operand {
+        Operand { place: Place::Fetched(components), number: 0, descriptor: UNCHANGED }
+    }
+}
+
+/// The descriptor `index` of the instruction at byte `offset`.
+pub(super) fn descriptor(program: &Program, index: DescriptorIndex, offset: usize) -> Result<Descriptor, LowerError> {
+    program.descriptor(index).ok_or_else(|| {
+        let what = format!("operand descriptor {} is past the end of the table", index.0);
+        LowerError::Invalid { what, offset }
+    })
+}
+
+impl Lowering<'_> {
     /// Source `number` of an instruction that has it. Address registers are read now, components when asked for.
     pub(super) fn operand(&mut self, sources: &Sources, number: usize, descriptor: Descriptor) -> Operand {
         let place = match sources.get(number).expect("the opcode's picture has that source") {
@@ -44,7 +57,7 @@ impl Lowering<'_> {
             Source::Temporary(register) => Place::Temporary(register),
             Source::Uniform { base, relative: None } => Place::Uniform(base),
             Source::Uniform { base, relative: Some(register) } => {
-                let offset = self.address_register(register);
+                let (base, offset) = (self.b.i32(base.into()), self.address_register(register));
                 self.relative(base, offset)
             }
         };
@@ -53,12 +66,12 @@ impl Lowering<'_> {
 
     /// An offset outside of a signed byte counts as 0; the sum wraps at 7 bits. Recorded on hardware (citra pull requests
     /// 6910, 6920, 6942).
-    fn relative(&mut self, base: u8, offset: Value) -> Place {
+    pub(super) fn relative(&mut self, base: Value, offset: Value) -> Place {
         let (half, bytes, zero) = (self.b.i32(128), self.b.i32(256), self.b.i32(0));
         let shifted = self.b.iadd([offset, half]);
         let is_byte = self.b.ult([shifted, bytes]);
         let offset = self.b.select([is_byte, offset, zero]);
-        let (base, wrap, rows) = (self.b.i32(base.into()), self.b.i32(0x7f), self.b.i32(FLOAT_UNIFORMS));
+        let (wrap, rows) = (self.b.i32(0x7f), self.b.i32(FLOAT_UNIFORMS));
         let sum = self.b.iadd([offset, base]);
         let row = self.b.and([sum, wrap]);
         Place::Relative { row, exists: self.b.ult([row, rows]) }
@@ -79,7 +92,7 @@ impl Lowering<'_> {
         if operand.descriptor.negates(operand.number) { self.negate(value) } else { value }
     }
 
-    fn negate(&mut self, value: Value) -> Value {
+    pub(super) fn negate(&mut self, value: Value) -> Value {
         match self.options.numbers {
             NumberMode::Fast => self.b.fneg([value]),
             // There is no -0.
@@ -92,9 +105,14 @@ impl Lowering<'_> {
 
     /// Swizzled, not negated.
     fn fetch(&mut self, operand: Operand, component: Component) -> Value {
-        let component = operand.descriptor.select(operand.number, component);
+        self.place(operand.place, operand.descriptor.select(operand.number, component))
+    }
+
+    /// What is in a place.
+    pub(super) fn place(&mut self, place: Place, component: Component) -> Value {
         let c = component.index() as u8;
-        match operand.place {
+        match place {
+            Place::Fetched(components) => components[component.index()],
             Place::Input(register) => {
                 let value = self.b.input(Type::F32, register.into(), c);
                 self.loaded(value)
@@ -116,7 +134,7 @@ impl Lowering<'_> {
     }
 
     /// What the caller binds, as the hardware keeps it.
-    fn loaded(&mut self, value: Value) -> Value {
+    pub(super) fn loaded(&mut self, value: Value) -> Value {
         match self.options.numbers {
             NumberMode::Fast => value,
             NumberMode::Float24 => self.b.f32tof24([value]),

@@ -2,6 +2,7 @@ use super::*;
 use crate::frontend::pica::decode::{MAX_WORDS, decode};
 use crate::frontend::pica::opcode::{Field, Opcode};
 use crate::frontend::pica::testing::{PLAIN, Random, word};
+use shaderjit_ir::texture::NoTextures;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::verify::verify;
 
@@ -34,18 +35,32 @@ impl Default for Run<'_> {
 }
 
 impl Run<'_> {
+    /// The outputs of the program: the same in every form.
     fn run(&self, words: &[u32]) -> Result<Vec<[f32; 4]>, InterpError> {
+        let graph = self.run_as(words, FlowForm::Graph, 1000);
+        // Each word is a backward edge.
+        let dispatch = self.run_as(words, FlowForm::Dispatch, 100_000);
+        match (&graph, &dispatch) {
+            (Ok(graph), Ok(dispatch)) => {
+                graph.iter().zip(dispatch).for_each(|(&graph, &dispatch)| assert_same(dispatch, graph, "dispatch"));
+            }
+            _ => assert_eq!(graph, dispatch),
+        }
+        graph
+    }
+
+    fn run_as(&self, words: &[u32], flow: FlowForm, fuel: u32) -> Result<Vec<[f32; 4]>, InterpError> {
         let program = decode(words, self.descriptors, 0).unwrap();
-        let lowered = lower(&program, Address(0), &self.options).unwrap();
+        let lowered = lower(&program, Address(0), &LowerOptions { flow, ..self.options }).unwrap();
         verify(&lowered.function).unwrap();
         let inputs = self.inputs.map(|input| input.map(|x| [x.to_bits()]));
         let float = self.float.map(|row| row.map(f32::to_bits));
         let bools = [[self.bools, 0, 0, 0]];
-        let uniforms: [&[[u32; 4]]; 3] = [&float, &self.int, &bools];
+        let uniforms: [&[[u32; 4]]; 4] = [&float, &self.int, &bools, &[]];
         let bindings =
-            Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms, resources: &[] };
+            Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms, resources: &[], textures: &NoTextures };
         let mut interpreter = Interpreter::<1>::new(&lowered.function);
-        let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 1000, fused: true })?;
+        let outputs = interpreter.run(&bindings, &InterpOptions { fuel, fused: true })?;
         Ok(outputs.iter().map(|output| output.map(|[bits]| f32::from_bits(bits))).collect())
     }
 
@@ -452,17 +467,27 @@ fn an_endless_loop_runs_out_of_fuel() {
 #[test]
 fn only_reachable_words_matter() {
     let lowered = |words: &[u32]| {
-        lower(&decode(words, &[PLAIN], 0x100).unwrap(), Address(0), &LowerOptions::default()).map(|_| ())
+        let program = decode(words, &[PLAIN], 0x100).unwrap();
+        let [graph, dispatch] = [FlowForm::Graph, FlowForm::Dispatch]
+            .map(|flow| lower(&program, Address(0), &LowerOptions { flow, ..LowerOptions::default() }).map(|_| ()));
+        assert_eq!(graph, dispatch);
+        graph
     };
     let end = word(Opcode::End, &[]);
-    let undefined = 0x14 << 26;
-    assert_eq!(lowered(&[end, undefined]), Ok(()));
+    let emit = word(Opcode::Emit, &[]);
+    assert_eq!(lowered(&[end, emit]), Ok(()));
     let unsupported = |what: &str| Err(LowerError::Unsupported { what: what.to_owned(), offset: 0x104 });
-    assert_eq!(lowered(&[0, undefined, end]), unsupported("undefined opcode 0x14"));
     assert_eq!(lowered(&[0, word(Opcode::Emit, &[]), end]), unsupported("emit"));
     assert_eq!(lowered(&[0, word(Opcode::Setemit, &[]), end]), unsupported("setemit"));
     let what = "operand descriptor 1 is past the end of the table".to_owned();
     assert_eq!(lowered(&[0, 1, end]), Err(LowerError::Invalid { what, offset: 0x104 }));
+}
+
+#[test]
+fn undefined_opcodes_have_no_effect() {
+    let undefined = [0x10, 0x11, 0x14, 0x15, 0x16, 0x17, 0x1c, 0x1d, 0x1e, 0x1f].map(|top: u32| top << 26 | 0x3ff_ffff);
+    let words = [undefined.as_slice(), &[op1(Opcode::Mov, C0)]].concat();
+    assert_same(Run::default().o0(&words), [0.0, 0.25, -0.5, 1000.0], "mov");
 }
 
 /// Every opcode either lowers or is one of geometry shaders.

@@ -49,7 +49,8 @@ fn recipe(opcode: Opcode) -> Option<Recipe> {
         Opcode::Frc => One(fraction),
         Opcode::Log => op(Op::Flog2),
         Opcode::Mad => MultiplyAdd,
-        Opcode::Max => op(Op::Fmax),
+        // Of equal operands the maximum is the first and the minimum the second, so that each of two comes out once.
+        Opcode::Max => One(|b, a| b.fmax([a[1], a[0]])),
         Opcode::Min => op(Op::Fmin),
         Opcode::Mul => op(Op::Fmul),
         Opcode::Rcp => One(|b, a| reciprocal(b, a[0])),

@@ -25,7 +25,7 @@ enum Recipe {
     Op(Op),
     /// A comparison: all ones where it holds.
     Test(Op),
-    /// The comparison with its operands exchanged.
+    /// The op or comparison with its operands exchanged.
     Exchanged(Op),
     /// One divided by the source.
     Reciprocal,
@@ -45,7 +45,8 @@ fn recipe(opcode: Opcode) -> Option<Recipe> {
         Opcode::DDiv => op(Op::Ddiv),
         Opcode::DFma => op(Op::Dfma),
         Opcode::DMin => op(Op::Dmin),
-        Opcode::DMax => op(Op::Dmax),
+        // Of equal operands the maximum is the first and the minimum the second, so that each of two comes out once.
+        Opcode::DMax => Exchanged(Op::Dmax),
         Opcode::DRcp => Reciprocal,
         Opcode::DEq => Test(Op::Deq),
         Opcode::DNe => Test(Op::Dne),

@@ -1,0 +1,4 @@
+//! Valid SM4/SM5 programs: validator, listing, encoding, both engines and the interpreter before any pass.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|case: shaderjit::fuzzing::Sm5Case| shaderjit::fuzzing::sm5(&case));

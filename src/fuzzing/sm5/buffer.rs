@@ -1,0 +1,72 @@
+//! Reads of buffers.
+
+use super::Generator;
+use super::declare::View;
+use super::operand::Shape;
+use crate::frontend::sm4::codes::Dimension;
+use crate::frontend::sm4::opcode::{DataClass, Role};
+use crate::frontend::sm4::operand::{Components, Mask, Swizzle};
+use crate::frontend::sm4::{Extended, Opcode, OpcodeToken, Operand, Operation, RegisterFile};
+use arbitrary::Result;
+
+impl Generator<'_, '_> {
+    /// A read of a declared buffer, or a question about it.
+    pub fn buffer_read(&mut self) -> Result<()> {
+        let index = self.u.choose_index(self.declared.views.len())?;
+        let view = self.declared.views[index];
+        let read = match view.dimension {
+            Dimension::RawBuffer => Opcode::LdRaw,
+            Dimension::StructuredBuffer => Opcode::LdStructured,
+            _ => Opcode::Ld,
+        };
+        let opcode = if self.has_model(5, 0) && self.one_in(5)? { Opcode::BufInfo } else { read };
+        let mut operands = Vec::new();
+        for (number, slot) in opcode.slots().iter().enumerate() {
+            operands.push(match (slot.role, slot.class) {
+                (Role::Destination, _) => self.destination(Shape::Any)?,
+                (_, DataClass::View) => self.view_operand(&view)?,
+                // Bytes in a buffer or structure; else an element.
+                _ => {
+                    let bytes = opcode == Opcode::LdRaw || number == 2;
+                    self.address(if bytes { 40 } else { 6 })?
+                }
+            });
+        }
+        let extended = self.extended(&view)?;
+        self.emit_operation(OpcodeToken::new(opcode), Operation { extended, operands, padding: None });
+        Ok(())
+    }
+
+    /// A number that is mostly below `bound`. Some have all four components, of which instructions read the first.
+    fn address(&mut self, bound: u32) -> Result<Operand> {
+        let address = self.small(bound)?;
+        match address.components() {
+            Components::Select(component) if self.u.arbitrary()? && address.file() == RegisterFile::Temp => {
+                let swizzle = Swizzle::from_bits(component as u32 | 0b11_10_01 << 2);
+                let indices = address.indices().map(|index| (index.immediate, None)).collect();
+                Ok(Operand::new(RegisterFile::Temp, Components::Swizzle(swizzle), indices))
+            }
+            _ => Ok(address),
+        }
+    }
+
+    /// The operand that names a view.
+    fn view_operand(&mut self, view: &View) -> Result<Operand> {
+        let mut swizzle = Swizzle::IDENTITY;
+        if self.one_in(3)? {
+            let bits = (0..4).try_fold(0, |bits, n| Ok(bits | (self.component(Mask::ALL)? as u32) << (2 * n)))?;
+            swizzle = Swizzle::from_bits(bits);
+        }
+        let mut indices = vec![(view.binding.id, None)];
+        if self.version.has_register_spaces() {
+            indices.push((self.u.int_in_range(view.binding.lower..=view.binding.upper)?, None));
+        }
+        Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), indices))
+    }
+
+    /// What instructions of shader model 5.0 repeat of a view's declaration.
+    fn extended(&mut self, view: &View) -> Result<Option<Box<Extended>>> {
+        let says = (self.version.major, self.version.minor) == (5, 0) && !self.one_in(8)?;
+        Ok(if says { Extended::new(None, Some((view.dimension, view.stride)), Some(view.return_types)) } else { None })
+    }
+}

@@ -1,0 +1,159 @@
+//! What holds for every generated program.
+
+use super::Sm5Case;
+use super::data::Data;
+use crate::container::Container;
+use crate::error::{CallError, Error, LowerError};
+use crate::frontend::Lowered;
+use crate::validate::{Severity, validate};
+use crate::{Config, Engine, Outputs};
+use shaderjit_ir::Function;
+use shaderjit_ir::arbitrary::canonicalize_nans;
+use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use std::sync::LazyLock;
+
+/// Loop iterations a group of invocations may take.
+const FUEL: u32 = 400;
+
+/// `mad` rounds twice, or once if the machine has that; NaNs have the bits they have, or all the same.
+static ENGINES: LazyLock<[[Engine; 2]; 2]> = LazyLock::new(|| {
+    // A cache of nothing but what is in use.
+    let config = Config::default().fuel(FUEL).cache_bytes(1 << 16);
+    let engine = |config: &Config, canonical_nans| {
+        let config = Config { canonical_nans, ..config.clone() };
+        Engine::new(config).expect("nothing is asked of the machine")
+    };
+    [config.clone().fused(false), config].map(|config| [false, true].map(|canonical| engine(&config, canonical)))
+});
+
+/// The rows of every output element, an invocation after the other, or running out of fuel.
+type Results = Result<Vec<Vec<[u32; 4]>>, OutOfFuel>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct OutOfFuel;
+
+/// Nothing is wrong with the container, the program lists and encodes to what it was, and it gives the same on both engines as
+/// each invocation gives by itself before any pass.
+pub fn sm5(case: &Sm5Case) {
+    let Some(lowered) = well_formed(case) else { return };
+    let data = Data::new(case.seed, &lowered.interface);
+    // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where all NaNs
+    // have the same bits.
+    let [as_they_are, canonical] = &ENGINES[usize::from(case.fused)];
+    if compare(case, as_they_are, &lowered, &data).is_err() {
+        let Lowered { mut function, interface } = lowered;
+        canonicalize_nans(&mut function);
+        let lowered = Lowered { function, interface };
+        if let Err(difference) = compare(case, canonical, &lowered, &data) {
+            panic!("{difference}\n{case:?}\n{data:?}\nlowered to\n{}", lowered.function);
+        }
+    }
+}
+
+/// Checks the container and the program, and lowers it; none if that grows too large.
+pub(super) fn well_formed(case: &Sm5Case) -> Option<Lowered> {
+    let container = Container::parse(&case.container).expect("it was built as one");
+    let findings = validate(&container);
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let errors: Vec<String> = errors.map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{case:?}");
+
+    let program = case.program();
+    assert!(program.to_string().lines().count() >= program.instructions.len(), "{program}");
+    let encoded: Vec<u8> = program.encode().into_iter().flat_map(u32::to_le_bytes).collect();
+    let code = &case.container[program.offset..];
+    assert!(code.starts_with(&encoded), "decoding and encoding changed\n{program}");
+
+    match case.shader().lower_with(&case.options()) {
+        Ok(lowered) => Some(lowered),
+        Err(Error::Lower(LowerError::Limit { .. })) => None,
+        Err(error) => panic!("{error}\n{case:?}"),
+    }
+}
+
+/// Runs both engines, and every invocation of the function by itself. What differs is the error.
+fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> Result<(), String> {
+    let alone = run_alone(&lowered.function, lowered, data, engine.is_fused());
+    let streams = data.streams(&lowered.interface);
+    let options = case.options();
+    let code = match engine.compile(&case.shader(), &options) {
+        Ok(code) => code,
+        Err(error) => panic!("{error}\n{case:?}\nlowered to\n{}", lowered.function),
+    };
+    let mut call = code.call();
+    data.bind(&mut call, &lowered.interface, &streams);
+    let native = results(case, call.run(data.range()));
+    let interpreted = results(case, call.interpret(data.range()));
+    if let Some(difference) = difference(&native, &interpreted) {
+        return Err(format!("native code and interpreter, {:?} lanes: {difference}", case.lanes));
+    }
+    // Lanes in lockstep take their loops one after the other at worst, and so may run out of fuel where one does not.
+    match difference(&alone, &interpreted) {
+        Some(difference) if alone.is_ok() && interpreted.is_ok() => {
+            Err(format!("one invocation and {:?} lanes: {difference}", case.lanes))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a call gives; all that may go wrong with it is that it takes too long.
+fn results(case: &Sm5Case, outputs: Result<Outputs, CallError>) -> Results {
+    match outputs {
+        Ok(outputs) => {
+            let elements = (0..outputs.elements().len()).filter_map(|element| outputs.element(element));
+            Ok(elements.map(|view| view.iter().collect()).collect())
+        }
+        Err(CallError::OutOfFuel { .. }) => Err(OutOfFuel),
+        Err(error) => panic!("{error}\n{case:?}"),
+    }
+}
+
+/// Each invocation by itself, without any pass.
+fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -> Results {
+    let (rows, resources) = (data.rows(), data.resource_bytes(&lowered.interface));
+    let uniforms: Vec<&[[u32; 4]]> = rows.iter().map(Vec::as_slice).collect();
+    let resources: Vec<&[u8]> = resources.iter().map(Vec::as_slice).collect();
+    let mut interpreter = Interpreter::<1>::new(function);
+    let options = InterpOptions { fuel: FUEL, fused };
+    let mut all = vec![Vec::new(); lowered.interface.outputs.len()];
+    for invocation in data.range() {
+        let row = |rows: &Vec<[u32; 4]>| rows[invocation as usize].map(|word| [word]);
+        let inputs: Vec<[[u32; 1]; 4]> = data.inputs.iter().map(row).collect();
+        let bindings = Bindings {
+            inputs: &inputs,
+            vertex_id: [data.first.wrapping_add(invocation)],
+            instance_id: data.instance,
+            uniforms: &uniforms,
+            resources: &resources,
+        };
+        let outputs = match interpreter.run(&bindings, &options) {
+            Ok(outputs) => outputs,
+            Err(InterpError::OutOfFuel) => return Err(OutOfFuel),
+            Err(error) => panic!("{error}\n{function}"),
+        };
+        for ((rows, output), element) in all.iter_mut().zip(outputs).zip(&lowered.interface.outputs) {
+            let mut row = output.map(|[word]| word);
+            // An element has as many components as it is stored with.
+            row[element.components() as usize..].fill(0);
+            rows.push(row);
+        }
+    }
+    Ok(all)
+}
+
+/// Where two results differ first. Bits are equal if both are a NaN: outputs do not say which of them are floats.
+fn difference(a: &Results, b: &Results) -> Option<String> {
+    let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
+    let (Ok(a), Ok(b)) = (a, b) else {
+        return (a.is_err() != b.is_err()).then(|| format!("fuel: {} and {}", a.is_ok(), b.is_ok()));
+    };
+    assert_eq!(a.len(), b.len());
+    for (element, (a, b)) in a.iter().zip(b).enumerate() {
+        for (invocation, (a, b)) in a.iter().zip(b).enumerate() {
+            if a.iter().zip(b).any(|(&a, &b)| a != b && !(is_nan(a) && is_nan(b))) {
+                return Some(format!("output {element} of invocation {invocation}: {a:08x?} and {b:08x?}"));
+            }
+        }
+    }
+    None
+}

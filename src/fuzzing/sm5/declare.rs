@@ -1,0 +1,212 @@
+//! What a program declares.
+
+use super::Generator;
+use super::signature::Element;
+use super::subroutine::Interface;
+use crate::frontend::sm4::codes::{Dimension, GlobalFlags, ReturnType, Stage};
+use crate::frontend::sm4::custom_data::CustomData;
+use crate::frontend::sm4::declaration::Binding;
+use crate::frontend::sm4::operand::{Components, Mask, Swizzle};
+use crate::frontend::sm4::{Body, Declaration, Instruction, Opcode, OpcodeToken, Operand, RegisterFile};
+use arbitrary::Result;
+use shaderjit_ir::Type;
+use shaderjit_ir::arbitrary::edge_bits;
+
+/// What instructions can name.
+#[derive(Default)]
+pub struct Declared {
+    /// Number of `r#` that anything may be written to. Behind them are those that count loops.
+    pub temps: u32,
+    /// `x#`, by number.
+    pub arrays: Vec<Array>,
+    /// `v#`, and inputs with a register of their own.
+    pub inputs: Vec<Register>,
+    /// `o#`, and outputs with a register of their own.
+    pub outputs: Vec<Register>,
+    /// The `v#` that are indexed.
+    pub input_range: Option<IndexRange>,
+    /// The `o#` that are indexed.
+    pub output_range: Option<IndexRange>,
+    /// Constant buffers.
+    pub buffers: Vec<ConstantBuffer>,
+    /// Rows of the immediate constant buffer.
+    pub table_rows: u32,
+    /// `t#`.
+    pub views: Vec<View>,
+    /// An array of interface slots.
+    pub interface: Option<Interface>,
+    /// Number of labels.
+    pub labels: u32,
+    /// Whether each label does no more than call the next one.
+    pub is_chain: bool,
+    /// The input signature.
+    pub input_elements: Vec<Element>,
+    /// The output signature.
+    pub output_elements: Vec<Element>,
+}
+
+/// An `x#`.
+#[derive(Clone, Copy)]
+pub struct Array {
+    pub size: u32,
+    pub mask: Mask,
+}
+
+/// An input or output register.
+#[derive(Clone, Copy)]
+pub struct Register {
+    pub file: RegisterFile,
+    /// None if it is the only one of its file.
+    pub number: Option<u32>,
+    /// The components declared.
+    pub mask: Mask,
+}
+
+/// Registers that are indexed dynamically.
+#[derive(Clone, Copy)]
+pub struct IndexRange {
+    pub first: u32,
+    pub count: u32,
+    pub mask: Mask,
+}
+
+/// A constant buffer, or a range of them.
+#[derive(Clone, Copy)]
+pub struct ConstantBuffer {
+    pub binding: Binding,
+    pub rows: u32,
+}
+
+/// A view.
+#[derive(Clone, Copy)]
+pub struct View {
+    pub binding: Binding,
+    pub dimension: Dimension,
+    /// Bytes of a structure.
+    pub stride: u16,
+    pub return_types: [ReturnType; 4],
+}
+
+/// Loops that have a counter: a component of one of two registers behind the others.
+pub const MAX_LOOPS: u32 = 8;
+
+impl Generator<'_, '_> {
+    /// Declares registers, buffers, views and interfaces.
+    pub fn declare(&mut self) -> Result<()> {
+        let flags = [
+            (GlobalFlags::REFACTORING_ALLOWED, self.one_in(2)?),
+            (GlobalFlags::DOUBLE_PRECISION, self.has_model(5, 0)),
+            (GlobalFlags::DOUBLE_EXTENSIONS, self.has_model(5, 0)),
+            (GlobalFlags::SHADER_EXTENSIONS, self.has_model(5, 0)),
+            (GlobalFlags::MINIMUM_PRECISION, self.has_model(5, 0)),
+        ];
+        let token = flags.iter().filter(|(_, set)| *set).fold(0, |token, (flag, _)| token | flag.bits());
+        self.declare_as(Opcode::DclGlobalFlags, Declaration::GlobalFlags(GlobalFlags::from_token(token)));
+        self.declare_table()?;
+        self.declare_buffers()?;
+        self.declare_views()?;
+        self.declare_signatures()?;
+        self.declare_temps()?;
+        self.declare_subroutines()
+    }
+
+    /// The immediate constant buffer.
+    fn declare_table(&mut self) -> Result<()> {
+        if self.one_in(2)? {
+            return Ok(());
+        }
+        let mut rows = Vec::new();
+        for _ in 0..self.u.int_in_range(1..=5)? {
+            let mut row = [0; 4];
+            for word in &mut row {
+                let ty = *self.u.choose(&[Type::I32, Type::F32])?;
+                *word = edge_bits(self.u, ty)? as u32;
+            }
+            rows.push(row);
+        }
+        self.declared.table_rows = rows.len() as u32;
+        let (token, data) = (OpcodeToken::new(Opcode::CustomData), CustomData::ImmediateConstants(rows));
+        self.declarations.push(Instruction { offset: 0, token, body: Body::CustomData(Box::new(data)) });
+        Ok(())
+    }
+
+    fn declare_buffers(&mut self) -> Result<()> {
+        for id in 0..self.u.int_in_range(0..=3)? {
+            let rows = self.u.int_in_range(1..=8)?;
+            let binding = match self.version.has_register_spaces() {
+                true => self.range(RegisterFile::ConstantBuffer, id)?,
+                // The second index holds the rows.
+                false => self.binding(RegisterFile::ConstantBuffer, id, [id; 2], 2),
+            };
+            let dynamic = self.u.arbitrary()?;
+            self.declare_as(Opcode::DclConstantBuffer, Declaration::ConstantBuffer { binding, rows, dynamic });
+            self.declared.buffers.push(ConstantBuffer { binding, rows });
+        }
+        Ok(())
+    }
+
+    fn declare_views(&mut self) -> Result<()> {
+        for id in 0..self.u.int_in_range(0..=3)? {
+            // Raw and structured views came with shader model 5, but for compute shaders.
+            let kinds = [Dimension::Buffer, Dimension::RawBuffer, Dimension::StructuredBuffer];
+            let dimension = *self.u.choose(&kinds[..if self.has_model(5, 0) { 3 } else { 1 }])?;
+            let binding = match self.version.has_register_spaces() {
+                true => self.range(RegisterFile::Resource, id)?,
+                false => self.binding(RegisterFile::Resource, id, [id; 2], 1),
+            };
+            let stride = if dimension == Dimension::StructuredBuffer { 4 * self.u.int_in_range(1..=9)? } else { 0 };
+            let typed = [ReturnType::Float, ReturnType::Sint, ReturnType::Uint, ReturnType::Unorm, ReturnType::Snorm];
+            let return_types = match dimension {
+                Dimension::Buffer => [*self.u.choose(&typed)?; 4],
+                _ => [ReturnType::Mixed; 4],
+            };
+            let (opcode, declaration) = match dimension {
+                Dimension::RawBuffer => (Opcode::DclResourceRaw, Declaration::ResourceRaw { binding }),
+                Dimension::StructuredBuffer => {
+                    (Opcode::DclResourceStructured, Declaration::ResourceStructured { binding, stride: stride.into() })
+                }
+                _ => (Opcode::DclResource, Declaration::Resource { binding, dimension, samples: 0, return_types }),
+            };
+            self.declare_as(opcode, declaration);
+            self.declared.views.push(View { binding, dimension, stride, return_types });
+        }
+        Ok(())
+    }
+
+    /// A binding of shader model 5.1: one register or some, in a register space.
+    fn range(&mut self, file: RegisterFile, id: u32) -> Result<Binding> {
+        // Ranges of one file lie in spaces of their own, so that they cannot overlap.
+        let space = if self.one_in(2)? { id + 1 } else { 0 };
+        let lower = 4 * id + self.u.int_in_range(0..=1)?;
+        let upper = lower + self.u.int_in_range(0..=2)?;
+        Ok(Binding { space, ..self.binding(file, id, [lower, upper], 3) })
+    }
+
+    fn binding(&self, file: RegisterFile, id: u32, [lower, upper]: [u32; 2], indices: usize) -> Binding {
+        let components = match file {
+            RegisterFile::Sampler => Components::None,
+            RegisterFile::ConstantBuffer => Components::Swizzle(Swizzle::IDENTITY),
+            _ if indices == 3 => Components::Swizzle(Swizzle::IDENTITY),
+            _ => Components::None,
+        };
+        let token = Operand::new(file, components, vec![(0, None); indices]).token();
+        Binding { id, lower, upper, space: 0, token }
+    }
+
+    /// Temporary registers and arrays of them.
+    fn declare_temps(&mut self) -> Result<()> {
+        self.declared.temps = self.u.int_in_range(1..=8)?;
+        self.declare_as(Opcode::DclTemps, Declaration::Temps(self.declared.temps + MAX_LOOPS.div_ceil(4)));
+        for register in 0..self.u.int_in_range(0..=2)? {
+            let (size, components) = (self.u.int_in_range(1..=6)?, self.u.int_in_range(1..=4u32)?);
+            self.declare_as(Opcode::DclIndexableTemp, Declaration::IndexableTemp { register, size, components });
+            self.declared.arrays.push(Array { size, mask: Mask::from_bits((1 << components) - 1) });
+        }
+        Ok(())
+    }
+
+    /// Whether the program is a vertex shader.
+    pub fn is_vertex(&self) -> bool {
+        self.version.stage == Stage::Vertex
+    }
+}

@@ -1,0 +1,178 @@
+//! Valid SM4 and SM5 programs, generated from the opcode table: the validator finds nothing wrong with them, they list and
+//! encode to what they were, and both engines give the same bits, which are those of every invocation run alone before any pass.
+//!
+//! | file | what it makes |
+//! |---|---|
+//! | `declare`, `signature` | registers, buffers, views, interfaces; what of them a signature says |
+//! | `place`, `operand` | sources and destinations of everything declared |
+//! | `arithmetic` | instructions from their line in the table alone |
+//! | `buffer` | reads of buffers |
+//! | `flow`, `subroutine` | statements; what is called, and what an interface calls |
+//! | `container` | the parts of the container |
+//! | `data` | what the program is run on |
+//! | `check` | the promises |
+
+mod arithmetic;
+mod buffer;
+mod check;
+mod container;
+mod data;
+mod declare;
+mod flow;
+mod operand;
+mod place;
+mod signature;
+mod subroutine;
+
+pub use check::sm5;
+
+use crate::container::Dxbc;
+use crate::frontend::sm4::{
+    Body, Declaration, Instruction, Opcode, OpcodeToken, Operand, Operation, Program, Stage, Version,
+};
+use crate::{CompileOptions, Lanes, ListingOptions, Shader};
+use arbitrary::{Arbitrary, Result, Unstructured};
+use declare::Declared;
+use std::fmt;
+
+/// Statements of a program at most; each is an instruction, and a few that prepare its operands.
+const MAX_STATEMENTS: u32 = 120;
+
+/// A program, and what it is run on.
+#[derive(Clone)]
+pub struct Sm5Case {
+    /// The program in its container.
+    pub container: Vec<u8>,
+    /// The class instances of its interface slots: slot, name, number in its array.
+    pub classes: Vec<(u32, String, u32)>,
+    /// What inputs, buffers and all else that is bound are made of.
+    pub seed: u64,
+    /// Whether `mad` rounds once, if the machine can do that.
+    pub fused: bool,
+    /// How many invocations run in lockstep.
+    pub lanes: Lanes,
+}
+
+impl<'a> Arbitrary<'a> for Sm5Case {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Sm5Case> {
+        let (seed, fused) = (u.arbitrary()?, u.arbitrary()?);
+        let lanes = *u.choose(&[Lanes::Four, Lanes::Eight])?;
+        let stage = *u.choose(&[Stage::Vertex, Stage::Pixel])?;
+        let (major, minor) = *u.choose(&[(5, 0), (4, 0), (5, 0), (4, 1), (5, 1), (5, 0)])?;
+        let mut generator = Generator::new(u, Version { stage, major, minor })?;
+        generator.program()?;
+        let Generator { version, declared, declarations, code, .. } = generator;
+        let program = Program { offset: 0, version, instructions: [declarations, code].concat() };
+        let classes = declared.interface.iter().flat_map(|interface| interface.classes.clone()).collect();
+        Ok(Sm5Case { container: container::container(&program, &declared), classes, seed, fused, lanes })
+    }
+}
+
+impl Sm5Case {
+    /// The container as a shader.
+    pub fn shader(&self) -> Shader {
+        Shader::parse(&self.container).expect("it was built as one")
+    }
+
+    /// The program as it is in the container.
+    pub fn program(&self) -> Program {
+        let dxbc = Dxbc::parse(&self.container).expect("it was built as one");
+        let part = dxbc.program().expect("it was built well").expect("it has a program");
+        Program::from_container(&part).expect("it was encoded")
+    }
+
+    fn options(&self) -> CompileOptions {
+        let bind =
+            |options: CompileOptions, (slot, name, number): &(u32, String, u32)| options.class(*slot, name, *number);
+        self.classes.iter().fold(CompileOptions::default().lanes(self.lanes), bind)
+    }
+}
+
+impl fmt::Debug for Sm5Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sm5Case { classes, seed, fused, lanes, .. } = self;
+        let listing = self.shader().disassemble(0, ListingOptions { offsets: false, raw: false });
+        writeln!(f, "seed {seed:#x}, fused {fused}, {lanes:?} lanes, classes {classes:?}")?;
+        f.write_str(&listing.unwrap_or_else(|error| error.to_string()))
+    }
+}
+
+/// The state of generating one program.
+struct Generator<'a, 'u> {
+    u: &'a mut Unstructured<'u>,
+    version: Version,
+    /// What instructions can name.
+    declared: Declared,
+    /// The same as instructions.
+    declarations: Vec<Instruction>,
+    /// The code so far.
+    code: Vec<Instruction>,
+    /// Opcodes of which [`plain`](Self::plain) makes instructions.
+    plain: Vec<Opcode>,
+    /// Statements that may still come.
+    budget: u32,
+    /// Loops so far.
+    loops: u32,
+    /// Whether what is chosen prepares an index, and so has none that is dynamic.
+    preparing: bool,
+    /// Subroutines that may be called where the code is: those behind the one it is in, so that none calls itself.
+    callable: std::ops::Range<u32>,
+    /// How many calls the function may still have.
+    calls: u32,
+}
+
+impl<'a, 'u> Generator<'a, 'u> {
+    fn new(u: &'a mut Unstructured<'u>, version: Version) -> Result<Self> {
+        let budget = u.int_in_range(1..=MAX_STATEMENTS)?;
+        let plain = arithmetic::opcodes(version);
+        let (declarations, code) = (Vec::new(), Vec::new());
+        let declared = Declared::default();
+        Ok(Generator {
+            u,
+            version,
+            declared,
+            declarations,
+            code,
+            plain,
+            budget,
+            loops: 0,
+            preparing: false,
+            callable: 0..0,
+            calls: 0,
+        })
+    }
+
+    /// Declarations, the main function, the subroutines.
+    fn program(&mut self) -> Result<()> {
+        self.declare()?;
+        self.main_function()?;
+        self.subroutines()
+    }
+
+    /// True once in `n` times; false when there is nothing left to make choices from.
+    fn one_in(&mut self, n: u8) -> Result<bool> {
+        Ok(self.u.int_in_range(1..=n)? == n && n > 1)
+    }
+
+    /// Whether the version is at least this shader model.
+    fn has_model(&self, major: u8, minor: u8) -> bool {
+        (self.version.major, self.version.minor) >= (major, minor)
+    }
+
+    fn declare_as(&mut self, opcode: Opcode, declaration: Declaration) {
+        let (token, body) = (OpcodeToken::new(opcode), Body::Declaration(declaration));
+        self.declarations.push(Instruction { offset: 0, token, body });
+    }
+
+    /// Appends an instruction to the code.
+    fn emit(&mut self, token: OpcodeToken, operands: Vec<Operand>) {
+        self.emit_operation(token, Operation { extended: None, operands, padding: None });
+    }
+
+    fn emit_operation(&mut self, token: OpcodeToken, operation: Operation) {
+        self.code.push(Instruction { offset: 0, token, body: Body::Operation(operation) });
+    }
+}
+
+#[cfg(test)]
+mod tests;

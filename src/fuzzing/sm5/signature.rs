@@ -1,0 +1,233 @@
+//! Input and output registers, and the signatures that say what they are.
+
+use super::Generator;
+use super::declare::{IndexRange, Register};
+use crate::container::dxbc::{ComponentType, SystemValue as Stored};
+use crate::frontend::sm4::codes::{Interpolation, SystemValue};
+use crate::frontend::sm4::operand::{Components, Mask};
+use crate::frontend::sm4::{Declaration, Opcode, Operand, RegisterFile};
+use arbitrary::Result;
+
+/// An element of a signature.
+#[derive(Clone, Copy)]
+pub struct Element {
+    pub semantic: &'static str,
+    pub index: u32,
+    pub system_value: Stored,
+    pub ty: ComponentType,
+    pub register: Option<u32>,
+    pub mask: Mask,
+    /// The components of it that are declared.
+    pub used: Mask,
+}
+
+/// A system value that is an input.
+struct SystemInput {
+    opcode: Opcode,
+    semantic: &'static str,
+    /// As signatures say it, and declarations.
+    values: (Stored, SystemValue),
+    ty: ComponentType,
+    mask: u32,
+    /// The shader model it came with.
+    model: (u8, u8),
+}
+
+/// The system values of one stage: `opcode: semantic, value, type, mask, shader model`.
+macro_rules! system_inputs {
+    ($( $opcode:ident: $semantic:literal, $stored:ident $value:ident, $ty:ident, $mask:literal, $model:expr; )*) => {
+        [$( SystemInput {
+            opcode: Opcode::$opcode,
+            semantic: $semantic,
+            values: (Stored::$stored, SystemValue::$value),
+            ty: ComponentType::$ty,
+            mask: $mask,
+            model: $model,
+        }, )*]
+    };
+}
+
+const VERTEX_INPUTS: [SystemInput; 2] = system_inputs! {
+    DclInputSgv: "SV_VertexID", VERTEX_ID VertexId, U32, 0b0001, (4, 0);
+    DclInputSgv: "SV_InstanceID", INSTANCE_ID InstanceId, U32, 0b0001, (4, 0);
+};
+
+const PIXEL_INPUTS: [SystemInput; 4] = system_inputs! {
+    DclInputPsSiv: "SV_Position", POSITION Position, F32, 0b1111, (4, 0);
+    DclInputPsSgv: "SV_IsFrontFace", IS_FRONT_FACE IsFrontFace, U32, 0b0001, (4, 0);
+    DclInputPsSgv: "SV_PrimitiveID", PRIMITIVE_ID PrimitiveId, U32, 0b0001, (4, 0);
+    DclInputPsSgv: "SV_SampleIndex", SAMPLE_INDEX SampleIndex, U32, 0b0001, (4, 1);
+};
+
+/// Outputs of a pixel shader that have a register of their own; there is one depth at most.
+const OUTPUTS: [(&str, RegisterFile, ComponentType); 5] = [
+    ("SV_Depth", RegisterFile::OutputDepth, ComponentType::F32),
+    ("SV_DepthGreaterEqual", RegisterFile::OutputDepthGe, ComponentType::F32),
+    ("SV_DepthLessEqual", RegisterFile::OutputDepthLe, ComponentType::F32),
+    ("SV_Coverage", RegisterFile::OutputCoverage, ComponentType::U32),
+    ("SV_StencilRef", RegisterFile::OutputStencilRef, ComponentType::U32),
+];
+
+impl Generator<'_, '_> {
+    /// Declares inputs and outputs.
+    pub fn declare_signatures(&mut self) -> Result<()> {
+        self.declare_inputs()?;
+        self.declare_outputs()
+    }
+
+    fn declare_inputs(&mut self) -> Result<()> {
+        let mut register = 0;
+        let system: &[SystemInput] = if self.is_vertex() { &VERTEX_INPUTS } else { &PIXEL_INPUTS };
+        for &SystemInput { opcode, semantic, values: (stored, value), ty, mask, model: (major, minor) } in system {
+            if self.has_model(major, minor) && self.one_in(3)? {
+                let mask = Mask::from_bits(mask);
+                self.input_element(semantic, 0, stored, ty, register, mask);
+                self.input(opcode, register, mask, Some(value))?;
+                register += 1;
+            }
+        }
+        let plain = if self.is_vertex() { Opcode::DclInput } else { Opcode::DclInputPs };
+        let first = register;
+        for index in 0..self.u.int_in_range(1..=4)? {
+            let mask = self.mask(Mask::ALL)?;
+            let used = self.mask(mask)?;
+            let ty = self.component_type()?;
+            self.input_element("A", index, Stored::NONE, ty, register, mask);
+            self.declared.input_elements.last_mut().expect("it was just added").used = used;
+            self.input(plain, register, used, None)?;
+            // Another element in the components that are left.
+            let rest = Mask::from_bits(u32::from(!mask.bits()));
+            if !rest.is_empty() && self.one_in(3)? {
+                let rest = self.mask(rest)?;
+                let ty = self.component_type()?;
+                self.input_element("B", index, Stored::NONE, ty, register, rest);
+                self.input(plain, register, rest, None)?;
+            }
+            register += 1;
+        }
+        self.declared.input_range = self.index_range(RegisterFile::Input, first..register)?;
+        if !self.is_vertex() && self.has_model(5, 0) {
+            for file in [RegisterFile::InputCoverage, RegisterFile::InnerCoverage] {
+                if self.one_in(4)? {
+                    let operand = Operand::new(file, Components::None, Vec::new());
+                    let input = Declaration::Input { operand, interpolation: None, system_value: None };
+                    self.declare_as(Opcode::DclInput, input);
+                    self.declared.inputs.push(Register { file, number: None, mask: Mask::from_bits(1) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn input_element(
+        &mut self,
+        semantic: &'static str,
+        index: u32,
+        system_value: Stored,
+        ty: ComponentType,
+        register: u32,
+        mask: Mask,
+    ) {
+        let register = Some(register);
+        self.declared.input_elements.push(Element { semantic, index, system_value, ty, register, mask, used: mask });
+    }
+
+    /// Declares components of an input register.
+    fn input(&mut self, opcode: Opcode, number: u32, mask: Mask, system_value: Option<SystemValue>) -> Result<()> {
+        let operand = Operand::new(RegisterFile::Input, Components::Mask(mask), vec![(number, None)]);
+        let interpolation = match opcode {
+            Opcode::DclInputPs | Opcode::DclInputPsSiv => Some(*self.u.choose(&Interpolation::ALL[1..])?),
+            Opcode::DclInputPsSgv => Some(Interpolation::Constant),
+            _ => None,
+        };
+        self.declare_as(opcode, Declaration::Input { operand, interpolation, system_value });
+        self.declared.inputs.push(Register { file: RegisterFile::Input, number: Some(number), mask });
+        Ok(())
+    }
+
+    fn declare_outputs(&mut self) -> Result<()> {
+        let mut register = 0;
+        if self.is_vertex() && !self.one_in(4)? {
+            self.output_element("SV_Position", 0, Stored::POSITION, ComponentType::F32, Some(register), Mask::ALL);
+            self.output(Opcode::DclOutputSiv, Some(register), Mask::ALL, Some(SystemValue::Position));
+            register += 1;
+        }
+        let (first, semantic) = (register, if self.is_vertex() { "E" } else { "SV_Target" });
+        // Compilers store no system value for the outputs of pixel shaders.
+        for index in 0..self.u.int_in_range(1..=5)? {
+            let mask = if self.one_in(3)? { self.mask(Mask::ALL)? } else { Mask::ALL };
+            let ty = self.component_type()?;
+            // What a pixel shader writes to is the target of the register's number.
+            self.output_element(semantic, index, Stored::NONE, ty, Some(register), mask);
+            self.output(Opcode::DclOutput, Some(register), mask, None);
+            register += 1;
+        }
+        if self.is_vertex() {
+            self.declared.output_range = self.index_range(RegisterFile::Output, first..register)?;
+            return Ok(());
+        }
+        let depth = self.u.int_in_range(0..=5)?;
+        for (number, &(semantic, file, ty)) in OUTPUTS.iter().enumerate() {
+            let wanted = if number < 3 { number == depth } else { self.one_in(3)? };
+            if wanted && (number == 0 || self.has_model(5, 0)) {
+                self.output_element(semantic, 0, Stored::NONE, ty, None, Mask::from_bits(1));
+                let operand = Operand::new(file, Components::One, Vec::new());
+                self.declare_as(Opcode::DclOutput, Declaration::Output { operand, system_value: None });
+                self.declared.outputs.push(Register { file, number: None, mask: Mask::from_bits(1) });
+            }
+        }
+        Ok(())
+    }
+
+    fn output_element(
+        &mut self,
+        semantic: &'static str,
+        index: u32,
+        system_value: Stored,
+        ty: ComponentType,
+        register: Option<u32>,
+        mask: Mask,
+    ) {
+        self.declared.output_elements.push(Element { semantic, index, system_value, ty, register, mask, used: mask });
+    }
+
+    fn output(&mut self, opcode: Opcode, number: Option<u32>, mask: Mask, system_value: Option<SystemValue>) {
+        let indices = number.map(|number| (number, None)).into_iter().collect();
+        let operand = Operand::new(RegisterFile::Output, Components::Mask(mask), indices);
+        self.declare_as(opcode, Declaration::Output { operand, system_value });
+        self.declared.outputs.push(Register { file: RegisterFile::Output, number, mask });
+    }
+
+    /// Declares that some of these registers are indexed, in the components that all of them have.
+    fn index_range(&mut self, file: RegisterFile, registers: std::ops::Range<u32>) -> Result<Option<IndexRange>> {
+        if registers.len() < 2 || !self.one_in(2)? {
+            return Ok(None);
+        }
+        let first = self.u.int_in_range(registers.start..=registers.end - 2)?;
+        let count = self.u.int_in_range(2..=registers.end - first)?;
+        let all = if file == RegisterFile::Input { &self.declared.inputs } else { &self.declared.outputs };
+        let has = |number: u32| {
+            let parts = all.iter().filter(|register| register.number == Some(number));
+            parts.fold(0, |mask, part| mask | part.mask.bits())
+        };
+        let mask = (first..first + count).map(has).fold(0xf, |mask, has| mask & has);
+        if mask == 0 {
+            return Ok(None);
+        }
+        let mask = Mask::from_bits(mask.into());
+        let operand = Operand::new(file, Components::Mask(mask), vec![(first, None)]);
+        self.declare_as(Opcode::DclIndexRange, Declaration::IndexRange { first: operand, count });
+        Ok(Some(IndexRange { first, count, mask }))
+    }
+
+    fn component_type(&mut self) -> Result<ComponentType> {
+        Ok(*self.u.choose(&[ComponentType::F32, ComponentType::U32, ComponentType::I32])?)
+    }
+
+    /// Some components of `of`, which has any.
+    pub fn mask(&mut self, of: Mask) -> Result<Mask> {
+        let bits = of.bits() & self.u.int_in_range(1..=15)?;
+        let lowest = of.bits() & of.bits().wrapping_neg();
+        Ok(Mask::from_bits(if bits == 0 { lowest } else { bits }.into()))
+    }
+}

@@ -1,0 +1,77 @@
+//! Guards: values that must not be NaN. They are noted as they come and looked at once a group.
+
+use super::Emitter;
+use crate::jit::abi::{self, offset};
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::types::{I32, I32X4};
+use cranelift_codegen::ir::{self as clif, InstBuilder};
+use cranelift_frontend::Variable;
+use shaderjit_ir::Value;
+
+/// What a function with guards keeps of them.
+pub struct Guards {
+    /// All ones in each lane in which some value of the group was NaN.
+    failed: Variable,
+    /// A vector of this block that has yet to be looked at: two take one comparison.
+    pending: Option<clif::Value>,
+}
+
+impl Emitter<'_, '_> {
+    /// Begins a group: no guard has failed.
+    pub(super) fn begin_guards(&mut self) {
+        if self.plan.guards {
+            let failed = self.simd.builder.declare_var(I32X4);
+            let none = self.simd.word(I32X4, 0);
+            self.simd.builder.def_var(failed, none);
+            self.guards = Some(Guards { failed, pending: None });
+        }
+    }
+
+    /// Notes a value, in whatever lanes it is NaN.
+    pub(super) fn guard(&mut self, value: Value) {
+        let vectors = if self.is_uniform(value) { 1 } else { self.plan.groups };
+        let groups = self.groups(value);
+        for &vector in &groups[..vectors] {
+            let Some(guards) = &mut self.guards else { unreachable!("the plan has found every guard") };
+            match guards.pending.take() {
+                Some(other) => self.note_unordered(other, vector),
+                None => guards.pending = Some(vector),
+            }
+        }
+    }
+
+    /// Ends a block: what is pending is looked at.
+    pub(super) fn flush_guards(&mut self) {
+        if let Some(vector) = self.guards.as_mut().and_then(|guards| guards.pending.take()) {
+            self.note_unordered(vector, vector);
+        }
+    }
+
+    fn note_unordered(&mut self, a: clif::Value, b: clif::Value) {
+        let Some(Guards { failed, .. }) = self.guards else { unreachable!("there are guards") };
+        let unordered = self.simd.fcmp(FloatCC::Unordered, a, b);
+        let before = self.simd.builder.use_var(failed);
+        let after = self.simd.ins().bor(before, unordered);
+        self.simd.builder.def_var(failed, after);
+    }
+
+    /// Ends a group: goes on in a new block if no guard has failed, else stops. A group that runs out of fuel stops likewise, since
+    /// it may have gone astray.
+    pub(super) fn check_guards(&mut self) {
+        let Some(Guards { failed, .. }) = self.guards else { return };
+        let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
+        let failed = self.simd.builder.use_var(failed);
+        let any = self.simd.ins().vany_true(failed);
+        self.simd.ins().brif(any, stop, &[], go_on, &[]);
+        if self.plan.loops {
+            self.simd.builder.switch_to_block(self.out_of_fuel);
+            self.simd.ins().jump(stop, &[]);
+        }
+        self.simd.builder.switch_to_block(stop);
+        let element = self.simd.ins().ireduce(I32, self.element);
+        self.simd.store(element, self.args, offset::STOPPED);
+        let status = self.simd.iconst(abi::GUARD_FAILED);
+        self.simd.ins().return_(&[status]);
+        self.simd.builder.switch_to_block(go_on);
+    }
+}

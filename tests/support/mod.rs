@@ -1,0 +1,11 @@
+//! What tests share. Each test binary has the modules it needs, some of them unused in it.
+#![allow(dead_code)]
+
+pub mod assembler;
+pub mod components;
+pub mod interfaces;
+pub mod opcodes;
+pub mod program;
+pub mod sections;
+
+use shaderjit::frontend::sm4;

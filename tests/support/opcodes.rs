@@ -1,0 +1,96 @@
+//! Which opcodes of shader model 4 and 5 run, and for each that does not a valid program around it.
+
+use super::program::Source;
+use super::sm4::opcode::{DataClass, Role};
+use super::sm4::{Group, Opcode, Program, lower};
+use shaderjit::container::dxbc::{FourCc, Signature};
+use shaderjit::error::LowerError;
+use std::path::{Path, PathBuf};
+
+/// Whether a vertex or pixel shader with this opcode runs: lowering does not refuse the opcode as unsupported.
+pub fn runs(opcode: Opcode) -> bool {
+    [0x0000_0050, 0x0001_0050].into_iter().any(|version| !is_refused(version, opcode))
+}
+
+/// Whether lowering refuses the opcode in a program of this version, whatever its operands.
+fn is_refused(version: u32, opcode: Opcode) -> bool {
+    let operands = opcode.slots().iter().flat_map(|_| [0x0010_00f2, 0]);
+    // An interface call has the number of its function in front.
+    let function = (opcode == Opcode::InterfaceCall).then_some(0);
+    let operands: Vec<u32> = function.into_iter().chain(operands).collect();
+    let mut tokens = vec![version, 0, 0x0200_0068, 1, opcode.number() | (1 + operands.len() as u32) << 24];
+    tokens.extend(operands);
+    tokens[1] = tokens.len() as u32;
+    let program =
+        Program::decode(&super::program::bytes(&tokens), 0).unwrap_or_else(|error| panic!("{opcode}: {error}"));
+    let signature = |part| Signature { part, elements: Vec::new() };
+    let lowered = lower(&program, &signature(FourCc::ISGN), &signature(FourCc::OSGN));
+    matches!(lowered, Err(LowerError::Unsupported { what, .. }) if what == opcode.mnemonic())
+}
+
+/// Whether it is an instruction: neither a declaration nor a block of data.
+pub fn is_instruction(opcode: &Opcode) -> bool {
+    !matches!(opcode.group(), Group::Declaration | Group::CustomData)
+}
+
+/// The file that says what an opcode must compute.
+pub fn file(opcode: Opcode) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/sm4");
+    folder.join(opcode.mnemonic()).with_extension("op")
+}
+
+/// A valid program of the instruction, in the stage that it is for: a geometry shader for what emits, else a pixel shader.
+pub fn program_with(opcode: Opcode) -> Source {
+    let mnemonic = opcode.mnemonic();
+    match opcode {
+        Opcode::Emit | Opcode::Cut | Opcode::EmitThenCut => return geometry(mnemonic, ""),
+        Opcode::EmitStream | Opcode::CutStream | Opcode::EmitThenCutStream => {
+            return geometry(&format!("{mnemonic} m0"), "dcl_stream m0");
+        }
+        Opcode::Sync => return Source::new("ps_5_0\nsync_uglobal"),
+        _ => {}
+    }
+    // The view is a structured buffer, a raw one, a texture of several samples or a texture, as the name tells.
+    let writable =
+        opcode.slots()[0].class == DataClass::View || mnemonic.contains("uav") || mnemonic.contains("atomic");
+    let (file, kind) = if writable { ('u', "uav") } else { ('t', "resource") };
+    let view = match mnemonic {
+        name if name.contains("structured") => format!("dcl_{kind}_structured {file}0, 16"),
+        // These count in a hidden counter.
+        "imm_atomic_alloc" | "imm_atomic_consume" => "dcl_uav_structured!0x800000 u0, 16".to_string(),
+        name if name.contains("raw") => format!("dcl_{kind}_raw {file}0"),
+        name if name.contains("ms") || name == "samplepos" => {
+            "dcl_resource_texture2dms!0x40000 (float,float,float,float) t0".to_string()
+        }
+        _ if writable => "dcl_uav_typed_texture2d (uint,uint,uint,uint) u0".to_string(),
+        _ => "dcl_resource_texture2d (float,float,float,float) t0".to_string(),
+    };
+    let sampler = if mnemonic.contains("_c") { "dcl_sampler s0, mode_comparison" } else { "dcl_sampler s0" };
+    let has = |class| opcode.slots().iter().any(|slot| slot.class == class);
+    let mut text = "ps_5_0\n".to_string();
+    for (_, line) in
+        [(has(DataClass::View), view.as_str()), (has(DataClass::Sampler), sampler)].iter().filter(|it| it.0)
+    {
+        text += line;
+        text += "\n";
+    }
+    let mut outputs = 0..;
+    let operands = opcode.slots().iter().map(|slot| match (slot.role, slot.class) {
+        (Role::Destination, DataClass::View) => "u0.xyzw".to_string(),
+        (_, DataClass::View) => format!("{file}0.xyzw"),
+        (_, DataClass::Sampler) => "s0".to_string(),
+        (Role::Destination, _) => format!("o{}.xyzw", outputs.next().expect("it has no end")),
+        (Role::Source, DataClass::Float) => "v0.xyzw".to_string(),
+        (Role::Source, _) => "l(0, 0, 0, 0)".to_string(),
+    });
+    let operands: Vec<String> = operands.collect();
+    Source::new(&format!("{text}{mnemonic} {}", operands.join(", ")))
+}
+
+/// A geometry shader that copies points.
+fn geometry(instruction: &str, stream: &str) -> Source {
+    let declarations = "dcl_inputprimitive!0x800\ndcl_outputtopology!0x800\ndcl_maxout 1";
+    Source::new(&format!(
+        "gs_5_0\n{declarations}\ndcl_input v[1][0].xyzw\n{stream}\ndcl_output o0.xyzw\nmov o0.xyzw, v[0][0].xyzw\n{instruction}\nret"
+    ))
+}
