@@ -35,10 +35,10 @@ pub mod pica;
 pub mod pipeline;
 pub mod scan;
 mod shader;
-pub mod texture;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
+pub mod texture;
 pub mod validate;
 
 pub use cache::CacheStats;

@@ -63,12 +63,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// As [`sampler`](Self::sampler).
-    pub fn sampler_in_space(
-        &mut self,
-        slot: u32,
-        space: u32,
-        state: SamplerState,
-    ) -> Result<&mut Call<'a>, CallError> {
+    pub fn sampler_in_space(&mut self, slot: u32, space: u32, state: SamplerState) -> Result<&mut Call<'a>, CallError> {
         let declared = &self.shader.interface().samplers;
         let index = declared.iter().position(|decl| (decl.slot, decl.space) == (slot, space));
         let index = index.ok_or_else(|| CallError::UnknownBinding { what: sampler_name(slot, space) })?;

@@ -12,8 +12,8 @@ use super::mode;
 use super::texture::TextureArgs;
 use crate::error::CallError;
 use shaderjit_ir::op::RESOURCE_BYTES;
-use std::ops::Range;
 use shaderjit_ir::texture::Textures;
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
 

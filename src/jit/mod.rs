@@ -19,9 +19,9 @@ mod memory;
 mod mode;
 mod simd;
 mod target;
-mod texture;
 #[cfg(test)]
 mod tests;
+mod texture;
 
 pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
 pub use target::Target;

@@ -114,7 +114,9 @@ mod tests {
     #[test]
     fn any_coordinate_is_somewhere() {
         let hostile = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 1e-45, -1e-45, 16777217.0];
-        for (coordinate, mode) in hostile.into_iter().flat_map(|u| [Wrap, Mirror, Clamp, MirrorOnce].map(|mode| (u, mode))) {
+        for (coordinate, mode) in
+            hostile.into_iter().flat_map(|u| [Wrap, Mirror, Clamp, MirrorOnce].map(|mode| (u, mode)))
+        {
             for size in [1, 3, 16384] {
                 for offset in [-32, 0, 31] {
                     let nearest = Span::nearest(coordinate, size, mode, offset);

@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn the_largest_component_chooses_the_face() {
         let face = |direction| project(direction).face;
-        let axes = [[1.0, 0.0, 0.0], [-1.0, 0.5, 0.5], [0.1, 3.0, -2.0], [0.0, -1.0, 0.0], [0.0, 0.0, 9.0], [1.0, 1.0, -2.0]];
+        let axes =
+            [[1.0, 0.0, 0.0], [-1.0, 0.5, 0.5], [0.1, 3.0, -2.0], [0.0, -1.0, 0.0], [0.0, 0.0, 9.0], [1.0, 1.0, -2.0]];
         assert_eq!(axes.map(face), [0, 1, 2, 3, 4, 5]);
         // Of equal ones z, then y.
         assert_eq!([[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 0.0], [-1.0, 1.0, 0.5]].map(face), [4, 5, 3, 2]);

@@ -176,7 +176,8 @@ impl<'a> Sampling<'a> {
             Some(self.compared(self.view.texel(at)))
         };
         let inside = place.map(|at| at.clamp(0, size as i32 - 1));
-        let around = || [inside, [place[0], inside[1]], [inside[0], place[1]]].map(|place| tap(place).unwrap_or_default());
+        let around =
+            || [inside, [place[0], inside[1]], [inside[0], place[1]]].map(|place| tap(place).unwrap_or_default());
         tap(place).unwrap_or_else(|| match around() {
             [texel, ..] if self.view.info.kind.is_integer() => texel,
             three => std::array::from_fn(|component| {
@@ -243,4 +244,3 @@ pub fn level_of_detail(info: &TextureInfo, at: [f32; 4], changes: [[f32; 4]; 2])
     let [lod] = eval(Op::Flog2, Type::F32, &[[lengths[0].max(lengths[1]).to_bits()]], false);
     f32::from_bits(lod)
 }
-

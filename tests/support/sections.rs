@@ -16,7 +16,7 @@
 //! The lines of a program (see [`assembler`](super::assembler)), bindings and a bound (see [`components`](super::components)) come
 //! in any order; runs follow, one a line. What follows the runs is the next section. A run has a row for each `v#`, `==`, and a
 //! row for each `o#`, then one for `oDepth` and the like; behind them may stand `discarded` and `aborted`. `== out_of_fuel` is a
-//! run that does not end. `t#` are `raw`, `struct:STRIDE`, or the name of a [`BufferFormat`], and bytes in hexadecimal. What is
+//! run that does not end. `t#` are `raw`, `struct:STRIDE`, or the name of a [`TexelFormat`], and bytes in hexadecimal. What is
 //! not bound reads zero. `fp2 = ft1 cb0[5]` binds a class instance that has function table 1 and lies at row 5 of a buffer. The
 //! number of a run in its section is its `SV_VertexID`.
 
@@ -27,7 +27,7 @@ use shaderjit::attribute::AttributeFormat;
 use shaderjit::error::CallError;
 use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{
-    Attribute, BufferFormat, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader,
+    Attribute, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader, TexelFormat,
 };
 use std::fmt::Write;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub struct Section {
 enum View {
     Raw,
     Structured(u32),
-    Typed(BufferFormat),
+    Typed(TexelFormat),
 }
 
 /// One invocation.
@@ -165,7 +165,7 @@ impl Reader {
         let view = match kind.strip_prefix("struct:") {
             Some(stride) => View::Structured(slot(stride)?),
             None if kind == "raw" => View::Raw,
-            None => View::Typed(BufferFormat::from_name(kind).ok_or_else(|| format!("there is no format {kind}"))?),
+            None => View::Typed(TexelFormat::from_name(kind).ok_or_else(|| format!("there is no format {kind}"))?),
         };
         let digits_of_bytes: Vec<u8> = digits_of_bytes.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
         let (pairs, rest) = digits_of_bytes.as_chunks::<2>();

@@ -125,6 +125,7 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
             instance_id: data.instance,
             uniforms: &uniforms,
             resources: &resources,
+            textures: &shaderjit_ir::texture::NoTextures,
         };
         let outputs = match interpreter.run(&bindings, &options) {
             Ok(outputs) => outputs,

@@ -1,6 +1,7 @@
 //! What a program is run on: everything that its interface asks for, bound, too short, or not bound at all.
 
-use crate::call::{Attribute, BufferFormat, Call, Resource};
+use crate::TexelFormat;
+use crate::call::{Attribute, Call, Resource};
 use crate::compiled::Prepared;
 use crate::frontend::{ComponentType, Interface, ResourceKind, UniformKind};
 use arbitrary::{Result, Unstructured};
@@ -27,7 +28,7 @@ pub struct Data {
     /// For each uniform space its bytes; none for tables, and for what is not bound.
     pub uniforms: Vec<Option<Vec<u8>>>,
     /// For each resource its bytes, unless it is not bound, and the format of its elements if they have one.
-    pub resources: Vec<(Option<Vec<u8>>, Option<BufferFormat>)>,
+    pub resources: Vec<(Option<Vec<u8>>, Option<TexelFormat>)>,
 }
 
 impl Data {
@@ -65,7 +66,7 @@ impl Data {
         for resource in &interface.resources {
             let is_bound = !u.ratio(1, 8)?;
             let format = match resource.kind {
-                ResourceKind::TypedBuffer { .. } => Some(*u.choose(BufferFormat::ALL)?),
+                ResourceKind::TypedBuffer { .. } => Some(*u.choose(TexelFormat::ALL)?),
                 _ => None,
             };
             resources.push((if is_bound { Some(words(u, 30)?) } else { None }, format));
@@ -125,7 +126,7 @@ impl Data {
     /// What the interpreter reads of each resource: see [`ResourceKind`].
     pub fn resource_bytes(&self, interface: &Interface) -> Vec<Vec<u8>> {
         let resource =
-            |(decl, (bytes, format)): (&crate::frontend::ResourceDecl, &(Option<Vec<u8>>, Option<BufferFormat>))| {
+            |(decl, (bytes, format)): (&crate::frontend::ResourceDecl, &(Option<Vec<u8>>, Option<TexelFormat>))| {
                 let Some(bytes) = bytes else { return Vec::new() };
                 match (decl.kind, format) {
                     (ResourceKind::StructuredBuffer { stride }, _) => {

@@ -40,7 +40,16 @@ fn codes(func: &Function, layout: &Layout) -> Vec<Code> {
 }
 
 fn batch<'a>(inputs: &'a [InputStream<'a>], count: usize) -> Batch<'a> {
-    Batch { inputs, uniforms: &[], resources: &[], textures: &NoTextures, count: count as u32, first_vertex: 0, instance: 0, fuel: 0 }
+    Batch {
+        inputs,
+        uniforms: &[],
+        resources: &[],
+        textures: &NoTextures,
+        count: count as u32,
+        first_vertex: 0,
+        instance: 0,
+        fuel: 0,
+    }
 }
 
 /// Bytes that hold every 16-bit pattern and the edges, among others.

@@ -87,16 +87,21 @@ fn accesses(word: impl Fn(&mut FunctionBuilder, u8, Type) -> Value) -> shaderjit
     lockstep(b)
 }
 
+/// The textures have no bytes of their own.
+fn case(input: super::Rows) -> Case {
+    Case { resources: vec![Vec::new(); 2], ..Case::new(input) }
+}
+
 #[test]
 fn every_access_gets_its_operands_and_gives_its_answer() {
     let func = accesses(|b, component, ty| b.input(ty, 0, component));
-    check(&func, &[Case::new(EDGES.windows(4).map(|words| words.try_into().unwrap()).collect())]);
+    check(&func, &[case(EDGES.windows(4).map(|words| words.try_into().unwrap()).collect())]);
 }
 
 #[test]
 fn what_is_uniform_is_asked_once() {
     let func = accesses(|b, component, ty| b.uniform_load(ty, shaderjit_ir::Space::from_u32(0), 0, component));
-    let case = Case { uniforms: vec![vec![[1.0f32.to_bits(), 2, 3, 0x8000_0000]]], ..Case::new(vec![[0; 4]; 9]) };
+    let case = Case { uniforms: vec![vec![[1.0f32.to_bits(), 2, 3, 0x8000_0000]]], ..case(vec![[0; 4]; 9]) };
     check(&func, &[case]);
 }
 
@@ -108,5 +113,5 @@ fn uniform_and_divergent_words_meet_in_a_row() {
         _ => b.input(ty, 0, component),
     });
     let input = EDGES.windows(4).map(|words| words.try_into().unwrap()).collect();
-    check(&func, &[Case { uniforms: vec![vec![[1, 2, 3, 4]]], ..Case::new(input) }]);
+    check(&func, &[Case { uniforms: vec![vec![[1, 2, 3, 4]]], ..case(input) }]);
 }

@@ -130,7 +130,11 @@ fn form(opcode: Opcode) -> Option<Form> {
 
 impl Lowering {
     /// Lowers an instruction of the texture group, or of the memory group.
-    pub(super) fn view_operation(&mut self, instruction: &Instruction, operation: &Operation) -> Result<(), LowerError> {
+    pub(super) fn view_operation(
+        &mut self,
+        instruction: &Instruction,
+        operation: &Operation,
+    ) -> Result<(), LowerError> {
         let (opcode, operands) = (instruction.opcode(), &operation.operands);
         let Some(form) = form(opcode) else { return self.buffer_operation(opcode, operation) };
         let view = operands.get(form.view).ok_or_else(|| self.unsupported(opcode))?;
