@@ -54,12 +54,7 @@ struct Companion {
 
 impl Geometry {
     /// Makes the variables and lets the state begin as inputs. To be called in the function's first block.
-    pub fn begin(
-        b: &mut FunctionBuilder,
-        registers: &mut Registers,
-        names: Names,
-        components: [u8; 16],
-    ) -> Geometry {
+    pub fn begin(b: &mut FunctionBuilder, registers: &mut Registers, names: Names, components: [u8; 16]) -> Geometry {
         let capacity = names.triangles;
         let elements = 1 + 3 * components.iter().filter(|&&mask| mask != 0).count() as u32;
         let triangles = b.add_kept_array(capacity * elements, 4);
