@@ -33,6 +33,8 @@ pub(crate) struct Prepared {
     pub needs_uniforms: Vec<bool>,
     /// Which resources the code reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
+    /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
+    pub last_state_counts: bool,
     /// Which samplers the code uses; one entry a sampler.
     pub needs_sampler: Vec<bool>,
     /// The container's digest.
@@ -307,6 +309,11 @@ impl CompiledShader {
         let code = jit::compile(&prepared.function, &layout, target, &options(lanes))?;
         let native = Native { code, exact: OnceLock::new(), time: start.elapsed(), target: target.clone(), home };
         Ok(CompiledShader { prepared, layout, lanes, native: Some(native) })
+    }
+
+    /// Where native code was made.
+    pub(crate) fn home(&self) -> Option<&Weak<Home>> {
+        self.native.as_ref().map(|native| &native.home)
     }
 
     /// The native code for another layout. `None` if this is it, or if there is no native code, for the interpreter takes any.

@@ -2,6 +2,7 @@
 
 use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
+use crate::call::last_counts;
 use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
@@ -107,11 +108,22 @@ impl Engine {
 
     fn compile_as(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
         let prepared = self.home.prepare(shader, options)?;
-        let layout = options.layout(&prepared.interface)?;
+        let mut layout = options.layout(&prepared.interface)?;
+        // Formats of inputs that nobody reads make no difference: calls say the same.
+        for (number, element) in prepared.interface.inputs.iter().enumerate() {
+            if !prepared.reads_input[number] {
+                layout.inputs[number] = Prepared::default_format(element);
+            }
+        }
         match options.backend {
             Backend::Jit => Home::native(&self.home, &prepared, layout, options.lanes),
             Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, options.lanes))),
         }
+    }
+
+    /// Whether native code was made here. What only the interpreter runs belongs to nobody.
+    pub(crate) fn has_made(&self, code: &CompiledShader) -> bool {
+        code.home().is_some_and(|home| std::ptr::eq(home.as_ptr(), Arc::as_ptr(&self.home)))
     }
 
     /// The compiled shaders in the cache whose container carries this digest. For people, who know shaders by it: the digest is
@@ -156,10 +168,12 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
-        let pica::LowerOptions { numbers, flow, bools, ints } = options.pica;
+        let pica::LowerOptions { numbers, flow, bools, ints, slots } = options.pica;
         key.number(numbers as u64).number(flow as u64);
         key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
         key.bytes(ints.as_ref().map_or(&[], |ints| ints.as_flattened()));
+        let bytes = |source: Option<(u8, u8)>| source.map_or([0xff; 2], |(register, component)| [register, component]);
+        key.bytes(slots.map(|slots| slots.sources.map(bytes)).as_ref().map_or(&[], |slots| slots.as_flattened()));
         let key = key.finish();
         let make = || {
             let passed = match self.run_passes(shader, options) {
@@ -175,6 +189,7 @@ impl Home {
                 key,
                 needs_resource,
                 needs_sampler,
+                last_state_counts: interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
                 interface,
                 function,
                 exact,

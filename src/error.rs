@@ -317,6 +317,14 @@ pub enum CallError {
         /// The budget, in loop iterations for one group of lanes.
         fuel: u32,
     },
+    /// An invocation of a geometry shader emitted more triangles than there is room for.
+    #[error("invocation {invocation} emits more than {limit} triangles")]
+    TooManyTriangles {
+        /// Room for so many.
+        limit: u32,
+        /// Number of the invocation, counted from the first of the call.
+        invocation: u32,
+    },
     /// A guard failed: what the function computes must not be used. Only of [`jit::Code::run`](crate::jit::Code::run); calls of
     /// compiled shaders run the exact form of the program instead.
     #[error("a guard failed in the vertices from {vertex} on")]

@@ -31,6 +31,7 @@ pub mod fuzzing;
 mod interfaces;
 pub mod jit;
 mod options;
+pub mod pica;
 pub mod pipeline;
 pub mod scan;
 mod shader;
@@ -41,7 +42,10 @@ pub mod texture;
 pub mod validate;
 
 pub use cache::CacheStats;
-pub use call::{Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource};
+pub use call::{
+    Attribute, Call, Difference, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState, OutputLayout,
+    OutputView, Outputs, PicaUniforms, Place, Resource,
+};
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;

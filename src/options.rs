@@ -108,7 +108,7 @@ impl Lanes {
 ///
 /// let options = CompileOptions::default().lanes(Lanes::Eight).format("COLOR", 0, AttributeFormat::Unorm8x4);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     pub(crate) entry: usize,
     pub(crate) backend: Backend,
@@ -144,6 +144,13 @@ impl CompileOptions {
     /// 0. Every slot that the program calls must have one, for the functions are compiled in.
     pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
         self.classes.insert(slot, (instance.to_string(), number));
+        self
+    }
+
+    /// PICA200 vertex shaders: the outputs are the rasteriser's 24 slots, in six elements of the semantic `slots`, instead of
+    /// `o0` to `o15`. Other programs are not affected.
+    pub fn slots(mut self, slots: pica::Slots) -> CompileOptions {
+        self.pica.slots = Some(slots);
         self
     }
 

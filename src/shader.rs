@@ -45,6 +45,8 @@ struct PicaProgram {
     words: Box<[u32]>,
     descriptors: Box<[u32]>,
     entry: u32,
+    /// For a geometry shader, the components of each output register that EMIT copies.
+    emitted: Option<[u8; 16]>,
 }
 
 /// What a shader's bytes are.
@@ -156,10 +158,23 @@ impl Shader {
     /// Takes a PICA200 program without a container: program memory from word 0, operand descriptors, and the word at which
     /// the program begins. Nothing is checked before the program is lowered.
     pub fn from_pica_words(words: &[u32], descriptors: &[u32], entry: u32) -> Shader {
+        Shader::from_pica_program(words, descriptors, entry, None)
+    }
+
+    /// Takes a PICA200 geometry shader without a container. `emitted` says for each output register which components EMIT copies,
+    /// bit 0 = x: all of those in the output mask, or only those that somebody looks at.
+    pub fn from_pica_geometry(words: &[u32], descriptors: &[u32], entry: u32, emitted: [u8; 16]) -> Shader {
+        Shader::from_pica_program(words, descriptors, entry, Some(emitted.map(|components| components & 0xf)))
+    }
+
+    fn from_pica_program(words: &[u32], descriptors: &[u32], entry: u32, emitted: Option<[u8; 16]>) -> Shader {
         let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         let mut content = KeyBuilder::new("pica words");
         content.bytes(&bytes(words)).bytes(&bytes(descriptors)).number(entry.into());
-        let program = PicaProgram { words: words.into(), descriptors: descriptors.into(), entry };
+        if let Some(components) = &emitted {
+            content.bytes(components);
+        }
+        let program = PicaProgram { words: words.into(), descriptors: descriptors.into(), entry, emitted };
         Shader { source: Arc::new(Source::Pica(program)), content: content.finish() }
     }
 
@@ -228,7 +243,11 @@ impl Shader {
                 let stage = vbc.stage_list().nth(index).expect("the index was checked");
                 Ok(EntryPoint { name: stage.name().to_string(), stage: stage.into() })
             }
-            None => Ok(EntryPoint { name: "program".to_string(), stage: Stage::Vertex }),
+            None => {
+                let is_geometry = matches!(&*self.source, Source::Pica(PicaProgram { emitted: Some(_), .. }));
+                let stage = if is_geometry { Stage::Geometry } else { Stage::Vertex };
+                Ok(EntryPoint { name: "program".to_string(), stage })
+            }
         }
     }
 
@@ -269,7 +288,11 @@ impl Shader {
                 let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
                 let entry =
                     entry.ok_or(DecodeError::Invalid { what: "entry point", value: raw.entry.into(), offset: 0 })?;
-                Ok(pica::lower(&program, Address(entry), &options.pica)?)
+                let entry = Address(entry);
+                Ok(match raw.emitted {
+                    Some(emitted) => pica::lower_geometry(&program, entry, emitted, &options.pica)?,
+                    None => pica::lower(&program, entry, &options.pica)?,
+                })
             }
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
         }

@@ -94,6 +94,11 @@ impl FunctionBuilder {
         }
     }
 
+    /// Sets the numbers of input and output elements, for those who know them later.
+    pub fn set_elements(&mut self, inputs: u32, outputs: u32) {
+        (self.func.inputs, self.func.outputs) = (inputs, outputs);
+    }
+
     /// The function so far.
     pub fn func(&self) -> &Function {
         &self.func
@@ -130,7 +135,13 @@ impl FunctionBuilder {
 
     /// Declares a register array of at least one element of 1 to 4 components.
     pub fn add_array(&mut self, elements: u32, components: u8) -> Array {
-        self.func.arrays.push(ArrayData { elements, components })
+        self.func.arrays.push(ArrayData { elements, components, kept: false })
+    }
+
+    /// Declares a register array that the caller reads after the call: records of what the invocation emits. Nothing may be
+    /// loaded from it.
+    pub fn add_kept_array(&mut self, elements: u32, components: u8) -> Array {
+        self.func.arrays.push(ArrayData { elements, components, kept: true })
     }
 
     // ---- blocks
@@ -174,6 +185,11 @@ impl FunctionBuilder {
     /// Makes a register.
     pub fn declare_var(&mut self, ty: Type) -> Variable {
         self.variables.push(ty)
+    }
+
+    /// The type of a register.
+    pub fn variable_type(&self, variable: Variable) -> Type {
+        self.variables[variable]
     }
 
     /// Writes a register.

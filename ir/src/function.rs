@@ -278,6 +278,9 @@ pub struct ArrayData {
     pub elements: u32,
     /// Components an element, 1 to 4.
     pub components: u8,
+    /// Whether the caller reads it when the invocation has ended. The function only stores to such an array, and it does not
+    /// begin as zero: what is not stored is not defined.
+    pub kept: bool,
 }
 
 /// What one invocation of a shader does.

@@ -4,7 +4,7 @@
 //! Scalar code runs with `L = 1`; lockstep code with any L, and then every lane must want the same branch.
 
 use crate::double;
-use crate::entity::{Block, Resource, Value};
+use crate::entity::{Array, Block, Resource, Value};
 use crate::eval::{Lanes, eval};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
 use crate::op::{Op, RESOURCE_BYTES, SysVal};
@@ -115,7 +115,8 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         bindings: &Bindings<'_, L>,
         options: &InterpOptions,
     ) -> Result<&[[Lanes<L>; 4]], InterpError> {
-        self.arrays.iter_mut().for_each(|array| array.fill([0; L]));
+        let zeroed = self.arrays.iter_mut().zip(self.func.arrays.values()).filter(|(_, data)| !data.kept);
+        zeroed.for_each(|(array, _)| array.fill([0; L]));
         self.outputs.fill([[0; L]; 4]);
         self.guards_hold = true;
         let func = self.func;
@@ -132,6 +133,16 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             }
             block = call.block;
         }
+    }
+
+    /// The output elements as the last run left them.
+    pub fn outputs(&self) -> &[[Lanes<L>; 4]] {
+        &self.outputs
+    }
+
+    /// A register array as the last run left it, `[element][component]`. Made for those that are kept.
+    pub fn array(&self, array: Array) -> &[Lanes<L>] {
+        &self.arrays[array.as_u32() as usize]
     }
 
     fn lanes(&self, value: Value) -> Lanes<L> {

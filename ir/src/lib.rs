@@ -11,7 +11,7 @@
 //!   or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one NaN: [`double`].
 //! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes or [textures](texture), read-only), register arrays
 //!   (per invocation, zero at the start), output elements (zero at the start, last write wins). Reads out of range give zero,
-//!   writes are dropped.
+//!   writes are dropped. A register array that is *kept* is only written, and read by the caller: what an invocation emits.
 //! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay.
 //! * **Lanes.** A value is *uniform* if it is the same in every lane that computes it, else *divergent*
 //!   ([`uniform`]). In **lockstep form** (`Function::lockstep`, made by [`pass::lockstep`]) every branch is on a uniform

@@ -206,7 +206,8 @@ impl fmt::Display for Function {
             writeln!(f, "    {sampler} {:?}", data.name)?;
         }
         for (array, data) in &self.arrays {
-            writeln!(f, "    {array} [{} x {}]", data.elements, data.components)?;
+            let kept = if data.kept { " kept" } else { "" };
+            writeln!(f, "    {array} [{} x {}]{kept}", data.elements, data.components)?;
         }
         for &block in &self.layout {
             let data = &self.blocks[block];

@@ -47,7 +47,7 @@ define_rules! {
     Terminator "terminator";
     /// Every edge leads to a block of the layout.
     Target "target";
-    /// A register array has at least one element, of 1 to 4 components.
+    /// A register array has at least one element, of 1 to 4 components. Nothing is loaded from one that is kept.
     Array "array";
 
     // ---- types and definitions
@@ -376,6 +376,9 @@ impl<'f> Verifier<'f> {
             }
             (ImmKind::Component, Imm::Component(component)) => below("component", component.into(), 4),
             (ImmKind::Array, Imm::Array { array, component }) => match func.arrays.get(array) {
+                Some(data) if data.kept && inst.op == Op::ArrayLoad => {
+                    return self.report(Rule::Array, place, format!("{array} is kept: nothing may be loaded from it"));
+                }
                 Some(data) => below("component", component.into(), data.components.into()),
                 None => below("array", array.as_u32(), func.arrays.len()),
             },

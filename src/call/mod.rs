@@ -1,6 +1,7 @@
 //! One call: bindings, the checks on them, and both engines.
 
 mod attribute;
+mod geometry;
 mod interpret;
 mod outputs;
 mod resource;
@@ -8,6 +9,8 @@ mod texture;
 mod uniforms;
 
 pub use attribute::Attribute;
+pub(crate) use geometry::last_counts;
+pub use geometry::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
 pub use resource::Resource;
@@ -75,9 +78,12 @@ thread_local! {
 impl<'a> Call<'a> {
     pub(crate) fn new(shader: &'a CompiledShader) -> Call<'a> {
         let interface = shader.interface();
+        // The state of a geometry shader is not for callers to bind.
+        let state = interface.geometry.as_ref().map_or(0, |geometry| geometry.state.len());
+        let bindable = interface.inputs.len() - state;
         Call {
             shader,
-            inputs: vec![None; interface.inputs.len()],
+            inputs: vec![None; bindable],
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
             textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
@@ -270,6 +276,9 @@ impl<'a> Call<'a> {
         bytes: &mut [u8],
         backend: Backend,
     ) -> Result<(), CallError> {
+        if self.shader.interface().geometry.is_some() {
+            return Err(CallError::Invalid("a geometry shader is run by `run_geometry`".to_string()));
+        }
         let count = count(&vertices)?;
         let elements = &self.shader.interface().outputs;
         layout.check(elements, count as usize, bytes.len())?;

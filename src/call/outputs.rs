@@ -211,7 +211,7 @@ pub(crate) fn find(elements: &[Element], semantic: &str, index: u32) -> Option<u
     elements.iter().position(|element| element.index == index && element.semantic.eq_ignore_ascii_case(semantic))
 }
 
-fn same_bits(a: u32, b: u32) -> bool {
+pub(super) fn same_bits(a: u32, b: u32) -> bool {
     a == b || (f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan())
 }
 

@@ -60,6 +60,19 @@ impl BoundSpaces {
         bound.zip(rows).all(|(bound, &row)| bound == row)
     }
 
+    /// A row of a space; zero if it is not bound.
+    pub fn row(&self, index: usize, row: usize) -> [u32; 4] {
+        self.rows[index].get(row).copied().unwrap_or_default()
+    }
+
+    /// Sets some rows of a space, on top of what is bound and what the container fixes.
+    pub fn set_rows(&mut self, index: usize, first: usize, new: &[[u32; 4]]) {
+        let (rows, end) = (&mut self.rows[index], first + new.len());
+        rows.resize(rows.len().max(end), [0; 4]);
+        rows[first..end].copy_from_slice(new);
+        self.native[index].set_rows(first, new);
+    }
+
     /// For the interpreter.
     pub fn rows(&self) -> Vec<&[[u32; 4]]> {
         self.rows.iter().map(Vec::as_slice).collect()

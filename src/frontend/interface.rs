@@ -1,6 +1,7 @@
 //! What a lowered program exchanges with its caller, in the caller's words: semantics, slots, register names.
 //! The IR knows only element and space numbers; this is the list those numbers index.
 
+use super::geometry::GeometryInterface;
 use shaderjit_ir::texture::TextureShape;
 use shaderjit_ir::{Function, Resource, Sampler, Space};
 use std::fmt;
@@ -186,6 +187,8 @@ pub struct Interface {
     /// The number of the output element that says whether the invocation executed `abort`, which ends it: one component, 1 or
     /// 0. Its other outputs are what they were by then. Its semantic is `aborted`. `None` for programs that abort nowhere.
     pub aborted: Option<usize>,
+    /// What only a geometry shader has. Its elements are not for callers to bind: calls do.
+    pub geometry: Option<GeometryInterface>,
     /// Uniform spaces, one for each space of the IR function, in its order.
     pub uniforms: Vec<UniformDecl>,
     /// Resources, one for each of the IR function, in its order.

@@ -3,6 +3,8 @@
 //! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows four bytes past
 //! their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
+mod group;
+
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
@@ -64,6 +66,18 @@ impl UniformRows {
         let readable = (readable.min(limits::STATIC_ROWS) as usize).max(rows.len() + 1);
         rows.resize(readable, Row::default());
         UniformRows { rows, bound }
+    }
+
+    /// Sets some rows, which are bound afterwards, as are all in front of them.
+    pub fn set_rows(&mut self, first: usize, rows: &[[u32; 4]]) {
+        let end = first.saturating_add(rows.len()).min(limits::UNIFORM_ROWS);
+        if end > self.bound as usize {
+            self.bound = end as u32;
+            self.rows.resize(self.rows.len().max(end + 1), Row::default());
+        }
+        for (row, new) in self.rows[..end].iter_mut().skip(first).zip(rows) {
+            *row = Row(*new);
+        }
     }
 
     /// Number of bound rows.
@@ -205,16 +219,7 @@ impl Code {
         if first >= count {
             return Ok(Progress::Done);
         }
-        scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
-        scratch.hoisted.resize(scratch.hoisted.len().max(self.info.hoisted_bytes / size_of::<Row>()), Row::default());
-        for splat in &self.info.splats {
-            let space = splat.space as usize;
-            let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
-            scratch.hoisted[splat.place as usize] =
-                Row([rows.rows[splat.row as usize].0[usize::from(splat.component)]; 4]);
-        }
-        scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
-        scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
+        self.prepare(batch, scratch);
         self.bind_memory(batch, &mut scratch.tables);
 
         let readable = self.bind_buffers(batch, output, scratch).min(count);
@@ -238,19 +243,27 @@ impl Code {
         Ok(Progress::Done)
     }
 
+    /// Makes the scratch memory large enough for this code, and puts the uniforms there that it reads as vectors.
+    fn prepare(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
+        let lanes = self.lanes() as usize;
+        scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
+        scratch.hoisted.resize(scratch.hoisted.len().max(self.info.hoisted_bytes / size_of::<Row>()), Row::default());
+        for splat in &self.info.splats {
+            let space = splat.space as usize;
+            let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
+            scratch.hoisted[splat.place as usize] =
+                Row([rows.rows[splat.row as usize].0[usize::from(splat.component)]; 4]);
+        }
+        scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
+        scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
+    }
+
     fn check(&self, batch: &Batch<'_>, output: &OutputBuffer<'_>) -> Result<(), CallError> {
         let info = &self.info;
-        let counts = [
+        check_counts(&[
             ("input streams", batch.inputs.len(), info.inputs.len()),
-            ("uniform spaces", batch.uniforms.len(), info.tables.len()),
-            ("resources", batch.resources.len(), info.resources),
             ("output elements", output.elements.len(), info.outputs.len()),
-        ];
-        for (what, given, wanted) in counts {
-            if given != wanted {
-                return Err(CallError::Invalid(format!("{given} {what} are bound, the code has {wanted}")));
-            }
-        }
+        ])?;
         for (index, (stream, format)) in batch.inputs.iter().zip(&info.inputs).enumerate() {
             if let Some(format) = format {
                 let needed = end(0, stream.stride, batch.count, format.bytes());
@@ -263,6 +276,16 @@ impl Code {
                 check_len(|| format!("output {index}"), needed, output.bytes.len())?;
             }
         }
+        self.check_memory(batch)
+    }
+
+    /// Checks what is neither input nor output.
+    fn check_memory(&self, batch: &Batch<'_>) -> Result<(), CallError> {
+        let info = &self.info;
+        check_counts(&[
+            ("uniform spaces", batch.uniforms.len(), info.tables.len()),
+            ("resources", batch.resources.len(), info.resources),
+        ])?;
         for (index, (rows, table)) in batch.uniforms.iter().zip(&info.tables).enumerate() {
             if table.is_none() {
                 let needed = info.uniform_rows[index] as usize * size_of::<Row>();
@@ -406,6 +429,16 @@ fn stored_bytes(components: u8) -> usize {
 fn end(offset: usize, stride: usize, count: u32, bytes: usize) -> Option<usize> {
     let Some(last) = count.checked_sub(1) else { return Some(0) };
     (last as usize).checked_mul(stride)?.checked_add(offset)?.checked_add(bytes)
+}
+
+/// Checks numbers of bindings: what, given, wanted.
+fn check_counts(counts: &[(&str, usize, usize)]) -> Result<(), CallError> {
+    match counts.iter().find(|(_, given, wanted)| given != wanted) {
+        Some((what, given, wanted)) => {
+            Err(CallError::Invalid(format!("{given} {what} are bound, the code has {wanted}")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_len(what: impl FnOnce() -> String, needed: Option<usize>, available: usize) -> Result<(), CallError> {

@@ -31,12 +31,13 @@ use crate::attribute::AttributeFormat;
 use crate::error::JitError;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilderContext;
-use emit::Splat;
+use emit::{ArrayPlace, Splat};
 use memory::CodeMemory;
-use shaderjit_ir::{Function, Space};
+use shaderjit_ir::{Array, Function, Space};
 use std::cell::RefCell;
 
 /// What the caller's buffers hold: compiled into the code.
@@ -84,6 +85,8 @@ struct CodeInfo {
     resources: usize,
     /// Bytes of register arrays, a multiple of 64.
     scratch_bytes: usize,
+    /// Where they lie.
+    arrays: SecondaryMap<Array, ArrayPlace>,
     /// Bytes of what is computed once a call.
     hoisted_bytes: usize,
     /// What a call puts there.

@@ -3,6 +3,7 @@
 mod dxbc;
 mod listing;
 mod pica;
+mod pica_geometry;
 
 use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader};
 use std::path::{Path, PathBuf};

@@ -14,9 +14,9 @@ pub const TABLE_ROWS: u32 = 1 << 16;
 /// Register arrays.
 pub const ARRAYS: u32 = 1024;
 /// Elements of one register array.
-pub const ARRAY_ELEMENTS: u32 = 4096;
+pub const ARRAY_ELEMENTS: u32 = 1 << 16;
 /// Elements times components, of all register arrays together.
-pub const ARRAY_CELLS: u32 = 1 << 17;
+pub const ARRAY_CELLS: u32 = 1 << 18;
 /// Blocks.
 pub const BLOCKS: u32 = 1 << 16;
 /// Parameters of one block, and values an edge gives.

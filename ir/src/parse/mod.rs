@@ -207,7 +207,7 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// ` [16 x 4]`.
+    /// ` [16 x 4]`, ` [16 x 4] kept`.
     fn array(&mut self, start: usize, number: u32) -> Result<(), ParseError> {
         self.check_next(start, "array", number, self.func.arrays.len(), limits::ARRAYS)?;
         self.cursor.expect("[")?;
@@ -215,13 +215,14 @@ impl<'t> Parser<'_, 't> {
         self.cursor.expect_word("x")?;
         let components = self.cursor.number("the number of components", u8::MAX.into())? as u8;
         self.cursor.expect("]")?;
-        // Cannot overflow: 2^12 elements of 2^8 components in each of 2^10 arrays, and the sum stays under its limit.
+        // Cannot overflow: 2^16 elements of 2^8 components at a time, and the sum stays under its limit.
         self.array_cells += elements * u32::from(components);
         if self.array_cells > limits::ARRAY_CELLS {
             let message = format!("the arrays are over the limit of {} components", limits::ARRAY_CELLS);
             return Err(self.cursor.error_at(start, message));
         }
-        self.func.arrays.push(ArrayData { elements, components });
+        let kept = self.cursor.eat_word("kept");
+        self.func.arrays.push(ArrayData { elements, components, kept });
         Ok(())
     }
 

@@ -32,7 +32,7 @@ fn every_op_of_every_type_reads_back() {
             let shape = shapes.filter(|shape| is_texture_op(op) && shape.objection(op, [0; 3]).is_none()).next_back();
             func.resources.push(ResourceData { name: "t0".to_string(), texture: shape });
             func.samplers.push(SamplerData { name: "s0".to_string() });
-            func.arrays.push(ArrayData { elements: 2, components: 2 });
+            func.arrays.push(ArrayData { elements: 2, components: 2, kept: false });
             let block = func.add_block();
             let mut args = Vec::new();
             for rule in op.operands() {

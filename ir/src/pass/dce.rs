@@ -6,8 +6,8 @@ use crate::function::{Function, Imm, InstData, ValueDef};
 use crate::op::{Effect, Op};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are not
-/// loaded.
+/// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are neither
+/// loaded nor kept.
 ///
 /// Everything is dead until an output or a branch needs it. So parameters that only feed each other around a loop go, and so
 /// do an array's stores if the loads of it are dead.
@@ -46,6 +46,9 @@ impl Liveness {
         let mut live = Liveness::default();
         let predecessors = cfg::predecessors(func);
         let mut stores: SecondaryMap<Array, Vec<Inst>> = SecondaryMap::new();
+        for (array, _) in func.arrays.iter().filter(|(_, data)| data.kept) {
+            live.arrays.insert(array);
+        }
         let mut position: SecondaryMap<Value, u32> = SecondaryMap::new();
         for &block in &func.layout {
             let data = &func.blocks[block];
@@ -55,7 +58,9 @@ impl Liveness {
             for &inst in &data.insts {
                 let InstData { op, args, imm, .. } = &func.insts[inst];
                 match (op, imm) {
-                    (Op::ArrayStore | Op::ArrayStoreMasked, &Imm::Array { array, .. }) => stores[array].push(inst),
+                    (Op::ArrayStore | Op::ArrayStoreMasked, &Imm::Array { array, .. }) if !func.arrays[array].kept => {
+                        stores[array].push(inst);
+                    }
                     _ if op.effect() == Effect::Write => args.iter().for_each(|&arg| live.mark(arg)),
                     _ => {}
                 }

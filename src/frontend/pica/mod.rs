@@ -9,7 +9,8 @@
 //! | `names` | what a listing calls registers and words |
 //! | `print` | instructions → assembly text (`Display` of [`Program`]) |
 //! | [`flow`] | the rings of CALL, IF and LOOP → a control-flow graph |
-//! | `lower` | the graph and its instructions → IR ([`lower()`]) |
+//! | `lower` | the graph and its instructions → IR ([`lower()`], [`lower_geometry`]) |
+//! | `slots` | what the rasteriser makes of outputs ([`Slots`]) |
 //! | `shbin` | an executable of a SHBIN, constants included → IR ([`lower_shbin`]) |
 //!
 //! A program comes from a SHBIN, or from the words and descriptors an emulator holds:
@@ -35,10 +36,12 @@ pub mod opcode;
 pub mod operand;
 pub(crate) mod print;
 mod shbin;
+mod slots;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
-pub use lower::{FlowForm, LowerOptions, NumberMode, lower};
+pub use lower::{FlowForm, LowerOptions, NumberMode, lower, lower_geometry};
 pub use shbin::{lower_dvoj, lower_shbin};
+pub use slots::Slots;
 
 #[cfg(test)]
 pub(crate) mod testing;

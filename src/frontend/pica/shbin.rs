@@ -3,7 +3,7 @@
 use shaderjit_ir::Space;
 
 use super::decode::decode;
-use super::lower::{LowerOptions, lower};
+use super::lower::{LowerOptions, lower, lower_geometry};
 use super::operand::Address;
 use crate::container::shbin::{Constant, ShaderKind};
 use crate::container::{Dvoj, Shbin};
@@ -13,19 +13,21 @@ use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
 /// Absolute byte offset of the number of executables in a SHBIN.
 const DVLE_COUNT_OFFSET: usize = 4;
 
-/// Lowers executable `index` of a SHBIN as [`lower`] does; its constants become [`Interface::presets`].
+/// Lowers executable `index` of a SHBIN as [`lower`] or [`lower_geometry`] does; its constants become [`Interface::presets`]. A
+/// geometry shader emits what its output mask says.
 ///
 /// # Errors
 ///
-/// What is wrong with the container's parts, what [`lower`] reports, [`LowerError::Invalid`] if there is no such
-/// executable, and [`LowerError::Unsupported`] if it is a geometry shader.
+/// What is wrong with the container's parts, what [`lower`] and [`lower_geometry`] report, and [`LowerError::Invalid`] if there is
+/// no such executable.
 pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, options: &LowerOptions) -> Result<Lowered, Error> {
     let Some(dvle) = shbin.dvle(index)? else {
         let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
         return Err(LowerError::Invalid { what, offset: DVLE_COUNT_OFFSET }.into());
     };
     let dvlp = shbin.dvlp()?;
-    let executable = Executable { kind: dvle.kind, offset: dvle.offset, main: dvle.main, constants: &dvle.constants };
+    let emitted = emitted(dvle.kind, dvle.output_mask);
+    let executable = Executable { emitted, main: dvle.main, constants: &dvle.constants };
     executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset, options)
 }
 
@@ -34,18 +36,18 @@ pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, options: &LowerOptions) -> R
 ///
 /// # Errors
 ///
-/// What is wrong with the container, what [`lower`] reports, and [`LowerError::Unsupported`] if it is a geometry shader.
+/// What is wrong with the container, and what [`lower`] and [`lower_geometry`] report.
 pub fn lower_dvoj(dvoj: &Dvoj<'_>, options: &LowerOptions) -> Result<Lowered, Error> {
     let object = dvoj.object()?;
-    let executable = Executable { kind: object.kind, offset: 0, main: 0, constants: &object.constants };
+    let emitted = emitted(object.kind, object.output_mask);
+    let executable = Executable { emitted, main: 0, constants: &object.constants };
     executable.lower(&object.code, &object.descriptors, object.code_offset, options)
 }
 
 /// What an executable says of a program.
 struct Executable<'a> {
-    kind: ShaderKind,
-    /// Absolute byte offset at which it says so.
-    offset: usize,
+    /// For a geometry shader, what EMIT copies.
+    emitted: Option<[u8; 16]>,
     main: u32,
     constants: &'a [Constant],
 }
@@ -58,12 +60,13 @@ impl Executable<'_> {
         code_offset: usize,
         options: &LowerOptions,
     ) -> Result<Lowered, Error> {
-        if self.kind == ShaderKind::Geometry {
-            return Err(LowerError::Unsupported { what: "geometry shader".to_owned(), offset: self.offset }.into());
-        }
         let program = decode(code, descriptors, code_offset)?;
         let entry = Address(u16::try_from(self.main).expect("an entry point lies in program memory"));
-        let mut lowered = lower(&program, entry, &self.known(*options))?;
+        let options = self.known(*options);
+        let mut lowered = match self.emitted {
+            Some(emitted) => lower_geometry(&program, entry, emitted, &options)?,
+            None => lower(&program, entry, &options)?,
+        };
         let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
         lowered.interface.presets = presets;
         Ok(lowered)
@@ -84,6 +87,12 @@ impl Executable<'_> {
         }
         options
     }
+}
+
+/// The components that EMIT copies, for a geometry shader: all of the registers in its mask.
+fn emitted(kind: ShaderKind, output_mask: u16) -> Option<[u8; 16]> {
+    let components = |register| 0xf * (output_mask >> register & 1) as u8;
+    (kind == ShaderKind::Geometry).then(|| std::array::from_fn(components))
 }
 
 /// The value a constant fixes.

@@ -1,6 +1,6 @@
 //! Ops that touch memory: inputs and outputs, uniform spaces, register arrays.
 
-use super::plan::{Stream, codegen};
+use super::plan::{ArrayPlace, Stream, codegen};
 use super::value::{Groups, MAX_GROUPS, Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
 
     /// Arrays start as zero in every group. May go on in another block.
     pub(super) fn zero_arrays(&mut self) {
-        let bytes = self.plan.scratch_bytes;
+        let bytes = self.plan.zeroed_bytes;
         if bytes == 0 {
             return;
         }
@@ -314,6 +314,13 @@ impl Emitter<'_, '_> {
     /// Stores to one element in all lanes.
     fn store_element(&mut self, array: Array, at: i32, index: Value, value: Groups, mask: Option<Value>) {
         let place = self.plan.arrays[array];
+        // Where it is known to lie there is nothing to compute: emitted records, most of them.
+        if let (Some(index), None) = (self.literal_element(index, place), mask) {
+            for (group, &vector) in value.iter().enumerate().take(self.plan.groups) {
+                self.simd.store(vector, self.scratch, at + index + 16 * group as i32);
+            }
+            return;
+        }
         let (uniform_mask, mask) = match mask {
             Some(mask) if self.is_uniform(mask) => (Some(self.scalar(mask)), None),
             mask => (None, mask.map(|mask| self.groups(mask))),
@@ -357,6 +364,12 @@ impl Emitter<'_, '_> {
             let offsets = self.element_offsets(index, place.element_bytes);
             self.scatter_lanes(value[group], offsets, at + 16 * group as i32);
         }
+    }
+
+    /// Bytes from an array's start to the element of a literal index that is in range.
+    fn literal_element(&self, index: Value, place: ArrayPlace) -> Option<i32> {
+        let index = self.func.constant(index).filter(|&index| index < u64::from(place.elements))?;
+        Some((index as u32 * place.element_bytes) as i32)
     }
 
     /// Bytes from the start of scratch memory to a component of an array's first element.

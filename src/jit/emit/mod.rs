@@ -37,6 +37,7 @@ use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+pub use plan::ArrayPlace;
 use plan::Plan;
 pub(crate) use plan::size;
 use shaderjit_ir::double::is_double_op;
@@ -66,6 +67,7 @@ pub fn emit(
         tables: plan.tables(func),
         resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
+        arrays: plan.arrays.clone(),
         hoisted_bytes: plan.hoisted.bytes(),
         splats: plan.hoisted.splats.clone(),
     };

@@ -66,13 +66,15 @@ pub struct Plan {
     pub arrays: SecondaryMap<Array, ArrayPlace>,
     /// Their size, a multiple of 64.
     pub scratch_bytes: u32,
+    /// How much of it, from the start, begins as zero: all but the arrays that are kept. A multiple of 64.
+    pub zeroed_bytes: u32,
 }
 
 impl Plan {
     pub fn new(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<Plan, JitError> {
         check(func, layout, options)?;
         let groups = usize::from(options.groups);
-        let (arrays, scratch_bytes) = place_arrays(func, groups)?;
+        let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, groups)?;
         let mut plan = Plan {
             groups,
             order: cfg::reverse_postorder(func),
@@ -90,6 +92,7 @@ impl Plan {
             uses_resources: false,
             arrays,
             scratch_bytes,
+            zeroed_bytes,
         };
         plan.hoisted = Hoisted::find(func, &plan.order, &plan.uniform);
         plan.copies = Copies::find(func, layout, &plan.order);
@@ -178,16 +181,20 @@ pub fn size(func: &Function) -> u64 {
     (blocks.map(|block| block.insts.len() + block.params.len()).sum::<usize>() + edges.sum::<usize>()) as u64
 }
 
-fn place_arrays(func: &Function, groups: usize) -> Result<(SecondaryMap<Array, ArrayPlace>, u32), JitError> {
-    let (mut arrays, mut end) = (SecondaryMap::new(), 0u64);
-    for (array, data) in &func.arrays {
-        let (offset, element_bytes) = (end, u64::from(data.components) * groups as u64 * 16);
-        end += ((u64::from(data.elements) + 2) * element_bytes).next_multiple_of(64);
-        limit("the size of register arrays", end, limits::SCRATCH_BYTES)?;
-        arrays[array] =
-            ArrayPlace { offset: offset as u32, element_bytes: element_bytes as u32, elements: data.elements };
+/// The arrays' places, the end of those that are not kept, and the end.
+fn place_arrays(func: &Function, groups: usize) -> Result<(SecondaryMap<Array, ArrayPlace>, u32, u32), JitError> {
+    let (mut arrays, mut zeroed, mut end) = (SecondaryMap::new(), 0, 0u64);
+    for kept in [false, true] {
+        zeroed = if kept { end as u32 } else { 0 };
+        for (array, data) in func.arrays.iter().filter(|(_, data)| data.kept == kept) {
+            let (offset, element_bytes) = (end, u64::from(data.components) * groups as u64 * 16);
+            end += ((u64::from(data.elements) + 2) * element_bytes).next_multiple_of(64);
+            limit("the size of register arrays", end, limits::SCRATCH_BYTES)?;
+            arrays[array] =
+                ArrayPlace { offset: offset as u32, element_bytes: element_bytes as u32, elements: data.elements };
+        }
     }
-    Ok((arrays, end as u32))
+    Ok((arrays, zeroed, end as u32))
 }
 
 /// What the function may not have here: a defect of the passes before.

@@ -30,7 +30,7 @@ impl Lowering<'_> {
         let Some(destination) = destination else { return };
         for (component, value) in values {
             let variable = self.registers.destination(&mut self.b, destination, component);
-            self.b.def_var(variable, value);
+            self.define(variable, value);
         }
     }
 
@@ -195,7 +195,7 @@ impl Lowering<'_> {
             let (zero, s) = (self.b.f32(0.0), self.read(s, component));
             let holds = self.b.fle([zero, s]);
             let flag = self.registers.flag(&mut self.b, number);
-            self.b.def_var(flag, holds);
+            self.define(flag, holds);
         }
     }
 
@@ -214,7 +214,7 @@ impl Lowering<'_> {
                 Comparison::Always6 | Comparison::Always7 => self.b.i1(true),
             };
             let flag = self.registers.flag(&mut self.b, number);
-            self.b.def_var(flag, holds);
+            self.define(flag, holds);
         }
     }
 }

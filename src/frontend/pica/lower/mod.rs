@@ -6,13 +6,16 @@
 
 mod arithmetic;
 mod dispatch;
+mod geometry;
 mod options;
 mod registers;
+mod slots;
 mod source;
 
 use shaderjit_ir::{Block, Function, FunctionBuilder, Space, Type, Value};
 
 use self::dispatch::Dispatch;
+use self::geometry::{Geometry, Names};
 pub use self::options::{FlowForm, LowerOptions, NumberMode};
 use self::registers::Registers;
 use super::decode::{Effect, Program};
@@ -46,6 +49,32 @@ const MAX_BLOCKS: usize = 1 << 9;
 /// Only reachable words count: [`LowerError::Unsupported`] for an opcode of geometry shaders, [`LowerError::Invalid`] for an entry
 /// point or operand descriptor that is not there.
 pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Result<Lowered, LowerError> {
+    lower_stage(program, entry, None, options)
+}
+
+/// Lowers the geometry shader that begins at `entry`; see [`GeometryInterface`](crate::frontend::GeometryInterface) for its
+/// elements. `emitted` says for each output register which components EMIT copies, bit 0 = x. It is made for any bool uniforms.
+///
+/// # Errors
+///
+/// As [`lower`], but the opcodes of geometry shaders are supported.
+pub fn lower_geometry(
+    program: &Program,
+    entry: Address,
+    emitted: [u8; 16],
+    options: &LowerOptions,
+) -> Result<Lowered, LowerError> {
+    // The end of an invocation sets one of them.
+    let options = LowerOptions { bools: None, ..*options };
+    lower_stage(program, entry, Some(emitted), &options)
+}
+
+fn lower_stage(
+    program: &Program,
+    entry: Address,
+    emitted: Option<[u8; 16]>,
+    options: &LowerOptions,
+) -> Result<Lowered, LowerError> {
     check_entry(program, entry)?;
     let flow = match options.flow {
         // It is refused for nothing but its size.
@@ -54,7 +83,8 @@ pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Resul
             .filter(|flow| flow.blocks.len() <= MAX_BLOCKS && flow.steps() <= MAX_STEPS),
         FlowForm::Dispatch => None,
     };
-    let mut builder = FunctionBuilder::new("vertex", REGISTERS, REGISTERS);
+    let name = if emitted.is_some() { "geometry" } else { "vertex" };
+    let mut builder = FunctionBuilder::new(name, REGISTERS, REGISTERS);
     let spaces = Spaces {
         float: builder.add_space("c", None),
         int: builder.add_space("i", options.ints.map(|ints| ints.map(|int| int.map(u32::from)).to_vec())),
@@ -64,12 +94,24 @@ pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Resul
     let dispatch = match &flow {
         Some(_) => None,
         None => {
-            let dispatch = Dispatch::new(&mut builder, program, entry)?;
+            let dispatch = Dispatch::new(&mut builder, program, entry, emitted.is_some())?;
             interface.uniforms.push(dispatch.uniforms());
             Some(dispatch)
         }
     };
-    let lowering = Lowering { program, options, b: builder, spaces, registers: Registers::default() };
+    let mut registers = Registers::default();
+    let geometry = emitted
+        .map(|emitted| Geometry::begin(&mut builder, &mut registers, Names::of(program, flow.as_ref()), emitted));
+    if let Some(geometry) = &geometry {
+        let (state, outputs) = geometry::elements(geometry.interface());
+        interface.inputs.extend(state);
+        interface.outputs = outputs;
+        interface.geometry = Some(geometry.interface().clone());
+    } else if options.slots.is_some() {
+        interface.outputs = slots::elements();
+        builder.set_elements(REGISTERS, interface.outputs.len() as u32);
+    }
+    let lowering = Lowering { program, options, b: builder, spaces, registers, geometry };
     Ok(Lowered { function: lowering.run(flow.as_ref(), dispatch)?, interface })
 }
 
@@ -106,6 +148,8 @@ struct Lowering<'a> {
     b: FunctionBuilder,
     spaces: Spaces,
     registers: Registers,
+    /// What only geometry shaders have.
+    geometry: Option<Geometry>,
 }
 
 impl Lowering<'_> {
@@ -119,7 +163,11 @@ impl Lowering<'_> {
         }
         self.b.seal_block(exit);
         self.b.switch_to_block(exit);
-        self.registers.store_outputs(&mut self.b);
+        match (&self.geometry, self.options.slots) {
+            (Some(geometry), _) => geometry.store(&mut self.b),
+            (None, Some(slots)) => self.store_slots(&slots),
+            (None, None) => self.registers.store_outputs(&mut self.b),
+        }
         self.b.ret();
         Ok(self.b.finish())
     }
@@ -202,6 +250,14 @@ impl Lowering<'_> {
             Effect::Compare { comparisons, sources, descriptor } => {
                 let descriptor = source::descriptor(self.program, descriptor, offset)?;
                 self.compare(comparisons, &sources, descriptor);
+                Ok(())
+            }
+            Effect::SetEmit { vertex, primitive, inverted } if let Some(geometry) = &self.geometry => {
+                geometry.set_emit(&mut self.b, vertex, primitive, inverted);
+                Ok(())
+            }
+            Effect::Emit if let Some(geometry) = &self.geometry => {
+                geometry.emit(&mut self.b);
                 Ok(())
             }
             Effect::Undefined => Ok(()),

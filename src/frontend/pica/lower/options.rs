@@ -1,5 +1,7 @@
 //! What callers choose.
 
+use crate::frontend::pica::slots::Slots;
+
 /// How numbers are kept. The hardware has floats of 24 bits: one sign bit, 7 bits of exponent, 16 of mantissa.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NumberMode {
@@ -34,4 +36,6 @@ pub struct LowerOptions {
     pub bools: Option<u16>,
     /// The integer uniforms, if the program is made for these alone.
     pub ints: Option<[[u8; 4]; 4]>,
+    /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an element.
+    pub slots: Option<Slots>,
 }

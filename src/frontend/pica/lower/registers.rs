@@ -56,6 +56,11 @@ impl Registers {
         *self.saved[depth].get_or_insert_with(|| b.declare_var(Type::I32))
     }
 
+    /// The variable of an output component, if anything names it.
+    pub fn output(&self, register: usize, component: usize) -> Option<Variable> {
+        self.outputs[register][component]
+    }
+
     /// Sets the output elements from the output registers.
     pub fn store_outputs(&self, b: &mut FunctionBuilder) {
         for (element, register) in (0..).zip(&self.outputs) {
@@ -77,6 +82,6 @@ impl Lowering<'_> {
 
     pub(super) fn set_address_register(&mut self, register: AddressRegister, value: Value) {
         let variable = self.registers.address(&mut self.b, register);
-        self.b.def_var(variable, value);
+        self.define(variable, value);
     }
 }

@@ -185,10 +185,20 @@ fn constants_become_presets() {
 #[test]
 fn what_cannot_run_says_why() {
     let bytes = fs::read(data().join("t31_geo_point.shbin")).unwrap();
-    let error = lower_file(&bytes, 1).unwrap_err().to_string();
-    assert!(error.starts_with("unsupported: geometry shader (at offset 0x"), "{error}");
     let error = lower_file(&bytes, 7).unwrap_err().to_string();
     assert_eq!(error, "executable 7 does not exist, the file has 2 (at offset 0x4)");
+}
+
+#[test]
+fn a_geometry_shader_emits_what_its_mask_says() {
+    let bytes = fs::read(data().join("t31_geo_point.shbin")).unwrap();
+    let lowered = lower_file(&bytes, 1).unwrap();
+    verify(&lowered.function).unwrap();
+    let geometry = lowered.interface.geometry.unwrap();
+    assert_eq!(geometry.registers().collect::<Vec<_>>(), [0, 1]);
+    // Six EMITs and no loop.
+    assert_eq!((geometry.capacity, geometry.record_elements()), (6, 7));
+    assert_eq!(lowered.interface.inputs.len(), 16 + geometry.state.len());
 }
 
 /// The object is the executable's program and tables in the other container, so the same function comes out.
@@ -225,7 +235,6 @@ fn an_object_lowers_as_the_executable_it_would_become() {
     assert!(!lowered.interface.presets.is_empty());
 
     object.kind = ShaderKind::Geometry;
-    let what = "geometry shader".to_owned();
-    let error = lower(&object.write().unwrap()).unwrap_err();
-    assert_eq!(error, LowerError::Unsupported { what, offset: 0 }.into());
+    let lowered = lower(&object.write().unwrap()).unwrap();
+    assert!(lowered.interface.geometry.is_some());
 }

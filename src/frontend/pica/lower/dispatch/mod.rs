@@ -7,9 +7,11 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `table` | words → rows |
+//! | `emit` | what only geometry shaders have |
 //! | `operands` | a row's sources and destination |
 //! | `rings` | the rings, and what they make of the next word |
 
+mod emit;
 mod operands;
 mod rings;
 mod table;
@@ -51,8 +53,13 @@ impl Dispatch {
     /// # Errors
     ///
     /// As [`lower`](super::lower), for any word that the program gets to, or might if its rings were as needed.
-    pub fn new(b: &mut FunctionBuilder, program: &Program, entry: Address) -> Result<Dispatch, LowerError> {
-        let table = Table::new(program, entry)?;
+    pub fn new(
+        b: &mut FunctionBuilder,
+        program: &Program,
+        entry: Address,
+        is_geometry: bool,
+    ) -> Result<Dispatch, LowerError> {
+        let table = Table::new(program, entry, is_geometry)?;
         let rows = b.add_space("program", Some(table.rows.clone()));
         Ok(Dispatch { entry, table, rows, cells: b.add_array(CELLS, 1) })
     }
@@ -73,6 +80,7 @@ impl Lowering<'_> {
             rings: Rings::new(&mut self.b, &dispatch.table),
         };
         self.store_inputs(dispatch);
+        self.store_state(dispatch);
         machine.rings.clear(&mut self.b);
         let entry = self.b.i32(dispatch.entry.0.into());
         self.b.def_var(machine.pc, entry);
@@ -111,7 +119,10 @@ impl Lowering<'_> {
 
         self.b.seal_block(done);
         self.b.switch_to_block(done);
-        self.load_outputs(dispatch);
+        match self.geometry {
+            Some(_) => self.load_state(dispatch),
+            None => self.load_outputs(dispatch),
+        }
         self.b.jump(exit);
     }
 

@@ -95,15 +95,21 @@ impl Lowering<'_> {
         let holds = self.test_word(dispatch, row);
         let (kind, otherwise) = (self.field(row, KIND), self.field(row, OTHERWISE));
         let action = self.b.select([holds, kind, otherwise]);
-        let actions = [Action::Jump, Action::Call, Action::If, Action::Loop, Action::Break];
+        let actions =
+            [Action::Jump, Action::Call, Action::If, Action::Loop, Action::Break, Action::SetEmit, Action::Emit];
         let is_used = |action: &Action| match action {
             Action::Call => dispatch.table.has_call,
             Action::If => dispatch.table.has_if,
             Action::Loop | Action::Break => dispatch.table.has_loop,
+            Action::SetEmit | Action::Emit => dispatch.table.has_emit,
             _ => true,
         };
         let actions = actions.into_iter().filter(is_used).map(|action| (action as u32, action));
-        self.choose(action, actions, |this, action| this.act(machine, action, row));
+        self.choose(action, actions, |this, action| match action {
+            Action::SetEmit => this.set_emit_word(row),
+            Action::Emit => this.emit_word(dispatch),
+            action => this.act(machine, action, row),
+        });
     }
 
     /// Whether the row's test holds.

@@ -91,6 +91,12 @@ pub(super) const BOOL_VALUE: Field = Field::new(2, 5, 1);
 pub(super) const BOOL: Field = Field::new(2, 8, 4);
 /// The integer uniform of LOOP.
 pub(super) const INT: Field = Field::new(3, 0, 2);
+/// SETEMIT: the vertex buffer.
+pub(super) const BUFFER: Field = Field::new(1, 0, 2);
+/// SETEMIT: whether a triangle ends.
+pub(super) const ENDS: Field = Field::new(1, 2, 1);
+/// SETEMIT: whether it is inverted.
+pub(super) const INVERTED: Field = Field::new(1, 3, 1);
 
 /// What a word of control flow does. A row of zeros ends the invocation, and so does what lies behind the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +108,12 @@ pub(super) enum Action {
     If,
     Loop,
     Break,
+    SetEmit,
+    Emit,
 }
 
 /// The first kind that is arithmetic.
-pub(super) const ARITHMETIC: u32 = 8;
+pub(super) const ARITHMETIC: u32 = 16;
 
 /// Cells of the registers: `v0` to `v15`, `r0` to `r15`, `o0` to `o15`, four each.
 pub(super) const CELLS: u32 = 3 * 16 * 4;
@@ -137,6 +145,8 @@ pub(super) struct Table {
     pub has_loop: bool,
     /// Whether some test is of a bool uniform.
     pub has_bool: bool,
+    /// Whether there is an EMIT or SETEMIT.
+    pub has_emit: bool,
 }
 
 impl Table {
@@ -145,19 +155,25 @@ impl Table {
     /// # Errors
     ///
     /// As [`lower`](super::super::lower), for any of these words.
-    pub fn new(program: &Program, entry: Address) -> Result<Table, LowerError> {
+    pub fn new(program: &Program, entry: Address, is_geometry: bool) -> Result<Table, LowerError> {
         let mut table = Table::default();
         for (address, reached) in (0..).map(Address).zip(may_reach(program, entry)) {
             let row = match program.get(address).filter(|_| reached) {
                 None => [0; 4],
-                Some(instruction) => table.row(program, address, instruction)?,
+                Some(instruction) => table.row(program, address, instruction, is_geometry)?,
             };
             table.rows.push(row);
         }
         Ok(table)
     }
 
-    fn row(&mut self, program: &Program, address: Address, instruction: &Instruction) -> Result<[u32; 4], LowerError> {
+    fn row(
+        &mut self,
+        program: &Program,
+        address: Address,
+        instruction: &Instruction,
+        is_geometry: bool,
+    ) -> Result<[u32; 4], LowerError> {
         let mut row = [0; 4];
         let offset = program.byte_offset(address);
         let descriptor = |index: DescriptorIndex| super::super::source::descriptor(program, index, offset);
@@ -211,8 +227,19 @@ impl Table {
                 self.control(&mut row, Action::Jump, Action::Nop, Some(test));
                 TARGET.put(&mut row, target.0.into());
             }
-            Effect::Emit | Effect::SetEmit { .. } => {
+            Effect::Emit | Effect::SetEmit { .. } if !is_geometry => {
                 return Err(LowerError::Unsupported { what: instruction.mnemonic(), offset });
+            }
+            Effect::Emit => {
+                self.control(&mut row, Action::Emit, Action::Nop, None);
+                self.has_emit = true;
+            }
+            Effect::SetEmit { vertex, primitive, inverted } => {
+                self.control(&mut row, Action::SetEmit, Action::Nop, None);
+                BUFFER.put(&mut row, u32::from(vertex & 3));
+                ENDS.put(&mut row, primitive.into());
+                INVERTED.put(&mut row, inverted.into());
+                self.has_emit = true;
             }
         }
         Ok(row)

@@ -1,0 +1,211 @@
+//! Calls of PICA200 geometry shaders: invocations one after the other, or side by side where none depends on what another leaves,
+//! the state between them, and the triangles they emit, in order.
+
+mod groups;
+mod state;
+mod triangles;
+
+pub use state::GeometryState;
+pub(crate) use state::last_counts;
+pub use triangles::{EmittedTriangle, EmittedTriangles};
+
+use super::uniforms::BoundSpaces;
+use super::{Call, SCRATCH, count};
+use crate::compiled::Prepared;
+use crate::error::CallError;
+use crate::frontend::{GeometryInterface, UniformKind};
+use crate::jit::Layout;
+use crate::options::{Backend, Lanes};
+use groups::{Groups, Interpreted, Native};
+use std::ops::Range;
+
+/// The bool uniform that says whether an invocation is not the first.
+const RAN_BIT: u32 = 1 << 15;
+
+/// What the invocations of a geometry shader read.
+#[derive(Clone, Debug)]
+pub enum GeometryInput<'a> {
+    /// Each invocation an element of the bound inputs, `v0` to `v15`.
+    Elements(Range<u32>),
+    /// Each invocation finds its vertices in float uniforms; what an earlier one found and a later one does not get stays there.
+    Uniforms {
+        /// The register that receives the first row.
+        first: u8,
+        /// All rows, one invocation's behind the other's.
+        rows: &'a [[f32; 4]],
+        /// How many rows each invocation gets. Those past `c95` are lost.
+        counts: &'a [u32],
+    },
+}
+
+impl From<Range<u32>> for GeometryInput<'_> {
+    fn from(range: Range<u32>) -> Self {
+        GeometryInput::Elements(range)
+    }
+}
+
+impl<'a> Call<'a> {
+    /// Runs the invocations of a geometry shader.
+    ///
+    /// Invocations run one after the other, each with the state the one before has left, but side by side where the program reads
+    /// nothing of it before writing it. Uniforms are as bound; `b15` is also set once an invocation has ended.
+    ///
+    /// # Errors
+    /// [`Invalid`](CallError::Invalid) if it is no geometry shader, [`MissingBinding`](CallError::MissingBinding) and
+    /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long
+    /// and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits too many. The state is then what the
+    /// invocations before have left.
+    pub fn run_geometry<'i>(
+        &self,
+        input: impl Into<GeometryInput<'i>>,
+        state: &mut GeometryState,
+    ) -> Result<EmittedTriangles, CallError> {
+        self.geometry(input.into(), state, self.backend())
+    }
+
+    /// The same on the IR's interpreter: the same triangles, the same state and the same errors.
+    ///
+    /// # Errors
+    /// As [`run_geometry`](Self::run_geometry).
+    pub fn interpret_geometry<'i>(
+        &self,
+        input: impl Into<GeometryInput<'i>>,
+        state: &mut GeometryState,
+    ) -> Result<EmittedTriangles, CallError> {
+        self.geometry(input.into(), state, Backend::Interpreter)
+    }
+
+    fn geometry(
+        &self,
+        input: GeometryInput<'_>,
+        state: &mut GeometryState,
+        backend: Backend,
+    ) -> Result<EmittedTriangles, CallError> {
+        let prepared = &**self.shader.prepared();
+        let geometry = prepared.interface.geometry.as_ref();
+        let geometry = geometry.ok_or_else(|| CallError::Invalid("this is no geometry shader".to_string()))?;
+        self.check_uniforms()?;
+        let job = Job { call: self, prepared, geometry, input };
+        let (instance, textures) = (self.instance, &self.textures);
+        match (backend, self.shader.lanes()) {
+            (Backend::Interpreter, Lanes::Four) => {
+                job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state)
+            }
+            (Backend::Interpreter, Lanes::Eight) => {
+                job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state)
+            }
+            (Backend::Jit, _) => {
+                let formats = prepared.interface.inputs.iter().map(Prepared::default_format).collect();
+                let outputs = prepared.interface.outputs.iter().map(|element| element.components() as u8).collect();
+                let variant = self.shader.variant(&Layout { inputs: formats, outputs })?;
+                let shader = variant.as_deref().unwrap_or(self.shader);
+                let mut scratch = SCRATCH.take();
+                let result = Native::new(shader, &mut scratch, (&self.spaces, textures), instance)
+                    .and_then(|mut native| job.run(&mut native, state));
+                SCRATCH.set(scratch);
+                result
+            }
+        }
+    }
+}
+
+/// A call whose uniforms are checked.
+struct Job<'c, 'a> {
+    call: &'c Call<'a>,
+    prepared: &'c Prepared,
+    geometry: &'c GeometryInterface,
+    input: GeometryInput<'c>,
+}
+
+impl Job<'_, '_> {
+    fn run(&self, groups: &mut impl Groups, state: &mut GeometryState) -> Result<EmittedTriangles, CallError> {
+        let Job { prepared, geometry, .. } = self;
+        let mut triangles = EmittedTriangles::new(geometry);
+        let mut spaces = self.call.spaces.clone();
+        let reads = |element: &usize| prepared.reads_input[*element];
+        let state_rows: Vec<usize> =
+            (0..geometry.state.len()).filter(|&row| reads(&geometry.state_input(row))).collect();
+        let vertices: Vec<usize> = (0..GeometryInterface::VERTEX_INPUTS).filter(reads).collect();
+        let (count, attributes, mut rows) = match &self.input {
+            GeometryInput::Elements(range) => (count(range)?, self.call.attributes(range)?, None),
+            &GeometryInput::Uniforms { first, rows, counts } => {
+                let count = u32::try_from(counts.len());
+                let count = count.map_err(|_| CallError::Invalid("too many invocations".to_string()))?;
+                vertices.iter().for_each(|&element| set_lanes(groups, element, [0; 4]));
+                (count, Vec::new(), Some((first, rows, counts.iter())))
+            }
+        };
+        let side_by_side = if state_rows.is_empty() && rows.is_none() { groups.lanes() as u32 } else { 1 };
+
+        let mut next = 0;
+        while next < count {
+            let is_first = !state.ran() && !self.is_ran_bound(&spaces);
+            let group = if is_first { 1 } else { side_by_side.min(count - next) };
+            if state.ran() {
+                self.set_ran(&mut spaces);
+            }
+            for &row in &state_rows {
+                groups.set_input(geometry.state_input(row), 0, state.row(geometry.state[row]));
+            }
+            match &mut rows {
+                None => {
+                    for (lane, invocation) in (0..group as usize).zip(next as usize..) {
+                        for &element in &vertices {
+                            let attribute = &attributes[element];
+                            let bytes = &attribute.bytes[invocation * attribute.stride..];
+                            groups.set_input(element, lane, attribute.format.decode(bytes));
+                        }
+                    }
+                }
+                Some((first, rows, counts)) => {
+                    let wanted = *counts.next().expect("there is one for each invocation") as usize;
+                    let (here, behind) = rows.split_at_checked(wanted).ok_or_else(|| CallError::ShortBuffer {
+                        what: "the rows of uniforms".to_string(),
+                        needed: 16 * wanted,
+                        available: 16 * rows.len(),
+                    })?;
+                    self.set_window(&mut spaces, *first, here);
+                    *rows = behind;
+                }
+            }
+            groups.run(&spaces, self.call.first_vertex.wrapping_add(next), group as usize)?;
+            for lane in 0..group as usize {
+                triangles.collect(geometry, groups, lane, next + lane as u32)?;
+                let is_last = next + lane as u32 + 1 == count;
+                state.update(geometry, groups, lane, is_last || side_by_side == 1 || !prepared.last_state_counts);
+                state.set_ran(true);
+            }
+            next += group;
+        }
+        Ok(triangles)
+    }
+
+    fn space(&self, kind: UniformKind) -> usize {
+        let place = self.prepared.interface.uniforms.iter().position(|decl| decl.kind == kind);
+        place.expect("every PICA program has the three uniform spaces")
+    }
+
+    fn is_ran_bound(&self, spaces: &BoundSpaces) -> bool {
+        spaces.row(self.space(UniformKind::PicaBool), 0)[0] & RAN_BIT != 0
+    }
+
+    fn set_ran(&self, spaces: &mut BoundSpaces) {
+        let space = self.space(UniformKind::PicaBool);
+        let [mask, rest @ ..] = spaces.row(space, 0);
+        if mask & RAN_BIT == 0 {
+            let [y, z, w] = rest;
+            spaces.set_rows(space, 0, &[[mask | RAN_BIT, y, z, w]]);
+        }
+    }
+
+    fn set_window(&self, spaces: &mut BoundSpaces, first: u8, rows: &[[f32; 4]]) {
+        let rows: Vec<[u32; 4]> =
+            rows.iter().take(96usize.saturating_sub(first.into())).map(|row| row.map(f32::to_bits)).collect();
+        spaces.set_rows(self.space(UniformKind::PicaFloat), first.into(), &rows);
+    }
+}
+
+/// The same for all lanes.
+fn set_lanes(groups: &mut impl Groups, element: usize, bits: [u32; 4]) {
+    (0..groups.lanes()).for_each(|lane| groups.set_input(element, lane, bits));
+}

@@ -1,0 +1,105 @@
+//! What outlives an invocation of a geometry shader.
+
+use super::groups::Groups;
+use crate::frontend::{GeometryInterface, StateRow};
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::{Function, Op};
+
+/// What one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the three vertex buffers,
+/// `a0`, `aL`, `cmp`, what SETEMIT set, and whether `b15` is set because an invocation ended. It begins as zero. As on hardware it
+/// outlives draws and changes of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeometryState {
+    /// By [`GeometryState::index`].
+    rows: [[u32; 4]; GeometryState::ROWS],
+    /// Which of the two banks EMIT reads next.
+    bank: usize,
+    ran: bool,
+}
+
+impl Default for GeometryState {
+    fn default() -> GeometryState {
+        GeometryState { rows: [[0; 4]; GeometryState::ROWS], bank: 0, ran: false }
+    }
+}
+
+impl GeometryState {
+    const ROWS: usize = 16 + 2 * 16 + 3 * 16 + 3;
+
+    fn index(&self, row: StateRow) -> usize {
+        match row {
+            StateRow::Temporary(n) => usize::from(n),
+            StateRow::Output(n) => 16 + 16 * self.bank + usize::from(n),
+            StateRow::OtherOutput(n) => 16 + 16 * (1 - self.bank) + usize::from(n),
+            StateRow::Vertex { buffer, register } => 48 + 16 * usize::from(buffer) + usize::from(register),
+            StateRow::Address => 96,
+            StateRow::Flags => 97,
+            StateRow::Latch => 98,
+        }
+    }
+
+    /// Four words of it.
+    pub fn row(&self, row: StateRow) -> [u32; 4] {
+        self.rows[self.index(row)]
+    }
+
+    /// Sets four words of it.
+    pub fn set_row(&mut self, row: StateRow, bits: [u32; 4]) {
+        self.rows[self.index(row)] = bits;
+    }
+
+    /// Whether `b15` counts as set, whatever is bound: an invocation has ended since [`set_ran`](Self::set_ran) said otherwise.
+    pub fn ran(&self) -> bool {
+        self.ran
+    }
+
+    /// Says whether an invocation counts as ended. Writing the register of bool uniforms resets it.
+    pub fn set_ran(&mut self, ran: bool) {
+        self.ran = ran;
+    }
+
+    /// What an invocation left, as the function's outputs in `lane` say. `rows` if the words it wrote count, else only the banks
+    /// that changed places.
+    pub(super) fn update(&mut self, geometry: &GeometryInterface, groups: &impl Groups, lane: usize, rows: bool) {
+        let [_, parity, ..] = groups.output(0, lane);
+        self.bank ^= (parity & 1) as usize;
+        if !rows {
+            return;
+        }
+        for (index, &row) in geometry.state.iter().enumerate() {
+            let (element, component, first_bit) = GeometryInterface::written_bits(index);
+            let written = groups.output(element, lane)[component] >> first_bit & 0xf;
+            if written == 0 {
+                continue;
+            }
+            let new = groups.output(geometry.state_output(index), lane);
+            let old = &mut self.rows[self.index(row)];
+            for component in (0..4).filter(|component| written >> component & 1 != 0) {
+                old[component] = new[component];
+            }
+        }
+    }
+}
+
+/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever the
+/// program does, and no word goes from bank to bank.
+pub(crate) fn last_counts(function: &Function, geometry: &GeometryInterface) -> bool {
+    let literal = |element: usize, component: usize| {
+        let mut outputs = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
+        let output = outputs.find_map(|&inst| match function.insts[inst] {
+            InstData { op: Op::Output, imm: Imm::Element { element: e, component: c }, args, .. } => {
+                ((e as usize, usize::from(c)) == (element, component)).then_some(args[0])
+            }
+            _ => None,
+        });
+        output.map_or(Some(0), |value| function.constant(value))
+    };
+    let written = |index: usize| {
+        let (element, component, first_bit) = GeometryInterface::written_bits(index);
+        literal(element, component).map(|bits| bits >> first_bit & 0xf)
+    };
+    let Some(masks) = (0..geometry.state.len()).map(written).collect::<Option<Vec<u64>>>() else { return false };
+    let Some(parity) = literal(0, 1) else { return false };
+    let mask_of = |row: StateRow| geometry.state.iter().position(|&other| other == row).map(|index| masks[index]);
+    parity == 0 || (0..16).all(|n| mask_of(StateRow::Output(n)) == mask_of(StateRow::OtherOutput(n)))
+}

@@ -1,0 +1,123 @@
+//! What geometry shaders emit.
+
+use super::groups::Groups;
+use crate::call::outputs::same_bits;
+use crate::error::CallError;
+use crate::frontend::GeometryInterface;
+
+/// The triangles that a geometry shader's invocations emitted, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmittedTriangles {
+    registers: Vec<u8>,
+    /// Invocation, and whether inverted.
+    heads: Vec<(u32, bool)>,
+    /// For each triangle three vertices of as many rows as there are registers.
+    rows: Vec<[u32; 4]>,
+}
+
+impl EmittedTriangles {
+    /// None yet.
+    pub(super) fn new(geometry: &GeometryInterface) -> EmittedTriangles {
+        let registers = geometry.registers().map(|register| register as u8).collect();
+        EmittedTriangles { registers, ..EmittedTriangles::default() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// The output registers that a vertex consists of, ascending.
+    pub fn registers(&self) -> &[u8] {
+        &self.registers
+    }
+
+    /// Each in turn.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = EmittedTriangle<'_>> {
+        let rows = 3 * self.registers.len();
+        self.heads.iter().enumerate().map(move |(index, &(invocation, inverted))| EmittedTriangle {
+            invocation,
+            inverted,
+            registers: &self.registers,
+            rows: &self.rows[index * rows..][..rows],
+        })
+    }
+
+    /// Appends the triangles that a lane emitted.
+    pub(super) fn collect(
+        &mut self,
+        geometry: &GeometryInterface,
+        groups: &impl Groups,
+        lane: usize,
+        invocation: u32,
+    ) -> Result<(), CallError> {
+        let [count, ..] = groups.output(0, lane);
+        if count > geometry.capacity {
+            return Err(CallError::TooManyTriangles { limit: geometry.capacity, invocation });
+        }
+        let record = geometry.record_elements();
+        for triangle in 0..count {
+            let mut element = triangle * record;
+            let [inverted, ..] = groups.array_row(geometry.triangles, element, lane);
+            self.heads.push((invocation, inverted != 0));
+            for _ in 0..3 {
+                for &register in &self.registers {
+                    element += 1;
+                    let mut row = groups.array_row(geometry.triangles, element, lane);
+                    let emitted = geometry.components[usize::from(register)];
+                    for (component, word) in row.iter_mut().enumerate() {
+                        *word = if emitted >> component & 1 != 0 { *word } else { 0 };
+                    }
+                    self.rows.push(row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first triangle in which two runs differ, if any. NaNs count as equal whatever their payload.
+    pub fn first_difference(&self, other: &EmittedTriangles) -> Option<usize> {
+        let same_row = |(a, b): (&[u32; 4], &[u32; 4])| a.iter().zip(b).all(|(&a, &b)| same_bits(a, b));
+        let same = |(a, b): (EmittedTriangle<'_>, EmittedTriangle<'_>)| {
+            (a.invocation, a.inverted) == (b.invocation, b.inverted) && a.rows.iter().zip(b.rows).all(same_row)
+        };
+        let first = self.iter().zip(other.iter()).position(|pair| !same(pair));
+        let shorter = self.len().min(other.len());
+        first.or_else(|| (self.len() != other.len() || self.registers != other.registers).then_some(shorter))
+    }
+}
+
+/// One triangle that a geometry shader emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmittedTriangle<'a> {
+    /// Number of the invocation, counted from the first of the call.
+    pub invocation: u32,
+    /// Whether SETEMIT inverted its winding.
+    pub inverted: bool,
+    registers: &'a [u8],
+    rows: &'a [[u32; 4]],
+}
+
+impl<'a> EmittedTriangle<'a> {
+    /// The bits of a vertex, 0 to 2: a row for each register that is emitted, ascending. Components that are not emitted are 0.
+    ///
+    /// # Panics
+    /// If `vertex` is more than 2.
+    pub fn vertex(&self, vertex: usize) -> &'a [[u32; 4]] {
+        let rows = self.registers.len();
+        assert!(vertex < 3, "a triangle has three vertices");
+        &self.rows[vertex * rows..][..rows]
+    }
+
+    /// Output register `o<register>` of a vertex; `None` if it is not emitted or there is no such vertex.
+    pub fn register(&self, vertex: usize, register: u8) -> Option<[f32; 4]> {
+        let place = self.registers.iter().position(|&emitted| emitted == register)?;
+        let row = self.rows.chunks_exact(self.registers.len()).nth(vertex)?[place];
+        Some(row.map(f32::from_bits))
+    }
+}
