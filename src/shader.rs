@@ -3,13 +3,13 @@
 use crate::cache::{Key, KeyBuilder};
 use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
-use crate::container::dxbc::{self, Dxbc, ProgramKind, ResourceBinding};
+use crate::container::dxbc::{self, Dxbc, ProgramKind};
 use crate::container::shbin::ShaderKind;
 use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
-use crate::frontend::{Lowered, ResourceDecl, pica, sm4};
+use crate::frontend::{Interface, Lowered, pica, sm4};
 use crate::interfaces;
 use crate::options::CompileOptions;
 use std::fmt;
@@ -277,7 +277,7 @@ impl Shader {
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
                 let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
                 let mut lowered = sm4::lower_with_classes(&program, &inputs, &outputs, &classes)?;
-                name_resources(&dxbc, &mut lowered.interface.resources);
+                name_bindings(&dxbc, &mut lowered.interface);
                 Ok(lowered)
             }
             (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index, &options.pica),
@@ -339,23 +339,26 @@ fn program<'a>(dxbc: &Dxbc<'a>) -> Result<dxbc::Program<'a>, ContainerError> {
 }
 
 /// Adds the names that resource definitions have, if there are any; the program runs without.
-fn name_resources(dxbc: &Dxbc<'_>, resources: &mut [ResourceDecl]) {
-    if resources.is_empty() {
+fn name_bindings(dxbc: &Dxbc<'_>, interface: &mut Interface) {
+    if interface.resources.is_empty() && interface.samplers.is_empty() {
         return;
     }
     let Ok(Some(definitions)) = dxbc.resource_definitions() else { return };
-    let is_view = |binding: &&ResourceBinding<'_>| {
-        sm4::RegisterFile::of_binding(binding.input_type) == Some(sm4::RegisterFile::Resource)
-    };
-    for resource in resources {
-        let binding = definitions.bindings.iter().filter(is_view).find(|binding| {
-            let place = resource.slot.checked_sub(binding.slots.first);
+    let name = |file, slot: u32, space| {
+        let binding = definitions.bindings.iter().find(|binding| {
+            let place = slot.checked_sub(binding.slots.first);
             // In shader model 5.1 a range without a count has no end.
             let endless = binding.id.is_some() && binding.slots.count == 0;
             let is_inside = place.is_some_and(|place| endless || place < binding.slots.count);
-            binding.space == resource.space && is_inside
+            sm4::RegisterFile::of_binding(binding.input_type) == Some(file) && binding.space == space && is_inside
         });
-        resource.name = binding.map(|binding| binding.name.to_str().into_owned());
+        binding.map(|binding| binding.name.to_str().into_owned())
+    };
+    for resource in &mut interface.resources {
+        resource.name = name(sm4::RegisterFile::Resource, resource.slot, resource.space);
+    }
+    for sampler in &mut interface.samplers {
+        sampler.name = name(sm4::RegisterFile::Sampler, sampler.slot, sampler.space);
     }
 }
 
@@ -374,7 +377,7 @@ impl fmt::Debug for Shader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::ResourceKind;
+    use crate::frontend::{ResourceDecl, ResourceKind};
     use shaderjit_ir::Resource;
 
     #[test]
@@ -383,15 +386,16 @@ mod tests {
         let bytes = include_bytes!("../tests/data/dxbc/cs_5_1_bindless/CS.cs_5_1.fxc101.dxbc");
         let dxbc = Dxbc::parse(bytes).unwrap();
         let places = [(0, 1), (3, 1), (4, 1), (0, 2), (700, 2), (0, 0), (0, 4)];
-        let mut resources = places.map(|(slot, space)| ResourceDecl {
+        let resources = places.map(|(slot, space)| ResourceDecl {
             resource: Resource::from_u32(0),
             slot,
             space,
             kind: ResourceKind::RawBuffer,
             name: None,
         });
-        name_resources(&dxbc, &mut resources);
-        let names = resources.each_ref().map(|resource| resource.name.as_deref());
+        let mut interface = Interface { resources: resources.to_vec(), ..Interface::default() };
+        name_bindings(&dxbc, &mut interface);
+        let names: Vec<_> = interface.resources.iter().map(|resource| resource.name.as_deref()).collect();
         assert_eq!(names, [Some("tex"), Some("tex"), None, Some("bufs"), Some("bufs"), None, None]);
     }
 }

@@ -1,5 +1,7 @@
 //! Accesses of images and of a texture that is made up, against values computed by hand.
 
+mod executor;
+
 use super::*;
 use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::{Op, Resource, Sampler};
