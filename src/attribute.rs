@@ -63,7 +63,7 @@ impl NumericKind {
 }
 
 /// The bits of the float that a half's low 16 bits mean.
-fn half_to_float(half: u32) -> u32 {
+pub(crate) fn half_to_float(half: u32) -> u32 {
     let sign = (half & 0x8000) << 16;
     let magnitude = half & 0x7fff;
     let value = match magnitude {

@@ -12,6 +12,7 @@ use crate::options::Lanes;
 use shaderjit_ir::Function;
 use shaderjit_ir::Op;
 use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::texture::Access;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ pub(crate) struct Prepared {
     pub needs_uniforms: Vec<bool>,
     /// Which resources the code reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
+    /// Which samplers the code uses; one entry a sampler.
+    pub needs_sampler: Vec<bool>,
     /// The container's digest.
     pub digest: Option<Digest>,
     /// Backward edges each group of lanes may take.
@@ -84,16 +87,20 @@ pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, V
     (inputs, spaces)
 }
 
-/// Which resources a function reads or asks the size of.
-pub(crate) fn reads_resources(function: &Function) -> Vec<bool> {
-    let mut reads = vec![false; function.resources.len()];
+/// Which resources a function reads or asks the size of, and which samplers it uses.
+pub(crate) fn reads_resources(function: &Function) -> (Vec<bool>, Vec<bool>) {
+    let mut resources = vec![false; function.resources.len()];
+    let mut samplers = vec![false; function.samplers.len()];
     let insts = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
-    for &inst in insts {
-        if let Imm::ResourceByte { resource, .. } | Imm::Resource(resource) = function.insts[inst].imm {
-            reads[resource.as_u32() as usize] = true;
+    for &InstData { op, imm, .. } in insts.map(|&inst| &function.insts[inst]) {
+        if let Some(access) = Access::new(op, imm) {
+            resources[access.texture.as_u32() as usize] = true;
+            access.sampler.iter().for_each(|sampler| samplers[sampler.as_u32() as usize] = true);
+        } else if let Imm::ResourceByte { resource, .. } | Imm::Resource(resource) = imm {
+            resources[resource.as_u32() as usize] = true;
         }
     }
-    reads
+    (resources, samplers)
 }
 
 /// Time spent on making a shader runnable.
@@ -141,7 +148,7 @@ impl CompiledShader {
         Call::new(self)
     }
 
-    /// Inputs, outputs, uniform spaces and resources.
+    /// Inputs, outputs, uniform spaces, resources and samplers.
     pub fn interface(&self) -> &Interface {
         &self.prepared.interface
     }
@@ -170,6 +177,11 @@ impl CompiledShader {
     /// Whether a call must bind the resource at `index` of the interface: the code reads it or asks its size.
     pub fn needs_resource(&self, index: usize) -> bool {
         self.prepared.needs_resource.get(index).copied().unwrap_or(false)
+    }
+
+    /// Whether a call must bind the sampler at `index` of the interface: the code uses it.
+    pub fn needs_sampler(&self, index: usize) -> bool {
+        self.prepared.needs_sampler.get(index).copied().unwrap_or(false)
     }
 
     /// Whether the code sets any component of output element `element` to anything but zero.

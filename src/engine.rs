@@ -149,9 +149,11 @@ impl Home {
             pipeline::run(&mut function, &PassOptions { fused: self.fused })?;
             let passes_time = start.elapsed() - lower_time;
             let (reads_input, needs_uniforms) = reads(&function, &lowered.interface);
+            let (needs_resource, needs_sampler) = reads_resources(&function);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
-                needs_resource: reads_resources(&function),
+                needs_resource,
+                needs_sampler,
                 interface: lowered.interface,
                 function,
                 reads_input,

@@ -1,6 +1,7 @@
 //! One error enum a stage. Every variant that comes from input bytes carries the absolute byte offset of its
 //! cause; [`enum@Error`] only wraps them so that `?` works across stages.
 
+use crate::texture::TextureShape;
 use thiserror::Error;
 
 /// What can be wrong with the bytes of a container.
@@ -216,20 +217,64 @@ pub enum JitError {
     Codegen(String),
 }
 
+/// Why numbers and bytes make no texture.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TextureError {
+    /// A size is zero or over the limit of Direct3D 11, which for what a shape has no more than one of is 1.
+    #[error("the {what} of a {shape} is {value}; 1 to {limit} are possible")]
+    Size {
+        /// Which size.
+        what: &'static str,
+        /// Its value.
+        value: u32,
+        /// The shape.
+        shape: TextureShape,
+        /// The largest value accepted.
+        limit: u32,
+    },
+    /// A cube's faces are not square.
+    #[error("the faces of a cube are {width} by {height} texels")]
+    NotSquare {
+        /// Width of a face.
+        width: u32,
+        /// Height of a face.
+        height: u32,
+    },
+    /// No normalised number has so many bits.
+    #[error("normalised numbers of {bits} bits")]
+    Bits {
+        /// How many it was to have.
+        bits: u8,
+    },
+    /// The texels are more bytes than this machine can address.
+    #[error("more bytes than there can be")]
+    Huge,
+    /// There are fewer bytes than the texels have.
+    #[error("there are {available} bytes, the texels have {needed}")]
+    Short {
+        /// Bytes of all texels.
+        needed: usize,
+        /// Bytes given.
+        available: usize,
+    },
+}
+
 /// What can be wrong with one call of a compiled shader.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The shader reads an input, a uniform space or a resource that is not bound, and the call does not ask for zeros.
+    /// The shader reads an input, a uniform space, a resource or a sampler that is not bound, and the call does not ask for
+    /// zeros.
     #[error("{what} is not bound")]
     MissingBinding {
-        /// The input's semantic, the uniform space or the resource.
+        /// The input's semantic, the uniform space, the resource or the sampler.
         what: String,
     },
     /// The name is not one of the shader's.
     #[error("the shader has no {what}")]
     UnknownBinding {
-        /// The input, output, uniform space or resource asked for.
+        /// The input, output, uniform space, resource or sampler asked for.
         what: String,
     },
     /// A resource is bound as something else than the program declares.
@@ -241,6 +286,14 @@ pub enum CallError {
         declared: String,
         /// What is bound.
         bound: String,
+    },
+    /// What is bound is no texture.
+    #[error("{what}: {error}")]
+    Texture {
+        /// The resource.
+        what: String,
+        /// What it says of itself.
+        error: TextureError,
     },
     /// A bound buffer is too short for the vertices asked for.
     #[error("{what} holds {available} bytes, {needed} are needed")]
@@ -288,6 +341,9 @@ pub enum Error {
     /// From a call.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// From making a texture.
+    #[error(transparent)]
+    Texture(#[from] TextureError),
     /// The shader has no program of that number.
     #[error("there is no entry {entry}: the shader has {count}")]
     UnknownEntry {

@@ -37,18 +37,20 @@ mod shader;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
+pub mod texture;
 pub mod validate;
 
 pub use cache::CacheStats;
-pub use call::{
-    Attribute, BufferFormat, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
-};
+pub use call::{Attribute, Call, Difference, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource};
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
+pub use texture::{
+    AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, Texture, TextureShape,
+};
 
 /// The README's example.
 #[cfg(doctest)]

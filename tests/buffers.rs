@@ -5,7 +5,7 @@ mod support;
 
 use shaderjit::error::CallError;
 use shaderjit::frontend::{ComponentType, ResourceKind};
-use shaderjit::{BufferFormat, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader};
+use shaderjit::{Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader, TexelFormat};
 use std::sync::Arc;
 use support::{OUTPUTS, container};
 
@@ -58,7 +58,7 @@ fn loads_end_where_the_buffers_end() {
             let mut call = code.call();
             call.resource(0, Resource::raw(bytes)).unwrap();
             call.resource(1, Resource::structured(bytes, 12)).unwrap();
-            call.resource(2, Resource::typed(bytes, BufferFormat::Rg32Uint)).unwrap();
+            call.resource(2, Resource::typed(bytes, TexelFormat::Rg32Uint)).unwrap();
             let outputs = run(&call);
             let structures = &bytes[..len / 12 * 12];
             for vertex in 0..VERTICES as usize {
@@ -80,7 +80,7 @@ fn loads_end_where_the_buffers_end() {
 fn every_format_reads_as_its_definition_says() {
     let bytes = pattern(16 * VERTICES as usize);
     for code in codes() {
-        for &format in BufferFormat::ALL {
+        for &format in TexelFormat::ALL {
             let mut call = code.call();
             call.zero_unbound(true).resource(2, Resource::typed(&bytes[..5 * format.bytes()], format)).unwrap();
             let found = output(&run(&call), 2);
@@ -109,7 +109,7 @@ fn what_is_not_bound_is_an_error_or_nothing() {
         let outputs = run(call.zero_unbound(true));
         assert!(outputs.bytes().iter().all(|&byte| byte == 0));
         // An empty buffer has.
-        call.resource(2, Resource::typed(&[], BufferFormat::R32Float)).unwrap();
+        call.resource(2, Resource::typed(&[], TexelFormat::R32Float)).unwrap();
         assert_eq!(output(&run(&call), 2), [[0, 0, 0, 1.0f32.to_bits()]; VERTICES as usize]);
     }
 }
@@ -133,7 +133,7 @@ fn kinds_and_strides_must_be_the_declared_ones() {
     let wrong = call.resource(1, Resource::structured(&bytes, 0)).map(drop);
     assert_eq!(wrong, mismatch(1, structures, "buffer of structures of 0 bytes"));
     assert_eq!(call.resource(1, Resource::raw(&bytes)).map(drop), mismatch(1, structures, "raw buffer"));
-    let wrong = call.resource(0, Resource::typed(&bytes, BufferFormat::Rgba8Unorm)).map(drop);
+    let wrong = call.resource(0, Resource::typed(&bytes, TexelFormat::Rgba8Unorm)).map(drop);
     assert_eq!(wrong, mismatch(0, "raw buffer", "typed buffer of rgba8"));
     let wrong = call.resource(2, Resource::structured(&bytes, 12)).map(drop);
     assert_eq!(wrong, mismatch(2, "typed buffer", structures));

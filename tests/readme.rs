@@ -2,7 +2,7 @@
 //!
 //! `BLESS=1 cargo test --test readme` rewrites it.
 
-use shaderjit::container::dxbc::{FourCc, Signature};
+use shaderjit::container::dxbc::FourCc;
 use shaderjit::error::LowerError;
 use shaderjit::frontend::{pica, sm4};
 use std::fmt::Write;
@@ -27,23 +27,7 @@ fn refuses<T>(lowered: Result<T, LowerError>, mnemonic: &str) -> bool {
 
 /// Whether a vertex or pixel shader with this opcode runs.
 fn sm4_runs(opcode: sm4::Opcode) -> bool {
-    [0x0000_0050, 0x0001_0050].into_iter().any(|model| sm4_runs_in(model, opcode))
-}
-
-/// Whether a program with this version token and opcode runs.
-fn sm4_runs_in(model: u32, opcode: sm4::Opcode) -> bool {
-    let interface_call = opcode == sm4::Opcode::InterfaceCall;
-    let operands = opcode.slots().iter().flat_map(|_| [0x0010_00f2, 0]);
-    // An interface call has the number of its function in front.
-    let operands: Vec<u32> = interface_call.then_some(0).into_iter().chain(operands).collect();
-    let mut tokens = vec![model, 0, 0x0200_0068, 1, opcode.number() | (1 + operands.len() as u32) << 24];
-    tokens.extend(operands);
-    tokens[1] = tokens.len() as u32;
-    let bytes: Vec<u8> = tokens.into_iter().flat_map(u32::to_le_bytes).collect();
-    let program = sm4::Program::decode(&bytes, 0).unwrap_or_else(|error| panic!("{opcode}: {error}"));
-    let signature = |part| Signature { part, elements: Vec::new() };
-    let (inputs, outputs) = (signature(FourCc::ISGN), signature(FourCc::OSGN));
-    !refuses(sm4::lower(&program, &inputs, &outputs), opcode.mnemonic())
+    [sm4::Stage::Vertex, sm4::Stage::Pixel].into_iter().any(|stage| sm4::runs(stage, opcode))
 }
 
 fn sm4_opcodes() -> String {

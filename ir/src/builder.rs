@@ -4,10 +4,11 @@
 //! appear where control flow joins (the construction of Braun et al., *Simple and Efficient Construction of Static Single
 //! Assignment Form*, 2013). A block is *sealed* once all its predecessors are known; a variable read before any write is zero.
 
-use crate::entity::{Array, Block, Resource, Space, Value, Variable};
-use crate::function::{ArrayData, BlockCall, Function, Imm, ResourceData, SpaceData, Terminator};
+use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
+use crate::function::{ArrayData, BlockCall, Function, Imm, ResourceData, SamplerData, SpaceData, Terminator};
 use crate::op::{Op, SysVal, for_each_op};
 use crate::pass;
+use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::collections::HashMap;
@@ -103,9 +104,28 @@ impl FunctionBuilder {
         self.func.spaces.push(SpaceData { name: name.into(), table })
     }
 
-    /// Declares a resource.
+    /// Declares a resource that is bytes.
     pub fn add_resource(&mut self, name: impl Into<String>) -> Resource {
-        self.func.resources.push(ResourceData { name: name.into() })
+        self.func.resources.push(ResourceData { name: name.into(), texture: None })
+    }
+
+    /// Declares a resource that is a texture.
+    pub fn add_texture(&mut self, name: impl Into<String>, shape: TextureShape) -> Resource {
+        self.func.resources.push(ResourceData { name: name.into(), texture: Some(shape) })
+    }
+
+    /// Declares a sampler.
+    pub fn add_sampler(&mut self, name: impl Into<String>) -> Sampler {
+        self.func.samplers.push(SamplerData { name: name.into() })
+    }
+
+    /// Declares the spaces, resources, samplers and arrays of another function, of which this one has none yet, under the same
+    /// numbers.
+    pub(crate) fn declare_as(&mut self, other: &Function) {
+        self.func.spaces = other.spaces.clone();
+        self.func.resources = other.resources.clone();
+        self.func.samplers = other.samplers.clone();
+        self.func.arrays = other.arrays.clone();
     }
 
     /// Declares a register array of at least one element of 1 to 4 components.
@@ -312,6 +332,16 @@ impl FunctionBuilder {
     /// How many bytes a resource has.
     pub fn resource_bytes(&mut self, resource: Resource) -> Value {
         self.emit_value(Op::ResourceBytes, Type::I32, &[], Imm::Resource(resource))
+    }
+
+    /// One word of a row, as `i32` or `f32`.
+    pub fn row_word(&mut self, ty: Type, row: Value, component: u8) -> Value {
+        self.emit_value(Op::RowWord, ty, &[row], Imm::Component(component))
+    }
+
+    /// An op on a texture; `imm` is of the kind that it takes.
+    pub fn texture_access(&mut self, op: Op, args: &[Value], imm: Imm) -> Value {
+        self.emit_value(op, Type::Row, args, imm)
     }
 
     /// One component of an array element, as `i32` or `f32`.

@@ -7,6 +7,9 @@
 use crate::float;
 use crate::op::Op;
 
+/// Most operands of an op of [`OPS`].
+pub const OPERANDS: usize = 3;
+
 /// Calls `$callback!` with the table: op, operands, result. Operands and results are 64 bits: what has 32 bits lies in the low
 /// half, under zeros; an `i1` is 0 or 1.
 macro_rules! for_each_double_op {
@@ -45,7 +48,7 @@ macro_rules! define {
 
         /// Computes an op of [`OPS`]; operands it does not have are not looked at. Total: never panics but where a debug build
         /// is given another op.
-        pub fn eval(op: Op, operands: [u64; 3]) -> u64 {
+        pub fn eval(op: Op, operands: [u64; OPERANDS]) -> u64 {
             match op {
                 $( Op::$op => {
                     let [$( $operand, )* ..] = operands;

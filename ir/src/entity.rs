@@ -22,10 +22,15 @@ entity_impl!(Value, "v");
 pub struct Space(u32);
 entity_impl!(Space, "space");
 
-/// A resource: bytes that every invocation of a call may read; prints as `resource0`.
+/// A resource: bytes or a texture that every invocation of a call may read; prints as `resource0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Resource(u32);
 entity_impl!(Resource, "resource");
+
+/// A sampler: how textures are filtered; prints as `sampler0`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Sampler(u32);
+entity_impl!(Sampler, "sampler");
 
 /// A register array: indexable memory of one invocation; prints as `array0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,7 +1,8 @@
 //! The data: a function is a control-flow graph of blocks with parameters, over scalar values.
 
-use crate::entity::{Array, Block, Inst, Resource, Space, Value};
+use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
 use crate::op::{Op, SysVal};
+use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
 use std::ops::Deref;
@@ -15,7 +16,7 @@ pub struct Operands {
 
 impl Operands {
     /// No op takes more.
-    pub const MAX: usize = 3;
+    pub const MAX: usize = 4;
 
     /// Copies a slice of at most [`Operands::MAX`] values.
     pub fn new(values: &[Value]) -> Operands {
@@ -77,6 +78,35 @@ pub enum Imm {
         /// Register array.
         array: Array,
         /// Component, below the array's count.
+        component: u8,
+    },
+    /// Component of a row, 0 to 3.
+    Component(u8),
+    /// A texel of `texture`.
+    Texel {
+        /// A resource that is a texture.
+        texture: Resource,
+        /// Added to the address: x, y, z in texels.
+        offsets: [i8; 3],
+    },
+    /// What `sampler` makes of `texture`.
+    Sample {
+        /// A resource that is a texture.
+        texture: Resource,
+        /// Sampler.
+        sampler: Sampler,
+        /// Added to the address: x, y, z in texels.
+        offsets: [i8; 3],
+    },
+    /// Component `component` of four texels.
+    Gather {
+        /// A resource that is a texture.
+        texture: Resource,
+        /// Sampler.
+        sampler: Sampler,
+        /// Added to the address: x, y, z in texels.
+        offsets: [i8; 3],
+        /// Component, 0 to 3.
         component: u8,
     },
 }
@@ -230,6 +260,15 @@ pub struct SpaceData {
 pub struct ResourceData {
     /// Its name in the source program (`t0`).
     pub name: String,
+    /// Its shape if it is a texture; `None` for bytes.
+    pub texture: Option<TextureShape>,
+}
+
+/// A sampler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplerData {
+    /// Its name in the source program (`s0`).
+    pub name: String,
 }
 
 /// A register array.
@@ -256,6 +295,8 @@ pub struct Function {
     pub spaces: PrimaryMap<Space, SpaceData>,
     /// Resources.
     pub resources: PrimaryMap<Resource, ResourceData>,
+    /// Samplers.
+    pub samplers: PrimaryMap<Sampler, SamplerData>,
     /// Register arrays.
     pub arrays: PrimaryMap<Array, ArrayData>,
     /// Blocks. Those that are not in `layout` are not part of the function.
@@ -278,6 +319,7 @@ impl Function {
             outputs: 0,
             spaces: PrimaryMap::new(),
             resources: PrimaryMap::new(),
+            samplers: PrimaryMap::new(),
             arrays: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
             insts: PrimaryMap::new(),

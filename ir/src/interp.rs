@@ -8,6 +8,7 @@ use crate::entity::{Block, Resource, Value};
 use crate::eval::{Lanes, eval};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
 use crate::op::{Op, RESOURCE_BYTES, SysVal};
+use crate::texture::{self, Access, Rows, Textures};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use thiserror::Error;
@@ -47,14 +48,16 @@ pub struct Bindings<'a, const L: usize> {
     pub instance_id: u32,
     /// One entry a uniform space: its rows. Not looked at for spaces that are tables.
     pub uniforms: &'a [&'a [[u32; 4]]],
-    /// One entry a resource: its bytes.
+    /// One entry a resource: its bytes; none for textures.
     pub resources: &'a [&'a [u8]],
+    /// What texture accesses give.
+    pub textures: &'a dyn Textures,
 }
 
 /// Runs one function; keeps its memory from run to run.
 pub struct Interpreter<'f, const L: usize> {
     func: &'f Function,
-    /// Lanes of each value; an `f64` has its high words in the slot after.
+    /// Lanes of each value; an `f64` has its high words in the slot after, a row its other words in the three after.
     slots: Vec<Lanes<L>>,
     slot_of: SecondaryMap<Value, u32>,
     /// Layout positions, by which fuel is counted.
@@ -71,7 +74,11 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         let mut slots = 0;
         for (value, data) in &func.values {
             slot_of[value] = slots;
-            slots += if data.ty == Type::F64 { 2 } else { 1 };
+            slots += match data.ty {
+                Type::F64 => 2,
+                Type::Row => 4,
+                _ => 1,
+            };
         }
         let mut position = SecondaryMap::new();
         for (index, &block) in func.layout.iter().enumerate() {
@@ -142,6 +149,36 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         self.slots[slot + 1] = high;
     }
 
+    /// The words of a row; the first of a value that is one word, and zeros.
+    fn row(&self, value: Value) -> [Lanes<L>; 4] {
+        let slot = self.slot_of[value] as usize;
+        let words = if self.func.ty(value) == Type::Row { 4 } else { 1 };
+        std::array::from_fn(|word| if word < words { self.slots[slot + word] } else { [0; L] })
+    }
+
+    fn set_row(&mut self, value: Value, row: [Lanes<L>; 4]) {
+        let slot = self.slot_of[value] as usize;
+        self.slots[slot..slot + 4].copy_from_slice(&row);
+    }
+
+    fn access(&mut self, access: &Access, args: &[Value], textures: &dyn Textures) -> [Lanes<L>; 4] {
+        let mut result = [[0; L]; 4];
+        for first in (0..L).step_by(texture::LANES) {
+            let lanes = texture::LANES.min(L - first);
+            let mut rows = Rows::ZERO;
+            for (operand, &arg) in rows.0.iter_mut().zip(args) {
+                for (to, from) in operand.iter_mut().zip(self.row(arg)) {
+                    to[..lanes].copy_from_slice(&from[first..first + lanes]);
+                }
+            }
+            textures.access(access, lanes, &mut rows);
+            for (to, from) in result.iter_mut().zip(&rows.0[0]) {
+                to[first..first + lanes].copy_from_slice(&from[..lanes]);
+            }
+        }
+        result
+    }
+
     fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions) {
         let args = &inst.args;
         let lanes: Lanes<L> = match (inst.op, inst.imm) {
@@ -202,10 +239,21 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             (Op::F64join, _) => {
                 return self.set_pair(result(inst), self.lanes(args[0]), self.lanes(args[1]));
             }
+            (Op::RowJoin, _) => {
+                return self.set_row(result(inst), std::array::from_fn(|word| self.lanes(args[word])));
+            }
+            (Op::RowWord, Imm::Component(component)) => self.row(args[0])[usize::from(component)],
+            (op, imm) if let Some(access) = Access::new(op, imm) => {
+                let row = self.access(&access, args, bindings.textures);
+                if inst.ty == Type::Row {
+                    return self.set_row(result(inst), row);
+                }
+                row[0]
+            }
             (Op::F64lo, _) => self.lanes(args[0]),
             (Op::F64hi, _) => self.high(args[0]),
             (op, _) if double::is_double_op(op) => {
-                let mut operands = [[0; L]; Operands::MAX];
+                let mut operands = [[0; L]; double::OPERANDS];
                 for (operand, &arg) in operands.iter_mut().zip(args.iter()) {
                     *operand = self.wide_lanes(arg);
                 }
@@ -290,6 +338,7 @@ fn result(inst: &InstData) -> Value {
 mod tests {
     use super::*;
     use crate::FunctionBuilder;
+    use crate::texture::NoTextures;
 
     fn run<const L: usize>(
         func: &Function,
@@ -297,7 +346,8 @@ mod tests {
         fuel: u32,
     ) -> Result<Vec<[Lanes<L>; 4]>, InterpError> {
         let vertex_id = std::array::from_fn(|l| l as u32);
-        let bindings = Bindings { inputs, vertex_id, instance_id: 7, uniforms: &[], resources: &[] };
+        let bindings =
+            Bindings { inputs, vertex_id, instance_id: 7, uniforms: &[], resources: &[], textures: &NoTextures };
         let mut interpreter = Interpreter::new(func);
         interpreter.run(&bindings, &InterpOptions { fuel, fused: true }).map(<[_]>::to_vec)
     }

@@ -1,15 +1,15 @@
 //! The SSA IR of shaderjit: what **one** invocation of a shader does, and how many are made to run in lockstep.
 //!
 //! # Rules
-//! * **Shape.** A [`Function`] is a control-flow graph of blocks with block parameters. Values are scalars, defined once, and
+//! * **Shape.** A [`Function`] is a control-flow graph of blocks with block parameters. Values are scalars (rows apart), defined once, and
 //!   used only where their definition dominates. The entry block has no parameters and no predecessors.
-//! * **Types.** `i1`, `i32`, `f32`, `f64`. Registers of source programs hold bit patterns: moves, `select`, loads, stores and
+//! * **Types.** `i1`, `i32`, `f32`, `f64`, and `row` for four words that texture accesses take and give. Registers of source programs hold bit patterns: moves, `select`, loads, stores and
 //!   block parameters never change a bit, whatever the type. Only arithmetic does.
 //! * **Totality.** Every op is defined for all operands: no traps, no undefined results. Inactive lanes may compute garbage.
 //! * **Floats.** `f32` arithmetic flushes denormal operands and results to zero of the same sign; NaN payloads (and signs of
 //!   NaN results) are not defined, everything else is exact to the bit. Floats are never reassociated, and `x * 1`, `x + 0`
 //!   or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one NaN: [`double`].
-//! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes, read-only), register arrays
+//! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes or [textures](texture), read-only), register arrays
 //!   (per invocation, zero at the start), output elements (zero at the start, last write wins). Reads out of range give zero,
 //!   writes are dropped.
 //! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay.
@@ -36,12 +36,13 @@ pub mod parse;
 pub mod pass;
 pub mod print;
 pub mod region;
+pub mod texture;
 pub mod types;
 pub mod uniform;
 pub mod verify;
 
 pub use builder::FunctionBuilder;
-pub use entity::{Array, Block, Inst, Resource, Space, Value, Variable};
+pub use entity::{Array, Block, Inst, Resource, Sampler, Space, Value, Variable};
 pub use function::Function;
 pub use op::{Op, SysVal};
 pub use types::Type;

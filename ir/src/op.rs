@@ -218,6 +218,35 @@ macro_rules! for_each_op {
             /// Stores index, value where the mask holds; nothing happens past the array's end.
             ArrayStoreMasked array_store_masked (I32 Word I1) -> Nothing, Array, Write, Plain;
 
+            // ---- rows: four words that travel together
+            /// Four words as a row.
+            RowJoin row_join (Word Word Word Word) -> Row, None, Pure, Plain;
+            /// One word of a row.
+            RowWord row_word (Row) -> Word, Component, Pure, Plain;
+
+            // ---- textures: see [`crate::texture`]. They are read-only, so accesses may move and merge.
+            /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample of a
+            /// multisampled texture, is the last word.
+            TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain;
+            /// Filtered at normalized coordinates, the slice of an array behind them, and a level.
+            SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain;
+            /// The same at the level that derivatives of the coordinates in two directions give.
+            SampleGradients sample_gradients (Row Row Row) -> Row, Sample, Pure, Plain;
+            /// How much of what is filtered at level 0 passes the sampler's comparison with a reference.
+            SampleCompare sample_compare (Row F32) -> F32, Sample, Pure, Plain;
+            /// One component of each of the four texels that a bilinear sample of level 0 would read.
+            Gather gather (Row) -> Row, Gather, Pure, Plain;
+            /// The same with texel offsets in the second operand, of which 6 bits count.
+            GatherAt gather_at (Row Row) -> Row, Gather, Pure, Plain;
+            /// Whether each of the four passes the sampler's comparison with a reference: 1.0 or 0.0.
+            GatherCompare gather_compare (Row F32) -> Row, Sample, Pure, Plain;
+            /// The same with texel offsets in the last operand, of which 6 bits count.
+            GatherCompareAt gather_compare_at (Row F32 Row) -> Row, Sample, Pure, Plain;
+            /// Width, height and depth of a level, the array's length behind the sizes there are; the number of levels last.
+            TextureSize texture_size (I32) -> Row, Resource, Pure, Plain;
+            /// Number of samples of a texel.
+            TextureSamples texture_samples () -> I32, Resource, Pure, Plain;
+
             // ---- lockstep
             /// Whether the operand holds in any lane: the same answer in every lane.
             Any any (I1) -> I1, None, Convergent, Plain;
@@ -238,7 +267,9 @@ pub enum TypeRule {
     F32,
     /// `f64`.
     F64,
-    /// Any type.
+    /// `row`.
+    Row,
+    /// Any type of one value.
     Any,
     /// `i1` or `i32`.
     Bits,
@@ -256,6 +287,7 @@ impl TypeRule {
             TypeRule::I32 => Some(Type::I32),
             TypeRule::F32 => Some(Type::F32),
             TypeRule::F64 => Some(Type::F64),
+            TypeRule::Row => Some(Type::Row),
             TypeRule::Any | TypeRule::Bits | TypeRule::Word | TypeRule::Nothing => None,
         }
     }
@@ -263,7 +295,7 @@ impl TypeRule {
     /// Whether the rule allows `ty`.
     pub fn allows(self, ty: Type) -> bool {
         match self {
-            TypeRule::Any => true,
+            TypeRule::Any => ty != Type::Row,
             TypeRule::Bits => matches!(ty, Type::I1 | Type::I32),
             TypeRule::Word => matches!(ty, Type::I32 | Type::F32),
             TypeRule::Nothing => false,
@@ -296,6 +328,14 @@ pub enum ImmKind {
     Resource,
     /// Array and component.
     Array,
+    /// Component of a row.
+    Component,
+    /// Texture and texel offsets.
+    Texel,
+    /// Texture, sampler and texel offsets.
+    Sample,
+    /// Texture, component, sampler and texel offsets.
+    Gather,
 }
 
 /// No more bytes of a resource than this can be read: what is bound beyond is not there.

@@ -65,6 +65,16 @@ impl Numbering {
             Imm::ResourceByte { resource, offset } => operands.push(format!("{resource}[{offset}]")),
             Imm::Resource(resource) => operands.push(resource.to_string()),
             Imm::Array { array, component } => operands.push(format!("{array}.{component}")),
+            Imm::Component(component) => operands.push(format!("{component}")),
+            Imm::Texel { texture, offsets } => operands.push(format!("{texture}{}", Offsets(offsets))),
+            Imm::Sample { texture, sampler, offsets } => {
+                operands.push(format!("{texture}{}", Offsets(offsets)));
+                operands.push(sampler.to_string());
+            }
+            Imm::Gather { texture, sampler, offsets, component } => {
+                operands.push(format!("{texture}.{component}{}", Offsets(offsets)));
+                operands.push(sampler.to_string());
+            }
         }
         operands.extend(inst.args.iter().map(|&arg| self.value(arg).to_string()));
         for (index, operand) in operands.iter().enumerate() {
@@ -103,6 +113,18 @@ impl Numbering {
     }
 }
 
+/// Texel offsets, ` + [1, 0, -2]`; nothing if all are zero.
+struct Offsets([i8; 3]);
+
+impl fmt::Display for Offsets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [0, 0, 0] => Ok(()),
+            [x, y, z] => write!(f, " + [{x}, {y}, {z}]"),
+        }
+    }
+}
+
 /// A prefix and a number; a value that no block of the layout defines prints as `v?`, a block outside the layout as `block?`.
 pub(crate) struct Named(&'static str, u32);
 
@@ -135,6 +157,8 @@ fn literal(ty: Type, bits: u64) -> String {
             let value = f64::from_bits(bits);
             if value.is_finite() && !value.is_subnormal() { format!("{value:?}") } else { format!("{bits:#018x}") }
         }
+        // There are none; the verifier says so.
+        Type::Row => format!("{bits:#x}"),
     }
 }
 
@@ -172,7 +196,14 @@ impl fmt::Display for Function {
             writeln!(f)?;
         }
         for (resource, data) in &self.resources {
-            writeln!(f, "    {resource} {:?}", data.name)?;
+            write!(f, "    {resource} {:?}", data.name)?;
+            match data.texture {
+                Some(shape) => writeln!(f, " {shape}")?,
+                None => writeln!(f)?,
+            }
+        }
+        for (sampler, data) in &self.samplers {
+            writeln!(f, "    {sampler} {:?}", data.name)?;
         }
         for (array, data) in &self.arrays {
             writeln!(f, "    {array} [{} x {}]", data.elements, data.components)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The type of a scalar value.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Type {
@@ -14,11 +14,14 @@ pub enum Type {
     F32,
     /// IEEE 754 binary64.
     F64,
+    /// Four words of 32 bits: a texel, or the address of one. Only ops that make and take rows apart use it, and only in the
+    /// block that makes it.
+    Row,
 }
 
 impl Type {
     /// Every type.
-    pub const ALL: [Type; 4] = [Type::I1, Type::I32, Type::F32, Type::F64];
+    pub const ALL: [Type; 5] = [Type::I1, Type::I32, Type::F32, Type::F64, Type::Row];
 
     /// The name in the text form.
     pub const fn name(self) -> &'static str {
@@ -27,6 +30,7 @@ impl Type {
             Type::I32 => "i32",
             Type::F32 => "f32",
             Type::F64 => "f64",
+            Type::Row => "row",
         }
     }
 

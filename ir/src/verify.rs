@@ -4,10 +4,11 @@
 //! A stage with an error is the last one.
 
 use crate::dom::DominatorTree;
-use crate::entity::{Array, Block, Inst, Value};
+use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator, ValueDef};
 use crate::op::{ImmKind, Op};
 use crate::print::Numbering;
+use crate::texture::Access;
 use crate::types::Type;
 use crate::uniform::uniform_values;
 use cranelift_entity::packed_option::PackedOption;
@@ -65,12 +66,15 @@ define_rules! {
     /// An instruction has the immediate its op's table line names.
     ImmediateKind "immediate-kind";
     /// Immediates are in range: a literal fits its type, an input or output element is below the function's count, a space,
-    /// resource or array exists, a component is below 4 or the array's count.
+    /// resource, sampler or array exists, a component is below 4 or the array's count. A resource is bytes to ops on bytes, and to
+    /// ops on textures a texture of a shape that they can access.
     Immediate "immediate";
     /// An instruction has a result exactly if its op has one, and of that type.
     Result "result";
     /// A value is defined once, by what its data says defines it.
     Definition "definition";
+    /// A row is used only in the block that makes it, and is no block's parameter.
+    RowInBlock "row-in-block";
     /// The definition of a value comes before each use: earlier in the block, or in a block that dominates it. In a block that
     /// the entry does not reach, only the order within the block counts.
     Dominance "dominance";
@@ -343,6 +347,8 @@ impl<'f> Verifier<'f> {
                     Type::I1 => 1,
                     Type::I32 | Type::F32 => u64::from(u32::MAX),
                     Type::F64 => u64::MAX,
+                    // The table allows no such literal.
+                    Type::Row => 0,
                 };
                 (bits > limit).then(|| format!("the bits {bits:#x} do not fit {}", inst.ty))
             }
@@ -355,8 +361,20 @@ impl<'f> Verifier<'f> {
             }
             (ImmKind::ResourceByte, Imm::ResourceByte { resource, .. })
             | (ImmKind::Resource, Imm::Resource(resource)) => {
-                below("resource", resource.as_u32(), func.resources.len())
+                below("resource", resource.as_u32(), func.resources.len()).or_else(|| self.shape(inst, resource))
             }
+            (ImmKind::Texel, Imm::Texel { texture, .. }) => {
+                below("resource", texture.as_u32(), func.resources.len()).or_else(|| self.shape(inst, texture))
+            }
+            (ImmKind::Sample, Imm::Sample { texture, sampler, .. })
+            | (ImmKind::Gather, Imm::Gather { texture, sampler, .. }) => {
+                let component = if let Imm::Gather { component, .. } = inst.imm { component } else { 0 };
+                below("resource", texture.as_u32(), func.resources.len())
+                    .or_else(|| below("sampler", sampler.as_u32(), func.samplers.len()))
+                    .or_else(|| below("component", component.into(), 4))
+                    .or_else(|| self.shape(inst, texture))
+            }
+            (ImmKind::Component, Imm::Component(component)) => below("component", component.into(), 4),
             (ImmKind::Array, Imm::Array { array, component }) => match func.arrays.get(array) {
                 Some(data) => below("component", component.into(), data.components.into()),
                 None => below("array", array.as_u32(), func.arrays.len()),
@@ -368,6 +386,18 @@ impl<'f> Verifier<'f> {
         };
         if let Some(message) = wrong {
             self.report(Rule::Immediate, place, message);
+        }
+    }
+
+    /// What is wrong with accessing a resource, which exists, by this instruction.
+    fn shape(&self, inst: &InstData, resource: Resource) -> Option<String> {
+        match (Access::new(inst.op, inst.imm), self.func.resources[resource].texture) {
+            (None, None) => None,
+            (None, Some(shape)) => Some(format!("{resource} is a {shape}")),
+            (Some(_), None) => Some(format!("{resource} is no texture")),
+            (Some(access), Some(shape)) => {
+                shape.objection(access.op, access.offsets).map(|why| format!("{resource} is a {shape}: {why}"))
+            }
         }
     }
 
@@ -422,6 +452,9 @@ impl<'f> Verifier<'f> {
                     self.report(Rule::Definition, place, message);
                 }
                 definitions[value] = Definition { block: block.into(), position };
+                if func.ty(value) == Type::Row && position == 0 {
+                    self.report(Rule::RowInBlock, place, "a parameter is a row".to_string());
+                }
             }
         }
         definitions
@@ -445,6 +478,13 @@ impl<'f> Verifier<'f> {
             for (index, &inst) in data.insts.iter().enumerate() {
                 for &arg in func.insts[inst].args.iter().filter(|&&arg| !is_defined(arg, block, index + 1)) {
                     self.undominated(arg, Place::Inst(block, inst));
+                }
+                let is_elsewhere = |&&arg: &&Value| {
+                    func.ty(arg) == Type::Row && definitions[arg].block.expand().is_some_and(|from| from != block)
+                };
+                for &arg in func.insts[inst].args.iter().filter(is_elsewhere) {
+                    let message = format!("{} from another block", self.typed(arg));
+                    self.report(Rule::RowInBlock, Place::Inst(block, inst), message);
                 }
             }
             for arg in data.terminator().uses().filter(|&arg| !is_defined(arg, block, usize::MAX)) {

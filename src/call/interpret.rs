@@ -5,6 +5,7 @@ use super::uniforms::BoundSpaces;
 use super::{Attribute, OutputLayout};
 use crate::compiled::Prepared;
 use crate::error::CallError;
+use crate::texture::BoundTextures;
 use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 
@@ -16,6 +17,7 @@ pub(super) struct Job<'a> {
     pub spaces: &'a BoundSpaces,
     /// One entry a resource.
     pub resources: &'a [&'a [u8]],
+    pub textures: &'a BoundTextures<'a>,
     pub count: u32,
     pub first_vertex: u32,
     pub instance: u32,
@@ -38,6 +40,7 @@ impl Job<'_> {
                 instance_id: self.instance,
                 uniforms: &uniforms,
                 resources: self.resources,
+                textures: self.textures,
             };
             let outputs = interpreter.run(&bindings, &options).map_err(|error| match error {
                 InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },

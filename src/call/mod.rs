@@ -1,14 +1,13 @@
 //! One call: bindings, the checks on them, and both engines.
 
 mod attribute;
-mod buffer_format;
 mod interpret;
 mod outputs;
 mod resource;
+mod texture;
 mod uniforms;
 
 pub use attribute::Attribute;
-pub use buffer_format::BufferFormat;
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
 pub use resource::Resource;
@@ -19,15 +18,15 @@ use crate::error::CallError;
 use crate::frontend::UniformKind;
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Scratch};
 use crate::options::{Backend, Lanes};
+use crate::texture::BoundTextures;
 use resource::BoundResources;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use uniforms::BoundSpaces;
 
-/// What a shader is run on: attributes, uniforms, resources, instance. Borrows the attributes and most resources, and copies the
-/// uniforms and typed buffers. It is `Sync`: threads
-/// may run ranges of it at the same time.
+/// What a shader is run on: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and most
+/// buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same time.
 ///
 /// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input signature,
 /// already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w, `SV_IsFrontFace` 0 or all
@@ -55,6 +54,7 @@ pub struct Call<'a> {
     inputs: Vec<Option<Attribute<'a>>>,
     spaces: BoundSpaces,
     resources: BoundResources<'a>,
+    textures: BoundTextures<'a>,
     zero_unbound: bool,
     first_vertex: u32,
     instance: u32,
@@ -76,6 +76,7 @@ impl<'a> Call<'a> {
             inputs: vec![None; interface.inputs.len()],
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
+            textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
             zero_unbound: false,
             first_vertex: 0,
             instance: 0,
@@ -160,7 +161,7 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds the resource `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
+    /// Binds the buffer `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
     /// [asks for zeros](Self::zero_unbound), and counts no elements.
     ///
     /// # Errors
@@ -169,10 +170,10 @@ impl<'a> Call<'a> {
     /// [`Invalid`](CallError::Invalid) if it is longer than a buffer can be: 4 GiB less 4 bytes, or 2^27 elements if it is typed.
     ///
     /// ```no_run
-    /// # use shaderjit::{BufferFormat, Call, Resource, error::CallError};
+    /// # use shaderjit::{Call, Resource, TexelFormat, error::CallError};
     /// # fn bind<'a>(call: &mut Call<'a>, bones: &'a [u8], colours: &'a [u8]) -> Result<(), CallError> {
     /// call.resource(0, Resource::structured(bones, 64))?;
-    /// call.resource(1, Resource::typed(colours, BufferFormat::Rgba8Unorm))?;
+    /// call.resource(1, Resource::typed(colours, TexelFormat::Rgba8Unorm))?;
     /// # Ok(())
     /// # }
     /// ```
@@ -269,6 +270,7 @@ impl<'a> Call<'a> {
         layout.check(elements, count as usize, bytes.len())?;
         self.check_uniforms()?;
         self.check_resources()?;
+        self.check_samplers()?;
         let attributes = self.attributes(&vertices)?;
         if count == 0 {
             return Ok(());
@@ -282,6 +284,7 @@ impl<'a> Call<'a> {
                     attributes: &attributes,
                     spaces: &self.spaces,
                     resources: &self.resources.bytes(),
+                    textures: &self.textures,
                     count,
                     first_vertex,
                     instance: self.instance,
@@ -320,13 +323,18 @@ impl<'a> Call<'a> {
             inputs: &inputs,
             uniforms: self.spaces.native(),
             resources: &self.resources.bytes(),
+            textures: &self.textures,
             count,
             first_vertex,
             instance: self.instance,
             fuel: self.shader.prepared().fuel,
         };
         let mut output = OutputBuffer { bytes, elements: &places };
-        SCRATCH.with_borrow_mut(|scratch| code.run(&batch, &mut output, scratch))
+        // Taken, not borrowed: a texture of the caller's may run a shader itself.
+        let mut scratch = SCRATCH.take();
+        let result = code.run(&batch, &mut output, &mut scratch);
+        SCRATCH.set(scratch);
+        result
     }
 
     fn check_uniforms(&self) -> Result<(), CallError> {
@@ -340,7 +348,8 @@ impl<'a> Call<'a> {
 
     fn check_resources(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().resources.iter().enumerate() {
-            if self.shader.needs_resource(index) && !self.resources.is_bound(index) && !self.zero_unbound {
+            let is_bound = self.resources.is_bound(index) || self.textures.is_bound(index);
+            if self.shader.needs_resource(index) && !is_bound && !self.zero_unbound {
                 return Err(CallError::MissingBinding { what: resource::name(decl.slot, decl.space) });
             }
         }

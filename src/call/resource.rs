@@ -1,9 +1,9 @@
 //! Resources as a call binds them: the caller's bytes in the form that the code reads.
 
-use super::BufferFormat;
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
 use crate::frontend::{ResourceDecl, ResourceKind};
+use crate::texture::TexelFormat;
 use shaderjit_ir::op::RESOURCE_BYTES;
 use std::borrow::Cow;
 
@@ -14,12 +14,12 @@ const MAX_ELEMENTS: usize = 1 << 27;
 /// components that the format stores, the others read as they do everywhere.
 ///
 /// ```
-/// use shaderjit::{BufferFormat, Resource};
+/// use shaderjit::{Resource, TexelFormat};
 ///
 /// let bytes = [0; 64];
 /// let words = Resource::raw(&bytes); // ByteAddressBuffer
 /// let two = Resource::structured(&bytes, 32); // StructuredBuffer, two structures
-/// let sixteen = Resource::typed(&bytes, BufferFormat::Rgba8Unorm); // Buffer<float4>, sixteen elements
+/// let sixteen = Resource::typed(&bytes, TexelFormat::Rgba8Unorm); // Buffer<float4>, sixteen elements
 /// assert_eq!([words, two, sixteen].map(|it| it.elements()), [64, 2, 16]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Resource<'a> {
 enum View {
     Raw,
     Structured { stride: u32 },
-    Typed(BufferFormat),
+    Typed(TexelFormat),
 }
 
 impl<'a> Resource<'a> {
@@ -50,7 +50,7 @@ impl<'a> Resource<'a> {
 
     /// A `Buffer` or `tbuffer` whose elements are stored in `format`. Bytes at the end that make no whole element do not
     /// count. The elements are converted when the buffer is bound, each to 16 bytes.
-    pub fn typed(bytes: &'a [u8], format: BufferFormat) -> Resource<'a> {
+    pub fn typed(bytes: &'a [u8], format: TexelFormat) -> Resource<'a> {
         Resource { bytes, view: View::Typed(format) }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Resource<'a> {
 }
 
 /// The elements as rows of four words, and the row that elements out of range have: zero, absent components by default.
-fn rows(format: BufferFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
+fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     let elements = bytes.chunks_exact(format.bytes());
     let size = (elements.len() + 1) * 16;
     let mut rows = Vec::new();
@@ -113,7 +113,7 @@ fn rows(format: BufferFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     Ok(rows)
 }
 
-/// The resources of a call. One entry a resource of the interface.
+/// The buffers of a call. One entry a resource of the interface.
 #[derive(Clone)]
 pub(super) struct BoundResources<'a> {
     bytes: Vec<Option<Cow<'a, [u8]>>>,
@@ -132,11 +132,9 @@ impl<'a> BoundResources<'a> {
         (slot, space): (u32, u32),
         resource: Resource<'a>,
     ) -> Result<(), CallError> {
-        let index = declared.iter().position(|decl| (decl.slot, decl.space) == (slot, space));
-        let index = index.ok_or_else(|| CallError::UnknownBinding { what: name(slot, space) })?;
-        let kind = declared[index].kind;
-        if !resource.fits(kind) {
-            let (what, declared) = (name(slot, space), kind.to_string());
+        let (index, decl) = find(declared, slot, space)?;
+        if !resource.fits(decl.kind) {
+            let (what, declared) = (name(slot, space), decl.kind.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound: resource.describe() });
         }
         self.bytes[index] = Some(resource.readable()?);
@@ -151,6 +149,12 @@ impl<'a> BoundResources<'a> {
     pub fn bytes(&self) -> Vec<&[u8]> {
         self.bytes.iter().map(|bytes| bytes.as_deref().unwrap_or_default()).collect()
     }
+}
+
+/// The resource of that slot and register space, and its number.
+pub(super) fn find(declared: &[ResourceDecl], slot: u32, space: u32) -> Result<(usize, &ResourceDecl), CallError> {
+    let found = declared.iter().enumerate().find(|(_, decl)| (decl.slot, decl.space) == (slot, space));
+    found.ok_or_else(|| CallError::UnknownBinding { what: name(slot, space) })
 }
 
 /// How errors name a resource.

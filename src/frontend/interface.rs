@@ -1,7 +1,8 @@
 //! What a lowered program exchanges with its caller, in the caller's words: semantics, slots, register names.
 //! The IR knows only element and space numbers; this is the list those numbers index.
 
-use shaderjit_ir::{Function, Resource, Space};
+use shaderjit_ir::texture::TextureShape;
+use shaderjit_ir::{Function, Resource, Sampler, Space};
 use std::fmt;
 
 /// How an element's components are to be read.
@@ -104,7 +105,7 @@ pub struct UniformPreset {
     pub mask: [u32; 4],
 }
 
-/// What the bytes of a resource of the IR function are.
+/// What a resource of the IR function is: a texture, or what its bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
     /// `ByteAddressBuffer`: the bytes as they are.
@@ -120,6 +121,13 @@ pub enum ResourceKind {
         /// What the program takes the components for.
         ty: ComponentType,
     },
+    /// `Texture2D` and its like.
+    Texture {
+        /// Its shape.
+        shape: TextureShape,
+        /// What the program takes the components for.
+        ty: ComponentType,
+    },
 }
 
 impl fmt::Display for ResourceKind {
@@ -128,6 +136,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::RawBuffer => f.write_str("raw buffer"),
             ResourceKind::StructuredBuffer { stride } => write!(f, "buffer of structures of {stride} bytes"),
             ResourceKind::TypedBuffer { .. } => f.write_str("typed buffer"),
+            ResourceKind::Texture { shape, .. } => shape.fmt(f),
         }
     }
 }
@@ -143,6 +152,21 @@ pub struct ResourceDecl {
     pub space: u32,
     /// What is bound to it.
     pub kind: ResourceKind,
+    /// Its name in the source program, if the container says it.
+    pub name: Option<String>,
+}
+
+/// One sampler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplerDecl {
+    /// The IR function's sampler.
+    pub sampler: Sampler,
+    /// Bind slot: `s<slot>`.
+    pub slot: u32,
+    /// Register space; 0 before shader model 5.1.
+    pub space: u32,
+    /// Whether the program compares with it.
+    pub compares: bool,
     /// Its name in the source program, if the container says it.
     pub name: Option<String>,
 }
@@ -166,6 +190,8 @@ pub struct Interface {
     pub uniforms: Vec<UniformDecl>,
     /// Resources, one for each of the IR function, in its order.
     pub resources: Vec<ResourceDecl>,
+    /// Samplers, one for each of the IR function, in its order.
+    pub samplers: Vec<SamplerDecl>,
     /// Values the container fixes.
     pub presets: Vec<UniformPreset>,
 }

@@ -6,5 +6,6 @@ pub mod pica;
 pub mod sm4;
 
 pub use interface::{
-    ComponentType, Element, Interface, Lowered, ResourceDecl, ResourceKind, UniformDecl, UniformKind, UniformPreset,
+    ComponentType, Element, Interface, Lowered, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl, UniformKind,
+    UniformPreset,
 };

@@ -7,7 +7,7 @@ use crate::jit::{
 };
 use crate::pipeline::{self, PassOptions};
 use arbitrary::{Arbitrary, Unstructured};
-use shaderjit_ir::arbitrary::{Config, Data, canonicalize_nans, function};
+use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
 use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::{Function, Op};
 use std::sync::LazyLock;
@@ -118,6 +118,7 @@ fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8)
             inputs: &streams,
             uniforms: &uniforms,
             resources: &case.data.resource_bytes(),
+            textures: &HashedTextures,
             count: case.count as u32,
             first_vertex: case.data.vertex_id[0],
             instance: case.data.instance_id,

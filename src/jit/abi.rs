@@ -8,7 +8,11 @@
 //! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
 //! * of each resource, its bytes;
 //! * the scratch bytes of its register arrays.
+//!
+//! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles) and
+//! [`mode::access_textures`](super::mode::access_textures), the latter with the arguments' textures.
 
+use super::texture::TextureArgs;
 use crate::attribute::AttributeFormat;
 use std::mem::offset_of;
 
@@ -51,7 +55,7 @@ pub struct ResourceArgs {
 
 /// Everything a batch sees.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct BatchArgs {
     /// One entry an input element.
     pub inputs: *const InputArgs,
@@ -61,6 +65,8 @@ pub struct BatchArgs {
     pub spaces: *const SpaceArgs,
     /// One entry a resource.
     pub resources: *const ResourceArgs,
+    /// What texture accesses are passed on to.
+    pub textures: *const TextureArgs<'static>,
     /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two elements
     /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
@@ -84,6 +90,7 @@ pub mod offset {
     pub const OUTPUTS: i32 = offset_of!(BatchArgs, outputs) as i32;
     pub const SPACES: i32 = offset_of!(BatchArgs, spaces) as i32;
     pub const RESOURCES: i32 = offset_of!(BatchArgs, resources) as i32;
+    pub const TEXTURES: i32 = offset_of!(BatchArgs, textures) as i32;
     pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
     pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
     pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;

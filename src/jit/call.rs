@@ -7,8 +7,12 @@ use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
 use super::mode;
+use super::texture::TextureArgs;
 use crate::error::CallError;
 use shaderjit_ir::op::RESOURCE_BYTES;
+use shaderjit_ir::texture::Textures;
+use std::panic::resume_unwind;
+use std::ptr;
 
 /// A row as native code reads it.
 #[repr(C, align(16))]
@@ -108,8 +112,10 @@ pub struct Batch<'a> {
     pub inputs: &'a [InputStream<'a>],
     /// One entry a uniform space of the function. Those of tables are not looked at.
     pub uniforms: &'a [UniformRows],
-    /// One entry a resource of the function: its bytes.
+    /// One entry a resource of the function: its bytes; none for textures.
     pub resources: &'a [&'a [u8]],
+    /// What texture accesses give.
+    pub textures: &'a dyn Textures,
     /// Number of vertices.
     pub count: u32,
     /// Vertex number of the first.
@@ -146,7 +152,7 @@ unsafe impl Send for Tables {}
 unsafe impl Sync for Tables {}
 
 impl Code {
-    /// Shades a batch.
+    /// Shades a batch. A panic of its textures is passed on when the native code has ended.
     ///
     /// # Errors
     /// [`CallError::Invalid`] or [`CallError::ShortBuffer`] before anything is written, if a binding is missing or too short.
@@ -307,11 +313,13 @@ impl Code {
         last: usize,
         count: usize,
     ) -> Result<(), CallError> {
+        let textures = TextureArgs::new(batch.textures);
         let args = BatchArgs {
             inputs: scratch.tables.inputs.as_ptr(),
             outputs: scratch.tables.outputs.as_ptr(),
             spaces: scratch.tables.spaces.as_ptr(),
             resources: scratch.tables.resources.as_ptr(),
+            textures: ptr::from_ref(&textures).cast(),
             scratch: scratch.arrays.as_mut_ptr().cast(),
             fuel: batch.fuel,
             first_vertex: batch.first_vertex.wrapping_add(start as u32),
@@ -324,6 +332,9 @@ impl Code {
         // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes`. The caller
         // vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &args, count as u32) };
+        if let Some(panic) = textures.into_panic() {
+            resume_unwind(panic);
+        }
         match status {
             abi::DONE => Ok(()),
             _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),

@@ -21,6 +21,7 @@ mod simd;
 mod target;
 #[cfg(test)]
 mod tests;
+mod texture;
 
 pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Scratch, UniformRows};
 pub use target::Target;
@@ -120,6 +121,7 @@ impl std::fmt::Debug for Code {
 /// ```
 /// use shaderjit::attribute::AttributeFormat;
 /// use shaderjit::jit::{self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
+/// use shaderjit_ir::texture::NoTextures;
 /// use shaderjit_ir::{FunctionBuilder, Type};
 ///
 /// let mut b = FunctionBuilder::new("double", 1, 1);
@@ -140,6 +142,7 @@ impl std::fmt::Debug for Code {
 ///         inputs: &[InputStream { bytes: &input, stride: 4 }],
 ///         uniforms: &[],
 ///         resources: &[],
+///         textures: &NoTextures,
 ///         count: 3,
 ///         first_vertex: 0,
 ///         instance: 0,

@@ -2,7 +2,8 @@
 //! between the two are assembly, because the compiler may not see any Rust code run in another mode.
 
 use super::abi::BatchArgs;
-use super::double;
+use super::{double, texture};
+use shaderjit_ir::texture::Rows;
 use std::arch::{asm, naked_asm};
 use std::ptr;
 
@@ -83,60 +84,73 @@ pub unsafe fn call_flushing(_entry: *const u8, _args: &BatchArgs, _count: u32) -
     unreachable!("no code is made for this machine")
 }
 
-/// [`double::compute`] for native code: in the mode Rust expects, the caller's restored afterwards.
-///
-/// # Safety
-/// As for [`double::compute`].
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-pub unsafe extern "C" fn compute_doubles(op: u32, lanes: u32, words: *mut double::Words) {
-    // The arguments stay in their registers. The frame aligns the stack to 16 bytes and begins with the 32 bytes that Windows'
-    // convention gives a callee; the caller's mode and ours lie above them.
-    naked_asm!(
-        "sub rsp, 40",
-        "stmxcsr dword ptr [rsp + 32]",
-        "mov dword ptr [rsp + 36], {default}",
-        "ldmxcsr dword ptr [rsp + 36]",
-        "call {compute}",
-        "ldmxcsr dword ptr [rsp + 32]",
-        "add rsp, 40",
-        "ret",
-        default = const DEFAULT,
-        compute = sym double::compute,
-    );
+/// Defines a function that calls another one, of up to four arguments in registers, in the mode Rust expects, and restores the
+/// caller's mode afterwards.
+macro_rules! in_rust_mode {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $ty:ty),*) calls $callee:path) => {
+        $(#[$doc])*
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name($($argument: $ty),*) {
+            // The arguments stay in their registers. The frame aligns the stack to 16 bytes and begins with the 32 bytes that
+            // Windows' convention gives a callee; the caller's mode and ours lie above them.
+            naked_asm!(
+                "sub rsp, 40",
+                "stmxcsr dword ptr [rsp + 32]",
+                "mov dword ptr [rsp + 36], {default}",
+                "ldmxcsr dword ptr [rsp + 36]",
+                "call {callee}",
+                "ldmxcsr dword ptr [rsp + 32]",
+                "add rsp, 40",
+                "ret",
+                default = const DEFAULT,
+                callee = sym $callee,
+            );
+        }
+
+        $(#[$doc])*
+        #[cfg(target_arch = "aarch64")]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name($($argument: $ty),*) {
+            // The arguments stay in their registers.
+            naked_asm!(
+                "stp x29, x30, [sp, #-32]!",
+                "mov x29, sp",
+                "mrs x9, fpcr",
+                "str x9, [sp, #16]",
+                "mov x9, #{default}",
+                "msr fpcr, x9",
+                "bl {callee}",
+                "ldr x9, [sp, #16]",
+                "msr fpcr, x9",
+                "ldp x29, x30, [sp], #32",
+                "ret",
+                default = const DEFAULT,
+                callee = sym $callee,
+            );
+        }
+
+        $(#[$doc])*
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        pub unsafe extern "C" fn $name($($argument: $ty),*) {
+            // Never called, as `call_flushing`. SAFETY: the caller's promise is the same.
+            unsafe { $callee($($argument),*) }
+        }
+    };
 }
 
-/// [`double::compute`] for native code: in the mode Rust expects, the caller's restored afterwards.
-///
-/// # Safety
-/// As for [`double::compute`].
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-pub unsafe extern "C" fn compute_doubles(op: u32, lanes: u32, words: *mut double::Words) {
-    // The arguments stay in their registers.
-    naked_asm!(
-        "stp x29, x30, [sp, #-32]!",
-        "mov x29, sp",
-        "mrs x9, fpcr",
-        "str x9, [sp, #16]",
-        "mov x9, #{default}",
-        "msr fpcr, x9",
-        "bl {compute}",
-        "ldr x9, [sp, #16]",
-        "msr fpcr, x9",
-        "ldp x29, x30, [sp], #32",
-        "ret",
-        default = const DEFAULT,
-        compute = sym double::compute,
-    );
+in_rust_mode! {
+    /// [`double::compute`] for native code.
+    ///
+    /// # Safety
+    /// As for [`double::compute`].
+    compute_doubles(op: u32, lanes: u32, words: *mut double::Words) calls double::compute
 }
 
-/// Never called, as [`call_flushing`].
-///
-/// # Safety
-/// As for [`double::compute`].
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub unsafe extern "C" fn compute_doubles(op: u32, lanes: u32, words: *mut double::Words) {
-    // SAFETY: the caller's promise is the same.
-    unsafe { double::compute(op, lanes, words) }
+in_rust_mode! {
+    /// [`texture::access`] for native code.
+    ///
+    /// # Safety
+    /// As for [`texture::access`].
+    access_textures(args: *const texture::TextureArgs<'_>, what: u64, names: u64, rows: *mut Rows) calls texture::access
 }

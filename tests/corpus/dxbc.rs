@@ -1,6 +1,7 @@
 //! Direct3D vertex shaders, and those pixel shaders whose inputs need no rasterizer: their runs draw one triangle that covers the
 //! target, at depth 0 with w = 1, so that a pixel's inputs follow from its place. Of the corpus, `ps_interp` needs a rasterizer
-//! (perspective, modes of interpolation), `ps_deriv` and `ps_sample` derivatives, `ps_uav` resources; no executor ran the others.
+//! (perspective, modes of interpolation), `ps_deriv` and `ps_sample` derivatives, `ps_uav` writable resources; no executor ran the
+//! others.
 //!
 //! Integers and moved bits must be equal. Floats may differ as the executors differ among themselves: they fuse multiplications
 //! and additions or not, so a value passes if it is close to what either of our modes gives. Close is 1e-5 of the two values, and,
@@ -12,7 +13,10 @@
 use crate::{data, engine, names, read, run_everywhere};
 use shaderjit::error::LowerError;
 use shaderjit::frontend::ComponentType;
-use shaderjit::{Attribute, CompiledShader, Engine, Error, Outputs, Shader, Stage};
+use shaderjit::{
+    AddressMode, Attribute, CompiledShader, Engine, Error, Image, ImageLayout, Outputs, Resource, SamplerState, Shader,
+    Stage, TexelFormat,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -24,12 +28,56 @@ const FUSED_DOUBLES: &[&str] = &["vs_double"];
 struct Run {
     input: Vec<u8>,
     constants: Vec<(u32, Vec<u8>)>,
+    resources: Vec<(u32, View)>,
+    samplers: Vec<(u32, SamplerState)>,
     count: Option<u32>,
     instances: u32,
-    /// What a pixel shader's containers begin with.
+    /// What the containers begin with.
     entry: Option<String>,
     /// Width and height of what a pixel shader draws to.
     target: Option<[u32; 2]>,
+}
+
+/// What a slot for resources has.
+enum View {
+    Buffer(TexelFormat, Vec<u8>),
+    Texture(Image<'static>),
+}
+
+impl View {
+    /// `tex2d:rgba32f:8x8:4` or its like, of these bytes.
+    fn parse(kind: &str, bytes: Vec<u8>) -> View {
+        let fields: Vec<&str> = kind.split(':').collect();
+        let format = TexelFormat::from_name(fields[1]).expect("a format");
+        let numbers = |field: Option<&&str>| -> Vec<u32> {
+            field.map_or(Vec::new(), |field| field.split('x').map(|size| size.parse().expect("a number")).collect())
+        };
+        let layout = match (fields[0], numbers(fields.get(2)).as_slice()) {
+            ("buf", []) => return View::Buffer(format, bytes),
+            ("tex2d", &[w, h]) => ImageLayout::texture_2d(format, w, h),
+            ("tex2darr", &[w, h, n]) => ImageLayout::texture_2d(format, w, h).slices(n),
+            ("tex3d", &[w, h, d]) => ImageLayout::texture_3d(format, w, h, d),
+            _ => panic!("{kind} is no view of a run"),
+        };
+        let levels = numbers(fields.get(3)).first().copied().unwrap_or(1);
+        View::Texture(Image::new(layout.levels(levels), bytes).expect("the file holds the texels"))
+    }
+}
+
+/// `point:wrap` and its like.
+fn sampler(text: &str) -> SamplerState {
+    let (filter, mode) = text.split_once(':').expect("a filter and an address mode");
+    let state = match filter {
+        "point" => SamplerState::point(),
+        "linear" => SamplerState::linear(),
+        _ => panic!("{filter} is no filter of a run"),
+    };
+    state.address(match mode {
+        "wrap" => AddressMode::Wrap,
+        "clamp" => AddressMode::Clamp,
+        "mirror" => AddressMode::Mirror,
+        _ => panic!("{mode} is no address mode of a run"),
+    })
 }
 
 /// A file of the folder, or bytes in place.
@@ -44,13 +92,21 @@ fn source(folder: &Path, text: &str) -> Vec<u8> {
 
 impl Run {
     fn parse(folder: &Path, command: &str) -> Run {
-        let mut run =
-            Run { input: Vec::new(), constants: Vec::new(), count: None, instances: 1, entry: None, target: None };
+        let mut run = Run {
+            input: Vec::new(),
+            constants: Vec::new(),
+            resources: Vec::new(),
+            samplers: Vec::new(),
+            count: None,
+            instances: 1,
+            entry: None,
+            target: None,
+        };
         let mut words = command.split_whitespace().skip(1);
         while let Some(option) = words.next() {
             let value = words.next().expect("every option has a value");
             match option {
-                "--vs" => {}
+                "--vs" => run.entry = value.split_once('.').map(|(entry, _)| format!("{entry}.")),
                 "--ps" => run.entry = value.split_once('.').map(|(entry, _)| format!("{entry}.")),
                 "--rt" => {
                     let (width, height) = value.split_once('x').expect("--rt WxH");
@@ -60,6 +116,16 @@ impl Run {
                 "--cb" => {
                     let (slot, bytes) = value.split_once('=').expect("--cb SLOT=FILE");
                     run.constants.push((slot.parse().expect("a slot"), source(folder, bytes)));
+                }
+                "--srv" => {
+                    let (slot, view) = value.split_once('=').expect("--srv SLOT=KIND,FILE");
+                    let (kind, file) = view.split_once(',').expect("--srv SLOT=KIND,FILE");
+                    let slot = slot.parse().expect("a slot");
+                    run.resources.push((slot, View::parse(kind, source(folder, file))));
+                }
+                "--smp" => {
+                    let (slot, state) = value.split_once('=').expect("--smp SLOT=FILTER:ADDRESS");
+                    run.samplers.push((slot.parse().expect("a slot"), sampler(state)));
                 }
                 "--count" => run.count = Some(value.parse().expect("a number")),
                 "--instances" => run.instances = value.parse().expect("a number"),
@@ -83,6 +149,15 @@ impl Run {
         for (slot, bytes) in &self.constants {
             // A compiler may have dropped a buffer that another one kept.
             let _ = call.constants(*slot, bytes);
+        }
+        for (slot, view) in &self.resources {
+            let _ = match view {
+                View::Buffer(format, bytes) => call.resource(*slot, Resource::typed(bytes, *format)),
+                View::Texture(image) => call.texture(*slot, image),
+            };
+        }
+        for (slot, state) in &self.samplers {
+            let _ = call.sampler(*slot, *state);
         }
         let held = input.len().checked_div(stride).map(|count| count as u32);
         // Of a run that draws pixels, the count is that of its vertices.
@@ -228,12 +303,13 @@ fn check_case(case: &str) {
     let folder = data().join("dxbc").join(case);
     let engines = [engine(true), engine(false)];
     let names = names(&folder);
-    let (mut checked, mut compared, mut entry) = (Vec::new(), 0, String::new());
+    let (mut checked, mut compared, mut entries) = (Vec::new(), 0, BTreeSet::new());
     for command in names.iter().filter(|name| name.ends_with(".cmd")) {
         let run = Run::parse(&folder, &String::from_utf8(read(&folder.join(command))).expect("commands are text"));
         let stem = command.trim_end_matches("cmd");
-        entry = run.entry.clone().unwrap_or_default();
-        for container in names.iter().filter(|name| name.ends_with(".dxbc") && name.starts_with(&entry)) {
+        let entry = run.entry.clone().unwrap_or_default();
+        let containers = names.iter().filter(|name| name.ends_with(".dxbc") && name.starts_with(&entry));
+        for container in containers {
             // ENTRY.PROFILE.COMPILER.dxbc has results run.rN.PROFILE.COMPILER.EXECUTOR.txt.
             let build = container.trim_end_matches("dxbc").split_once('.').expect("an entry and a profile").1;
             let prefix = format!("{stem}{build}");
@@ -252,8 +328,10 @@ fn check_case(case: &str) {
                 checked.push(container);
             }
         }
+        entries.insert(entry);
     }
-    let containers = names.iter().filter(|name| name.ends_with(".dxbc") && name.starts_with(&entry));
+    let is_of_run = |name: &&String| entries.iter().any(|entry| name.starts_with(entry));
+    let containers = names.iter().filter(|name| name.ends_with(".dxbc")).filter(is_of_run);
     assert!(containers.clone().all(|name| checked.contains(&name)), "a container was not checked");
     println!("{case}: {} containers, {} results, {compared} values", containers.count(), checked.len());
 }
@@ -264,7 +342,7 @@ macro_rules! cases {
 
 cases! {
     vs_transform vs_skin vs_branches vs_indextemp vs_icb vs_intops vs_bits vs_switch vs_ret vs_transcend vs_precise vs_fpops
-    vs_fpmad vs_sysvals vs_double vs_double11 vs_calls ps_discard ps_mrt ps_raymarch
+    vs_fpmad vs_sysvals vs_double vs_double11 vs_calls vs_texfetch ps_discard ps_mrt ps_raymarch
 }
 
 /// Pixel shaders of which there is no result, or none that could be bound: what needs nothing but inputs runs the same on both

@@ -9,7 +9,8 @@
 //!
 //! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are zero. A
 //! component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32 bits in hexadecimal.
-//! A resource is its bytes in hexadecimal, `-` if it has none. `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
+//! A resource is its bytes in hexadecimal, `-` if it has none; a texture is `-`, and every access to it answers with its first operand,
+//! which is zero if there is none, after adding the texel offsets and the gathered component to its words as integers. `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
 //! stand `vertex_id N` (of lane 0; the others count on), `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
 
 use shaderjit::attribute::AttributeFormat;
@@ -21,9 +22,25 @@ use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::parse::literal_bits;
 use shaderjit_ir::pass::{self, ExpandOptions};
+use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::verify;
 use std::fmt::Write;
+
+/// Textures that show what they are asked.
+#[derive(Debug)]
+struct Echo;
+
+impl Textures for Echo {
+    fn access(&self, access: &Access, lanes: usize, rows: &mut Rows) {
+        let [x, y, z] = access.offsets.map(|offset| offset as u32);
+        let added = [x, y, z, access.component.into()];
+        for lane in 0..lanes {
+            let operand = if access.op.operands().is_empty() { [0; 4] } else { rows.get(0, lane) };
+            rows.set(lane, std::array::from_fn(|word| operand[word].wrapping_add(added[word])));
+        }
+    }
+}
 
 /// Lanes of a list.
 const LANES: usize = 4;
@@ -197,6 +214,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
         inputs: &streams,
         uniforms: &uniforms,
         resources: &line.resources(),
+        textures: &Echo,
         count: line.lanes as u32,
         first_vertex: line.vertex_id,
         instance: line.instance_id,
@@ -230,6 +248,7 @@ fn interpret_lanes<const L: usize>(
         instance_id: line.instance_id,
         uniforms: &uniforms,
         resources: &line.resources(),
+        textures: &Echo,
     };
     let mut interpreter = Interpreter::new(func);
     interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())

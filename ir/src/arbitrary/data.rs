@@ -1,5 +1,6 @@
 //! Data to run functions on, rich in values at which arithmetic changes its ways.
 
+use super::HashedTextures;
 use crate::eval::Lanes;
 use crate::function::Function;
 use crate::interp::Bindings;
@@ -76,6 +77,8 @@ pub fn edge_bits(u: &mut Unstructured<'_>, ty: Type) -> Result<u64> {
             }
             _ => u.arbitrary()?,
         },
+        // There are no literals of it.
+        Type::Row => 0,
     })
 }
 
@@ -100,7 +103,7 @@ pub struct Data<const L: usize> {
     pub instance_id: u32,
     /// One entry a uniform space: its rows; none for tables.
     pub uniforms: Vec<Vec<[u32; 4]>>,
-    /// One entry a resource: its bytes.
+    /// One entry a resource: its bytes; none for textures.
     pub resources: Vec<Vec<u8>>,
 }
 
@@ -123,7 +126,11 @@ impl<const L: usize> Data<L> {
             uniforms.push((0..rows).map(|_| row(u)).collect::<Result<Vec<_>>>()?);
         }
         let mut resources = Vec::new();
-        for _ in func.resources.values() {
+        for resource in func.resources.values() {
+            if resource.texture.is_some() {
+                resources.push(Vec::new());
+                continue;
+            }
             // Lengths that are no multiple of a word, too.
             let (words, cut) = (u.int_in_range(0..=12)?, u.int_in_range(0..=3)?);
             let mut bytes = Vec::new();
@@ -148,11 +155,18 @@ impl<const L: usize> Data<L> {
         self.resources.iter().map(Vec::as_slice).collect()
     }
 
-    /// What the interpreter takes; `uniforms` is [`uniform_rows`](Self::uniform_rows), `resources`
+    /// What the interpreter takes, [hashes](HashedTextures) for textures; `uniforms` is [`uniform_rows`](Self::uniform_rows), `resources`
     /// [`resource_bytes`](Self::resource_bytes).
     pub fn bindings<'d>(&'d self, uniforms: &'d [&'d [[u32; 4]]], resources: &'d [&'d [u8]]) -> Bindings<'d, L> {
         let Data { inputs, vertex_id, instance_id, .. } = self;
-        Bindings { inputs, vertex_id: *vertex_id, instance_id: *instance_id, uniforms, resources }
+        Bindings {
+            inputs,
+            vertex_id: *vertex_id,
+            instance_id: *instance_id,
+            uniforms,
+            resources,
+            textures: &HashedTextures,
+        }
     }
 
     /// What one of the lanes sees.

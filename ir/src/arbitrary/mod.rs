@@ -7,14 +7,17 @@
 mod control;
 mod data;
 mod nans;
+mod textures;
 
 pub use data::{Data, edge_bits};
 pub use nans::canonicalize_nans;
+pub use textures::HashedTextures;
 
 use crate::builder::FunctionBuilder;
-use crate::entity::{Array, Block, Resource, Space, Value, Variable};
+use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
 use crate::function::{Function, Imm};
 use crate::op::{Attribute, Effect, ImmKind, Op, SysVal, TypeRule};
+use crate::texture::{TextureShape, is_texture_op};
 use crate::types::Type;
 use arbitrary::{Result, Unstructured};
 
@@ -35,12 +38,23 @@ pub struct Config {
     pub doubles: bool,
     /// Whether there are register arrays.
     pub arrays: bool,
+    /// Whether there are textures.
+    pub textures: bool,
 }
 
 impl Default for Config {
     /// Everything, in functions of a few hundred instructions at most.
     fn default() -> Config {
-        Config { size: 60, depth: 4, irreducible: true, unbounded: true, composite: true, doubles: true, arrays: true }
+        Config {
+            size: 60,
+            depth: 4,
+            irreducible: true,
+            unbounded: true,
+            composite: true,
+            doubles: true,
+            arrays: true,
+            textures: true,
+        }
     }
 }
 
@@ -81,7 +95,10 @@ struct Generator<'a, 'u> {
     /// Values whose definitions dominate the current position.
     scope: Vec<Value>,
     spaces: Vec<Space>,
+    /// Those that are bytes.
     resources: [Resource; 2],
+    textures: Vec<(Resource, TextureShape)>,
+    samplers: [Sampler; 2],
     arrays: Vec<(Array, u32, u8)>,
     exits: Vec<Exits>,
     budget: u32,
@@ -90,12 +107,18 @@ struct Generator<'a, 'u> {
 impl<'a, 'u> Generator<'a, 'u> {
     fn new(u: &'a mut Unstructured<'u>, config: &'a Config, mut b: FunctionBuilder) -> Generator<'a, 'u> {
         let resources = ["t0", "t1"].map(|name| b.add_resource(name));
+        let samplers = ["s0", "s1"].map(|name| b.add_sampler(name));
+        let mut textures = Vec::new();
+        for (number, &shape) in (2..).zip(TextureShape::ALL).filter(|_| config.textures) {
+            textures.push((b.add_texture(format!("t{number}"), shape), shape));
+        }
         let is_double = |op: Op| op.operands().contains(&TypeRule::F64) || op.result() == TypeRule::F64;
         let is_allowed = |op: Op| {
             op.effect() != Effect::Convergent
                 && (config.composite || op.attribute() != Attribute::Composite)
                 && (config.doubles || !is_double(op))
                 && (config.arrays || op.imm() != ImmKind::Array)
+                && (config.textures || !is_texture_op(op))
         };
         Generator {
             u,
@@ -107,6 +130,8 @@ impl<'a, 'u> Generator<'a, 'u> {
             scope: Vec::new(),
             spaces: Vec::new(),
             resources,
+            textures,
+            samplers,
             arrays: Vec::new(),
             exits: Vec::new(),
             budget: config.size,
@@ -220,7 +245,7 @@ impl<'a, 'u> Generator<'a, 'u> {
             op.operands().iter().copied().chain([op.result()]).filter(|rule| rule.is_set()).collect();
         let types: Vec<Type> = Type::ALL
             .into_iter()
-            .filter(|&ty| self.config.doubles || ty != Type::F64)
+            .filter(|&ty| ty != Type::Row && (self.config.doubles || ty != Type::F64))
             .filter(|&ty| sets.iter().all(|rule| rule.allows(ty)))
             .collect();
         let ty = *self.u.choose(&types)?;
@@ -231,10 +256,16 @@ impl<'a, 'u> Generator<'a, 'u> {
                 (ImmKind::Row, 0) => self.index(4)?,
                 (ImmKind::ResourceByte, 0) => self.index(64)?,
                 (ImmKind::Array, 0) => self.index(self.array_elements(imm))?,
+                _ if *rule == TypeRule::Row => self.row()?,
                 _ => self.value(rule.fixed().unwrap_or(ty))?,
             });
         }
-        if let Some(result) = self.b.emit(op, ty, &args, imm) {
+        if let Some(mut result) = self.b.emit(op, ty, &args, imm) {
+            // A row may not leave its block, so one word of it goes on.
+            if self.b.ty(result) == Type::Row {
+                let (ty, component) = (self.word()?, self.u.int_in_range(0..=3)?);
+                result = self.b.row_word(ty, result, component);
+            }
             self.scope.push(result);
             if self.u.ratio(1, 2)? {
                 let index = self.u.choose_index(self.variables.len())?;
@@ -244,6 +275,21 @@ impl<'a, 'u> Generator<'a, 'u> {
             }
         }
         Ok(())
+    }
+
+    /// Four words of one type.
+    fn row(&mut self) -> Result<Value> {
+        let ty = self.word()?;
+        let words = [self.value(ty)?, self.value(ty)?, self.value(ty)?, self.value(ty)?];
+        Ok(self.b.row_join(words))
+    }
+
+    /// A texture that `op` can access, and offsets.
+    fn texture(&mut self, op: Op) -> Result<(Resource, [i8; 3])> {
+        let offsets = if self.u.ratio(1, 3)? { [1, -2, 3] } else { [0; 3] };
+        let accessible = self.textures.iter().filter(|(_, shape)| shape.objection(op, offsets).is_none());
+        let accessible: Vec<Resource> = accessible.map(|&(texture, _)| texture).collect();
+        Ok((*self.u.choose(&accessible)?, offsets))
     }
 
     fn imm(&mut self, op: Op, ty: Type) -> Result<Imm> {
@@ -268,7 +314,21 @@ impl<'a, 'u> Generator<'a, 'u> {
                 let offset = self.u.int_in_range(0..=12)?;
                 Imm::ResourceByte { resource, offset: if self.u.ratio(1, 16)? { u32::MAX - offset } else { offset } }
             }
+            ImmKind::Resource if is_texture_op(op) => Imm::Resource(self.texture(op)?.0),
             ImmKind::Resource => Imm::Resource(*self.u.choose(&self.resources)?),
+            ImmKind::Component => Imm::Component(component),
+            ImmKind::Texel => {
+                let (texture, offsets) = self.texture(op)?;
+                Imm::Texel { texture, offsets }
+            }
+            ImmKind::Sample => {
+                let (texture, offsets) = self.texture(op)?;
+                Imm::Sample { texture, sampler: *self.u.choose(&self.samplers)?, offsets }
+            }
+            ImmKind::Gather => {
+                let (texture, offsets) = self.texture(op)?;
+                Imm::Gather { texture, sampler: *self.u.choose(&self.samplers)?, offsets, component }
+            }
             ImmKind::Array => {
                 let (array, _, components) = *self.u.choose(&self.arrays)?;
                 Imm::Array { array, component: component % components }

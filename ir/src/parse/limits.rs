@@ -7,6 +7,8 @@ pub const ELEMENTS: u32 = 1024;
 pub const SPACES: u32 = 256;
 /// Resources.
 pub const RESOURCES: u32 = 1024;
+/// Samplers.
+pub const SAMPLERS: u32 = 1024;
 /// Rows of one table.
 pub const TABLE_ROWS: u32 = 1 << 16;
 /// Register arrays.

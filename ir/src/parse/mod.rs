@@ -6,12 +6,13 @@
 mod cursor;
 pub mod limits;
 
-use crate::entity::{Array, Block, Inst, Resource, Space, Value};
+use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
 use crate::function::{
-    ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, ResourceData, SpaceData, Terminator, ValueData,
-    ValueDef,
+    ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, ResourceData, SamplerData, SpaceData,
+    Terminator, ValueData, ValueDef,
 };
 use crate::op::{ImmKind, Op, SysVal};
+use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::EntityRef;
 use cursor::Cursor;
@@ -87,6 +88,7 @@ pub fn literal_bits(ty: Type, text: &str) -> Option<u64> {
         Type::I1 => 1,
         Type::I32 | Type::F32 => 32,
         Type::F64 => 64,
+        Type::Row => return None,
     };
     (width == 64 || bits >> width == 0).then_some(bits)
 }
@@ -134,6 +136,8 @@ impl<'t> Parser<'_, 't> {
             self.space(start, number)
         } else if let Some(number) = numbered(word, "resource") {
             self.resource(start, number)
+        } else if let Some(number) = numbered(word, "sampler") {
+            self.sampler(start, number)
         } else if let Some(number) = numbered(word, "array") {
             self.array(start, number)
         } else if let Some(number) = numbered(word, "block") {
@@ -190,7 +194,16 @@ impl<'t> Parser<'_, 't> {
     fn resource(&mut self, start: usize, number: u32) -> Result<(), ParseError> {
         self.check_next(start, "resource", number, self.func.resources.len(), limits::RESOURCES)?;
         let name = self.cursor.string()?;
-        self.func.resources.push(ResourceData { name });
+        let texture = TextureShape::ALL.iter().copied().find(|shape| self.cursor.eat_word(shape.name()));
+        self.func.resources.push(ResourceData { name, texture });
+        Ok(())
+    }
+
+    /// ` "s0"`.
+    fn sampler(&mut self, start: usize, number: u32) -> Result<(), ParseError> {
+        self.check_next(start, "sampler", number, self.func.samplers.len(), limits::SAMPLERS)?;
+        let name = self.cursor.string()?;
+        self.func.samplers.push(SamplerData { name });
         Ok(())
     }
 
@@ -212,7 +225,7 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// Spaces, resources and arrays are each declared in the order of their numbers.
+    /// Spaces, resources, samplers and arrays are each declared in the order of their numbers.
     fn check_next(&self, start: usize, what: &str, number: u32, declared: usize, limit: u32) -> Result<(), ParseError> {
         check_limit(self.cursor, start, what, declared, limit)?;
         if number as usize != declared {
@@ -329,7 +342,48 @@ impl<'t> Parser<'_, 't> {
                 let array = Array::from_u32(self.entity_number("array")?);
                 Imm::Array { array, component: self.component()? }
             }
+            ImmKind::Component => Imm::Component(self.cursor.number("a component", u8::MAX.into())? as u8),
+            ImmKind::Texel => {
+                let texture = Resource::from_u32(self.entity_number("resource")?);
+                Imm::Texel { texture, offsets: self.offsets()? }
+            }
+            ImmKind::Sample => {
+                let texture = Resource::from_u32(self.entity_number("resource")?);
+                let offsets = self.offsets()?;
+                Imm::Sample { texture, sampler: self.used_sampler()?, offsets }
+            }
+            ImmKind::Gather => {
+                let texture = Resource::from_u32(self.entity_number("resource")?);
+                let (component, offsets) = (self.component()?, self.offsets()?);
+                Imm::Gather { texture, sampler: self.used_sampler()?, offsets, component }
+            }
         })
+    }
+
+    /// ` + [1, 0, -2]`, or nothing.
+    fn offsets(&mut self) -> Result<[i8; 3], ParseError> {
+        let mut offsets = [0; 3];
+        if !self.cursor.eat("+") {
+            return Ok(offsets);
+        }
+        self.cursor.expect("[")?;
+        for (index, offset) in offsets.iter_mut().enumerate() {
+            if index > 0 {
+                self.cursor.expect(",")?;
+            }
+            let start = self.cursor.position();
+            let text = self.cursor.literal();
+            let value = literal_bits(Type::I32, text).and_then(|bits| i8::try_from(bits as u32 as i32).ok());
+            *offset = value.ok_or_else(|| self.cursor.error_at(start, format!("`{text}` is no texel offset")))?;
+        }
+        self.cursor.expect("]")?;
+        Ok(offsets)
+    }
+
+    /// `, sampler0`.
+    fn used_sampler(&mut self) -> Result<Sampler, ParseError> {
+        self.cursor.expect(",")?;
+        Ok(Sampler::from_u32(self.entity_number("sampler")?))
     }
 
     /// `.3`.

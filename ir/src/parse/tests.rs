@@ -1,5 +1,6 @@
 use super::*;
 use crate::op::TypeRule;
+use crate::texture::is_texture_op;
 use crate::verify::verify;
 
 /// Round trip: the text of `func` reads back as an equal function, which is valid if `func` is.
@@ -26,15 +27,26 @@ fn every_op_of_every_type_reads_back() {
             (func.inputs, func.outputs) = (3, 3);
             func.lockstep = op == Op::Any;
             func.spaces.push(SpaceData { name: "cb0".to_string(), table: None });
-            func.resources.push(ResourceData { name: "t0".to_string() });
+            // A shape that the op can access.
+            let shapes = [TextureShape::D2, TextureShape::D2Ms].into_iter();
+            let shape = shapes.filter(|shape| is_texture_op(op) && shape.objection(op, [0; 3]).is_none()).next_back();
+            func.resources.push(ResourceData { name: "t0".to_string(), texture: shape });
+            func.samplers.push(SamplerData { name: "s0".to_string() });
             func.arrays.push(ArrayData { elements: 2, components: 2 });
             let block = func.add_block();
             let mut args = Vec::new();
             for rule in op.operands() {
-                let inst = func.make_inst(Op::Const, rule.fixed().unwrap_or(ty), &[], Imm::Bits(1));
+                let ty = rule.fixed().unwrap_or(ty);
+                let word = if ty == Type::Row { Type::F32 } else { ty };
+                let mut inst = func.make_inst(Op::Const, word, &[], Imm::Bits(1));
                 func.blocks[block].insts.push(inst);
+                if let (Type::Row, Some(word)) = (ty, func.insts[inst].result) {
+                    inst = func.make_inst(Op::RowJoin, Type::F32, &[word; 4], Imm::None);
+                    func.blocks[block].insts.push(inst);
+                }
                 args.extend(func.insts[inst].result);
             }
+            let (texture, sampler, offsets) = (Resource::from_u32(0), Sampler::from_u32(0), [1, 0, -8]);
             let imm = match op.imm() {
                 ImmKind::None => Imm::None,
                 ImmKind::Bits => Imm::Bits(1),
@@ -44,6 +56,10 @@ fn every_op_of_every_type_reads_back() {
                 ImmKind::ResourceByte => Imm::ResourceByte { resource: Resource::from_u32(0), offset: u32::MAX },
                 ImmKind::Resource => Imm::Resource(Resource::from_u32(0)),
                 ImmKind::Array => Imm::Array { array: Array::from_u32(0), component: 1 },
+                ImmKind::Component => Imm::Component(3),
+                ImmKind::Texel => Imm::Texel { texture, offsets },
+                ImmKind::Sample => Imm::Sample { texture, sampler, offsets: [0; 3] },
+                ImmKind::Gather => Imm::Gather { texture, sampler, offsets, component: 2 },
             };
             let inst = func.make_inst(op, ty, &args, imm);
             func.blocks[block].insts.push(inst);
@@ -152,8 +168,8 @@ fn errors_say_where() {
         ("block0: iadd v0, v0 }", "the result of iadd has no name (at line 2, column 9)"),
         ("block0: v0 = output.i32 0.0, v0 }", "output has no result (at line 2, column 9)"),
         (
-            "block0: v0 = select.i32 v0, v0, v0, v0 }",
-            "expected the end of the instruction, found `v0` (at line 2, column 37)",
+            "block0: v0 = select.i32 v0, v0, v0, v0, v0 }",
+            "expected the end of the instruction, found `v0` (at line 2, column 41)",
         ),
         ("space1 \"a\" }", "expected `space0`, found `space1` (at line 2, column 1)"),
         ("space0 \"a\\q\" }", "not an escape of a name (at line 2, column 10)"),

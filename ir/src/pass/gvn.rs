@@ -4,7 +4,7 @@ use super::aliases::Aliases;
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Value};
 use crate::function::{Function, Imm, InstData, Operands};
-use crate::op::{Attribute, Effect, Op};
+use crate::op::{Attribute, Effect, Op, TypeRule};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ struct Key {
     ty: Type,
     args: Operands,
     imm: Imm,
-    /// For a load, when the memory it reads was last written; 0 for pure ops.
+    /// For a load, when the memory it reads was last written; for a row, when its block began; 0 for other pure ops.
     epoch: u32,
 }
 
@@ -79,6 +79,8 @@ impl Numbering<'_> {
             let data = &mut self.func.insts[inst];
             data.args.iter_mut().for_each(|arg| *arg = self.replaced.find(*arg));
             let epoch = match (data.op.effect(), data.imm) {
+                // A row is for its block alone.
+                (Effect::Pure, _) if data.op.result() == TypeRule::Row => start,
                 (Effect::Pure, _) => 0,
                 // Other blocks have other epochs, so their loads are not found.
                 (Effect::Read, Imm::Array { array, .. }) => written.get(&array).copied().unwrap_or(start),

@@ -6,6 +6,7 @@ use crate::double;
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Imm, Terminator};
 use crate::op::{Effect, Op};
+use crate::texture;
 use cranelift_entity::SecondaryMap;
 
 /// The most both arms of a branch and its selects may cost together, in units of one simple SIMD instruction.
@@ -107,13 +108,14 @@ fn cost_of(op: Op) -> Option<u32> {
     }
     Some(match op {
         Op::Const | Op::BitcastI32 | Op::BitcastF32 | Op::Input | Op::Sysval | Op::F64lo | Op::F64hi | Op::F64join => 0,
+        Op::RowJoin | Op::RowWord => 0,
         Op::Fdiv | Op::Fsqrt | Op::UniformLoadAt | Op::Ftoi | Op::Ftou | Op::Utof | Op::Fmulz => 4,
         Op::Fmin | Op::Fmax | Op::Fmad | Op::Fsat => 2,
         Op::Fexp2 | Op::Flog2 | Op::Fsin | Op::Fcos | Op::F16tof32 | Op::F32tof16 | Op::Bitrev => BUDGET + 1,
         Op::Udiv | Op::Urem | Op::Umulhi | Op::Smulhi | Op::Popcnt | Op::Clz | Op::Ctz => BUDGET + 1,
         Op::ArrayLoad | Op::ResourceLoad => BUDGET + 1,
         // Calls, most of them.
-        op if double::is_double_op(op) => BUDGET + 1,
+        op if double::is_double_op(op) || texture::is_texture_op(op) => BUDGET + 1,
         _ => 1,
     })
 }

@@ -158,6 +158,7 @@ mod tests {
     use crate::FunctionBuilder;
     use crate::dom::DominatorTree;
     use crate::interp::{Bindings, InterpOptions, Interpreter};
+    use crate::texture::NoTextures;
 
     /// Two blocks that jump to each other, either of which may come first; each counts its own visits up to three.
     fn two_entries() -> Function {
@@ -204,7 +205,14 @@ mod tests {
         assert!(is_reducible(&func), "{func}");
         for (selector, expected) in [(0, [3, 2]), (1, [2, 3])] {
             let inputs = [[[selector], [0], [0], [0]]];
-            let bindings = Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &[], resources: &[] };
+            let bindings = Bindings {
+                inputs: &inputs,
+                vertex_id: [0],
+                instance_id: 0,
+                uniforms: &[],
+                resources: &[],
+                textures: &NoTextures,
+            };
             let mut interpreter = Interpreter::new(&func);
             let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 100, fused: true }).unwrap();
             assert_eq!([outputs[0][0][0], outputs[0][1][0]], expected);

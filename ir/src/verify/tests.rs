@@ -19,6 +19,13 @@ fn changed(body: &str, change: impl FnOnce(&mut Function)) -> Function {
     func
 }
 
+/// A function of a row `v0` and `body`, with bytes, a cube and a sampler.
+fn texture(body: &str) -> Function {
+    let head = r#"function "f" inputs 0 outputs 0 { resource0 "t0" resource1 "t1" texturecube sampler0 "s0" block0:"#;
+    let row = "v9 = const.f32 1.0 v0 = row_join.f32 v9, v9, v9, v9";
+    parse(&format!("{head}\n{row}\n{body} return\n}}")).unwrap()
+}
+
 const CONST: &str = "v0 = const.i32 5 return";
 const SUM: &str = "v0 = const.i32 5 v1 = iadd v0, v0 return";
 const JUMP: &str = "v0 = const.i32 5 jump block1(v0) block1(v1: i32): return";
@@ -107,6 +114,17 @@ fn broken() -> Vec<(Rule, Function)> {
             Rule::Definition,
             changed("v0 = const.i32 5 v1 = const.i32 6 return", |f| f.insts[inst(1)].result = Some(value(0))),
         ),
+        (Rule::Immediate, texture("v1 = texture_load resource2, v0")),
+        (Rule::Immediate, texture("v1 = texture_load resource0, v0")),
+        (Rule::Immediate, texture("v1 = texture_samples resource1")),
+        (Rule::Immediate, texture("v1 = gather resource1.4, sampler0, v0")),
+        (Rule::Immediate, texture("v1 = gather resource1.3, sampler1, v0")),
+        (Rule::Immediate, texture("v1 = gather resource1.3 + [1, 0, 0], sampler0, v0")),
+        (Rule::Immediate, texture("v1 = row_word.i32 4, v0")),
+        (Rule::Immediate, texture("v1 = resource_bytes resource1")),
+        (Rule::InstType, texture("v1 = const.i1 true v2 = select.row v1, v0, v0")),
+        (Rule::RowInBlock, texture("jump block1 block1: v1 = row_word.f32 0, v0")),
+        (Rule::RowInBlock, texture("jump block1(v0) block1(v1: row):")),
         (Rule::Dominance, function("v1 = iadd v0, v0 v0 = const.i32 1 return")),
         (Rule::Dominance, function("v0 = iadd v0, v0 return")),
         (

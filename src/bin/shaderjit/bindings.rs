@@ -3,7 +3,7 @@
 use crate::generate::Random;
 use crate::options::{ConstantBuffer, Source};
 use crate::report::{Failure, message};
-use crate::resources::{BoundResource, ShaderResource};
+use crate::resources::{BoundResource, ShaderResource, ShaderSampler};
 use shaderjit::error::CallError;
 use shaderjit::frontend::{ComponentType, UniformKind};
 use shaderjit::{Attribute, Call, CompiledShader, PicaUniforms, ShaderFormat};
@@ -17,9 +17,13 @@ pub struct BindArgs {
     /// A constant buffer's bytes
     #[arg(long, value_name = "SLOT=RAW")]
     cb: Vec<ConstantBuffer>,
-    /// A read-only buffer's bytes. KIND is raw, struct:STRIDE or buf:FORMAT
+    /// A read-only buffer's or a texture's bytes. KIND is raw, struct:STRIDE, buf:FORMAT, or a texture such as
+    /// tex2d:FORMAT:WxH or tex2darr:FORMAT:WxHxN, :LEVELS behind it if there are several
     #[arg(long, value_name = "SLOT=KIND,RAW")]
     srv: Vec<ShaderResource>,
+    /// A sampler: point, linear, cmppoint or cmp, then :ADDRESS (wrap, mirror, clamp, border, mirroronce), then :COMPARISON
+    #[arg(long, value_name = "SLOT=FILTER")]
+    smp: Vec<ShaderSampler>,
     /// PICA uniforms, 1556 bytes: c0 to c95 as floats, i0 to i3 as bytes, the bools as a 32-bit mask
     #[arg(long, value_name = "RAW")]
     uniforms: Option<Source>,
@@ -30,9 +34,6 @@ pub struct BindArgs {
     #[arg(long)]
     zero_unbound: bool,
 }
-
-/// Size of a made-up resource; indices past its end are as good as those inside.
-const MADE_UP_WORDS: u32 = 1024;
 
 /// What to do about inputs that the options do not name.
 pub enum Missing {
@@ -49,6 +50,7 @@ pub struct Bindings {
     input: Option<Vec<u8>>,
     constants: Vec<(u32, u32, Vec<u8>)>,
     resources: Vec<BoundResource>,
+    samplers: Vec<ShaderSampler>,
     pica: Option<PicaUniforms>,
     zero_unbound: bool,
     /// Number of vertices.
@@ -84,7 +86,8 @@ impl BindArgs {
         let pica = self.uniforms.as_ref().map(|source| Ok::<_, Failure>(PicaUniforms::from_bytes(&source.read()?)?));
         let resources = self.srv.iter().map(BoundResource::read).collect::<Result<_, _>>()?;
         let (pica, zero_unbound) = (pica.transpose()?, self.zero_unbound);
-        let mut bindings = Bindings { input, constants, resources, pica, zero_unbound, count: 0 };
+        let samplers = self.smp.clone();
+        let mut bindings = Bindings { input, constants, resources, samplers, pica, zero_unbound, count: 0 };
 
         let made_up = match missing {
             Missing::Leave => None,
@@ -137,6 +140,14 @@ impl Bindings {
         }
         for resource in &self.resources {
             match resource.bind(&mut call) {
+                Err(CallError::UnknownBinding { what }) => {
+                    message(format_args!("warning: the shader has no {what}"));
+                }
+                bound => bound?,
+            }
+        }
+        for sampler in &self.samplers {
+            match sampler.bind(&mut call) {
                 Err(CallError::UnknownBinding { what }) => {
                     message(format_args!("warning: the shader has no {what}"));
                 }
@@ -197,8 +208,12 @@ impl Bindings {
         for decl in &code.interface().resources {
             let is_bound = |bound: &BoundResource| (bound.slot, bound.space) == (decl.slot, decl.space);
             if !self.resources.iter().any(is_bound) {
-                let words = (0..MADE_UP_WORDS).flat_map(|_| component(ComponentType::F32).to_le_bytes());
-                self.resources.push(BoundResource::made_up(decl.slot, decl.space, decl.kind, words.collect()));
+                self.resources.push(BoundResource::made_up(decl.slot, decl.space, decl.kind, &mut component));
+            }
+        }
+        for decl in &code.interface().samplers {
+            if !self.samplers.iter().any(|sampler| sampler.is_at(decl.slot, decl.space)) {
+                self.samplers.push(ShaderSampler::made_up(decl.slot, decl.space));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Help for tests: programs from text, signatures, and one invocation run.
 
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::texture::{NoTextures, Textures};
 use shaderjit_ir::verify::verify;
 
 use super::codes::SystemValue;
@@ -263,6 +264,8 @@ pub struct Setup<'a> {
     pub uniforms: &'a [&'a [[u32; 4]]],
     /// Resources.
     pub resources: &'a [&'a [u8]],
+    /// Textures and samplers; none if nothing is bound.
+    pub textures: Option<&'a dyn Textures>,
     /// Vertex and instance number.
     pub vertex: [u32; 2],
     /// Whether `fmad` rounds twice.
@@ -281,6 +284,7 @@ pub fn run(lowered: &Lowered, setup: &Setup<'_>) -> Result<Vec<[u32; 4]>, Interp
         instance_id: setup.vertex[1],
         uniforms: setup.uniforms,
         resources: setup.resources,
+        textures: setup.textures.unwrap_or(&NoTextures),
     };
     let options = InterpOptions { fuel: 1000, fused: !setup.unfused };
     let mut interpreter = Interpreter::<1>::new(&lowered.function);

@@ -113,6 +113,7 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
     let (rows, resources) = (data.rows(), data.resource_bytes(&lowered.interface));
     let uniforms: Vec<&[[u32; 4]]> = rows.iter().map(Vec::as_slice).collect();
     let resources: Vec<&[u8]> = resources.iter().map(Vec::as_slice).collect();
+    let textures = data.textures();
     let mut interpreter = Interpreter::<1>::new(function);
     let options = InterpOptions { fuel: FUEL, fused };
     let mut all = vec![Vec::new(); lowered.interface.outputs.len()];
@@ -125,6 +126,7 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
             instance_id: data.instance,
             uniforms: &uniforms,
             resources: &resources,
+            textures: &textures,
         };
         let outputs = match interpreter.run(&bindings, &options) {
             Ok(outputs) => outputs,

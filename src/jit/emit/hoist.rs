@@ -44,12 +44,14 @@ impl Hoisted {
             for &inst in &func.blocks[block].insts {
                 let data = &func.insts[inst];
                 let Some(result) = data.result.filter(|&result| uniform.contains(result)) else { continue };
-                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && data.ty != Type::F64;
+                let ty = func.ty(result);
+                let is_wide = matches!(ty, Type::F64 | Type::Row);
+                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && !is_wide;
                 let ready = |&arg: &Value| values.contains(arg) || func.constant(arg).is_some();
                 if moves && floats < MAX_FLOATS && data.args.iter().all(ready) {
                     candidates.push(inst);
                     values.insert(result);
-                    if data.ty == Type::F32 {
+                    if ty == Type::F32 {
                         floats += 1;
                         hoisted.floats.insert(result);
                     }

@@ -8,6 +8,7 @@
 //! | `i32` | a scalar, splat where vectors meet it | N vectors |
 //! | `i1` | a scalar 0 or 1 | N vectors of all ones or zero |
 //! | `f64` | two scalars, the low and the high word | N vectors of low words, then N of high words |
+//! | `row` | four scalars | four times N vectors |
 //!
 //! Literals are not held at all, but made where they are used.
 //!
@@ -21,6 +22,7 @@ mod hoist;
 mod memory;
 mod plan;
 mod scalar;
+mod texture;
 mod value;
 mod vector;
 
@@ -36,6 +38,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use plan::Plan;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use std::collections::HashMap;
 use value::{Groups, Memo, Parts};
@@ -100,6 +103,10 @@ struct Emitter<'a, 'b> {
     scratch: clif::Value,
     /// The stack slot and the signature of calls for double arithmetic, if there are any.
     doubles: Option<double::Callee>,
+    /// The same of calls for texture accesses.
+    accesses: Option<texture::Callee>,
+    /// Words of the rows that accesses have given.
+    rows: HashMap<Value, texture::Row>,
     /// What is left of the group's fuel, if there are loops.
     fuel: Option<Variable>,
     out_of_fuel: clif::Block,
@@ -132,6 +139,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             resources: none,
             scratch: none,
             doubles: None,
+            accesses: None,
+            rows: HashMap::new(),
             fuel: None,
             out_of_fuel,
             next,
@@ -158,6 +167,10 @@ impl<'a, 'b> Emitter<'a, 'b> {
             }
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset),
             (Op::ResourceBytes, Imm::Resource(resource)) => self.resource_bytes(inst, resource),
+            // Its operands are what its users see of it.
+            (Op::RowJoin, _) => {}
+            (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
+            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, &access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);

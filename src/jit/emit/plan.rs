@@ -147,8 +147,9 @@ fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(
         return Err(codegen(format!("an output element of {components} components")));
     }
     let bindings = layout.inputs.len().max(layout.outputs.len()).max(func.spaces.len()).max(func.resources.len());
+    let bindings = bindings.max(func.samplers.len());
     limit(
-        "the number of input elements, output elements, uniform spaces or resources",
+        "the number of input elements, output elements, uniform spaces, resources or samplers",
         bindings as u64,
         limits::BINDINGS,
     )?;

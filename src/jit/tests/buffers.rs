@@ -7,6 +7,7 @@ use crate::jit::{
     Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
     clif_text, compile,
 };
+use shaderjit_ir::texture::NoTextures;
 use shaderjit_ir::{Function, FunctionBuilder, Type};
 
 /// Puts every component of each input out, as they are.
@@ -30,7 +31,16 @@ fn codes(func: &Function, layout: &Layout) -> Vec<Code> {
 }
 
 fn batch<'a>(inputs: &'a [InputStream<'a>], count: usize) -> Batch<'a> {
-    Batch { inputs, uniforms: &[], resources: &[], count: count as u32, first_vertex: 0, instance: 0, fuel: 0 }
+    Batch {
+        inputs,
+        uniforms: &[],
+        resources: &[],
+        textures: &NoTextures,
+        count: count as u32,
+        first_vertex: 0,
+        instance: 0,
+        fuel: 0,
+    }
 }
 
 /// Bytes that hold every 16-bit pattern and the edges, among others.

@@ -6,6 +6,7 @@ mod control;
 mod memory;
 mod ops;
 mod resources;
+mod textures;
 
 use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 use super::{UniformRows, compile};
@@ -94,6 +95,7 @@ pub fn run_native(code: &Code, func: &Function, case: &Case) -> Result<Vec<Rows>
             inputs: &inputs,
             uniforms: &uniforms,
             resources: &resources(case),
+            textures: &textures::Mixed,
             count: case.count,
             first_vertex: case.first_vertex,
             instance: case.instance,
@@ -125,6 +127,7 @@ pub fn run_reference<const L: usize>(func: &Function, case: &Case) -> Result<Vec
             instance_id: case.instance,
             uniforms: &uniforms,
             resources: &resources(case),
+            textures: &textures::Mixed,
         };
         let out = interpreter.run(&bindings, &InterpOptions { fuel: case.fuel, fused: true })?;
         for lane in 0..L.min(case.count as usize - start) {

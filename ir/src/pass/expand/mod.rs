@@ -134,6 +134,7 @@ mod tests {
     use crate::eval::eval;
     use crate::interp::{Bindings, InterpOptions, Interpreter};
     use crate::op::TypeRule;
+    use crate::texture::NoTextures;
 
     /// Every composite op has an expansion, and code expanded by the pass computes what `eval` does.
     #[test]
@@ -157,8 +158,14 @@ mod tests {
                 for start in 0..words.len() {
                     let operands: [[u32; 1]; 4] =
                         std::array::from_fn(|index| [words[(start + 3 * index) % words.len()]]);
-                    let bindings =
-                        Bindings { inputs: &[operands], vertex_id: [0], instance_id: 0, uniforms: &[], resources: &[] };
+                    let bindings = Bindings {
+                        inputs: &[operands],
+                        vertex_id: [0],
+                        instance_id: 0,
+                        uniforms: &[],
+                        resources: &[],
+                        textures: &NoTextures,
+                    };
                     let mut interpreter = Interpreter::<1>::new(&func);
                     let got = interpreter.run(&bindings, &InterpOptions { fuel: 0, fused }).unwrap()[0][0][0];
                     let [want] = eval(op, Type::F32, &operands[..types.len()], fused);

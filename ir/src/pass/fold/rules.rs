@@ -64,8 +64,8 @@ fn arms(f: &Folder<'_>, value: Value) -> Option<(Option<Value>, [u32; 2])> {
 fn evaluate(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     let (op, args) = (data.op, &data.args);
     let result_ty = f.func.ty(data.result?);
-    let is_double = |ty: Type| ty == Type::F64;
-    if op == Op::Select || op.effect() != Effect::Pure || op.imm() != ImmKind::None || is_double(result_ty) {
+    let is_wide = matches!(result_ty, Type::F64 | Type::Row);
+    if op == Op::Select || op.effect() != Effect::Pure || op.imm() != ImmKind::None || is_wide {
         return None;
     }
     let mut condition = None;
@@ -109,7 +109,7 @@ fn evaluate_double(f: &Folder<'_>, data: &InstData) -> Option<Simpler> {
     if !is_move && !double::is_double_op(data.op) {
         return None;
     }
-    let mut operands = [0; Operands::MAX];
+    let mut operands = [0; double::OPERANDS];
     for (operand, &arg) in operands.iter_mut().zip(data.args.iter()) {
         *operand = f.func.constant(arg)?;
     }

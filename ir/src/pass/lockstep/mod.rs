@@ -81,15 +81,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(func: &'a Function, tree: &'a RegionTree, divergence: &'a Divergence) -> Writer<'a> {
         let mut b = FunctionBuilder::new(func.name.clone(), func.inputs, func.outputs);
-        for space in func.spaces.values() {
-            b.add_space(space.name.clone(), space.table.clone());
-        }
-        for resource in func.resources.values() {
-            b.add_resource(resource.name.clone());
-        }
-        for array in func.arrays.values() {
-            b.add_array(array.elements, array.components);
-        }
+        b.declare_as(func);
         let values = ValueMap::new(func, tree, divergence, &mut b);
         let outputs = vec![[None; 4]; func.outputs as usize];
         Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, outputs }

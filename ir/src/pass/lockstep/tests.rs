@@ -3,6 +3,7 @@
 use super::*;
 use crate::entity::Variable;
 use crate::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use crate::texture::NoTextures;
 use crate::uniform::uniform_values;
 
 const LANES: usize = 8;
@@ -89,7 +90,14 @@ fn random_function(random: &mut Random, blocks: u32) -> Function {
 type Inputs<const L: usize> = [[u32; L]; 4];
 
 fn run<const L: usize>(func: &Function, inputs: &Inputs<L>, fuel: u32) -> Result<Inputs<L>, InterpError> {
-    let bindings = Bindings { inputs: &[*inputs], vertex_id: [0; L], instance_id: 0, uniforms: &[], resources: &[] };
+    let bindings = Bindings {
+        inputs: &[*inputs],
+        vertex_id: [0; L],
+        instance_id: 0,
+        uniforms: &[],
+        resources: &[],
+        textures: &NoTextures,
+    };
     Interpreter::new(func).run(&bindings, &InterpOptions { fuel, fused: true }).map(|outputs| outputs[0])
 }
 

@@ -3,6 +3,7 @@ use crate::frontend::pica::decode::{MAX_WORDS, decode};
 use crate::frontend::pica::opcode::{Field, Opcode};
 use crate::frontend::pica::testing::{PLAIN, Random, word};
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::texture::NoTextures;
 use shaderjit_ir::verify::verify;
 
 const NAN: f32 = f32::NAN;
@@ -40,8 +41,14 @@ impl Run<'_> {
         let float = self.float.map(|row| row.map(f32::to_bits));
         let bools = [[self.bools, 0, 0, 0]];
         let uniforms: [&[[u32; 4]]; 3] = [&float, &self.int, &bools];
-        let bindings =
-            Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms, resources: &[] };
+        let bindings = Bindings {
+            inputs: &inputs,
+            vertex_id: [0],
+            instance_id: 0,
+            uniforms: &uniforms,
+            resources: &[],
+            textures: &NoTextures,
+        };
         let mut interpreter = Interpreter::<1>::new(&lowered.function);
         let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 1000, fused: true })?;
         Ok(outputs.iter().map(|output| output.map(|[bits]| f32::from_bits(bits))).collect())

@@ -6,6 +6,7 @@ use crate::container::Container;
 use crate::frontend::pica::Program;
 use crate::frontend::pica::opcode::Opcode;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use shaderjit_ir::texture::NoTextures;
 use shaderjit_ir::verify::verify;
 
 fn data() -> PathBuf {
@@ -52,8 +53,14 @@ fn run(lowered: &Lowered, uniforms: &[Vec<[u32; 4]>; 3], vertices: &[u32]) -> Ve
     let mut out = Vec::new();
     for vertex in vertices.chunks_exact(64) {
         let inputs: Vec<[[u32; 1]; 4]> = vertex.chunks_exact(4).map(|v| std::array::from_fn(|c| [v[c]])).collect();
-        let bindings =
-            Bindings { inputs: &inputs, vertex_id: [0], instance_id: 0, uniforms: &uniforms, resources: &[] };
+        let bindings = Bindings {
+            inputs: &inputs,
+            vertex_id: [0],
+            instance_id: 0,
+            uniforms: &uniforms,
+            resources: &[],
+            textures: &NoTextures,
+        };
         let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 10_000, fused: false }).unwrap();
         out.extend(outputs.iter().flatten().map(|[bits]| *bits));
     }

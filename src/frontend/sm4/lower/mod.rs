@@ -11,7 +11,8 @@
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
 //! | `double` | the same where operands or results are doubles |
-//! | `resource` | views of buffers and the loads from them |
+//! | `resource` | views, and loads from buffers |
+//! | `texture` | samplers, and accesses of textures |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 //! | `call` | subroutines, each inlined where it is called |
 //! | `interface` | calls of the functions of class instances |
@@ -27,6 +28,7 @@ mod operand;
 mod registers;
 mod resource;
 mod support;
+mod texture;
 
 use std::collections::BTreeMap;
 
@@ -63,6 +65,8 @@ const MAX_IMMEDIATE_ROWS: u64 = 4096;
 const MAX_CONSTANT_BUFFERS: u64 = 256;
 /// Most resources. Direct3D 11 has 128 slots; shader model 5.1 has ranges of any length.
 const MAX_RESOURCES: u64 = 256;
+/// Most samplers. Direct3D 11 has 16 slots; shader model 5.1 has ranges of any length.
+const MAX_SAMPLERS: u64 = 256;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
 /// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
@@ -77,7 +81,8 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 /// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
 /// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant
 /// buffers and the immediate constant buffer in the order of their declarations; of a declared range of several registers, those
-/// that the program names, at the end. Resources are the buffers among the `t#`, in the same order.
+/// that the program names, at the end. Resources are the `t#` and samplers the `s#`, in the same
+/// order.
 ///
 /// Programs with interfaces need [`lower_with_classes`].
 ///
@@ -186,7 +191,7 @@ impl Lowering {
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)
             }
-            Group::Texture | Group::Memory => self.view_operation(opcode, operation),
+            Group::Texture | Group::Memory => self.view_operation(instruction, operation),
             _ => Err(self.unsupported(opcode)),
         }
     }

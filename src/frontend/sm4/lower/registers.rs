@@ -6,6 +6,7 @@ use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
 use super::elements::{Indexed, Inputs, Outputs, Register};
 use super::resource::Resources;
+use super::texture::Samplers;
 use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS};
 use crate::container::dxbc::Signature;
 use crate::error::LowerError;
@@ -39,6 +40,8 @@ pub(super) struct Registers {
     spaces: HashMap<(u32, u32), Space>,
     /// `t#`.
     pub resources: Resources,
+    /// `s#`.
+    pub samplers: Samplers,
     /// `icb`.
     pub immediate_constants: Option<Space>,
 }
@@ -112,6 +115,7 @@ impl Registers {
             buffers: HashMap::new(),
             spaces: HashMap::new(),
             resources: Resources::default(),
+            samplers: Samplers::default(),
             immediate_constants: None,
         };
         let mut declaring =
@@ -258,7 +262,11 @@ impl Declaring<'_> {
                 self.system_input(operand, value)?;
             }
             Declaration::IndexRange { ref first, count } => self.index_range(first, count)?,
-            // Registers come with the signatures, and other views and samplers only matter to instructions that use them.
+            Declaration::Sampler { binding, mode } => {
+                let registers = &mut *self.registers;
+                registers.samplers.declare(binding, mode, self.b, &mut registers.interface)?;
+            }
+            // Registers come with the signatures, and other views only matter to instructions that use them.
             _ => {
                 let registers = &mut *self.registers;
                 registers.resources.declare(declaration, self.b, &mut registers.interface)?;

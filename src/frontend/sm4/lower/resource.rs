@@ -1,6 +1,6 @@
-//! Reads of buffers through `t#` views: raw, structured and typed.
+//! `t#` views, and reads of those that are buffers: raw, structured and typed.
 //!
-//! The function's resources are plain bytes. What a view makes of them is lowered here; the rules for what is out of range are
+//! To the function buffers are plain bytes. What a view makes of them is lowered here; the rules for what is out of range are
 //! Direct3D's (Direct3D 11.3 functional specification, instructions `ld`, `ld_raw` and `ld_structured`).
 
 use std::collections::HashMap;
@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use shaderjit_ir::{FunctionBuilder, Resource, Type, Value};
 
 use super::registers::{Refusal, limit};
+use super::texture;
 use super::{Lowering, MAX_RESOURCES};
 use crate::error::LowerError;
 use crate::frontend::sm4::codes::{Dimension, ReturnType};
@@ -32,8 +33,7 @@ pub(super) struct Resources {
 #[derive(Clone, Copy)]
 struct View {
     binding: Binding,
-    /// None for textures.
-    kind: Option<ResourceKind>,
+    kind: ResourceKind,
 }
 
 impl Resources {
@@ -45,16 +45,21 @@ impl Resources {
         interface: &mut Interface,
     ) -> Result<(), Refusal> {
         let (binding, kind) = match *declaration {
-            Declaration::Resource { binding, dimension: Dimension::Buffer, return_types, .. } => {
-                (binding, Some(ResourceKind::TypedBuffer { ty: component_type(return_types[0]) }))
+            Declaration::Resource { binding, dimension, return_types, .. } => {
+                let ty = component_type(return_types[0]);
+                let kind = match (dimension, texture::shape(dimension)) {
+                    (Dimension::Buffer, _) => ResourceKind::TypedBuffer { ty },
+                    (_, Some(shape)) => ResourceKind::Texture { shape, ty },
+                    (_, None) => return Err(Refusal::Invalid(format!("a resource of dimension {}", dimension.name()))),
+                };
+                (binding, kind)
             }
-            Declaration::Resource { binding, .. } => (binding, None),
-            Declaration::ResourceRaw { binding } => (binding, Some(ResourceKind::RawBuffer)),
+            Declaration::ResourceRaw { binding } => (binding, ResourceKind::RawBuffer),
             Declaration::ResourceStructured { binding, stride } => {
                 if stride == 0 || stride % 4 != 0 {
                     return Err(Refusal::Invalid(format!("structures of {stride} bytes")));
                 }
-                (binding, Some(ResourceKind::StructuredBuffer { stride }))
+                (binding, ResourceKind::StructuredBuffer { stride })
             }
             _ => return Ok(()),
         };
@@ -62,39 +67,42 @@ impl Resources {
             return Err(Refusal::Invalid(format!("resource {} is declared twice", binding.id)));
         }
         // Of longer ranges, the registers that are named become resources when they are.
-        if binding.lower == binding.upper && kind.is_some() {
+        if binding.lower == binding.upper {
             self.get(b, interface, binding.id, binding.lower)?;
         }
         Ok(())
     }
 
-    /// The resource that view `id` has at `register` of its range, and what it is; none for a texture.
+    /// The resource that view `id` has at `register` of its range, and what it is.
     fn get(
         &mut self,
         b: &mut FunctionBuilder,
         interface: &mut Interface,
         id: u32,
         register: u32,
-    ) -> Result<Option<(Resource, ResourceKind)>, Refusal> {
+    ) -> Result<(Resource, ResourceKind), Refusal> {
         let view = self.views.get(&id).copied();
         let Some(View { binding, kind }) =
             view.filter(|view| (view.binding.lower..=view.binding.upper).contains(&register))
         else {
             return Err(Refusal::Invalid(format!("resource {id} with register {register} is not declared")));
         };
-        let Some(kind) = kind else { return Ok(None) };
         if let Some(&resource) = self.made.get(&(id, register)) {
-            return Ok(Some((resource, kind)));
+            return Ok((resource, kind));
         }
         limit("number of resources", interface.resources.len() as u64 + 1, MAX_RESOURCES)?;
-        let resource = b.add_resource(match binding.space {
+        let name = match binding.space {
             0 => format!("t{register}"),
             space => format!("t{register}_space{space}"),
-        });
+        };
+        let resource = match kind {
+            ResourceKind::Texture { shape, .. } => b.add_texture(name, shape),
+            _ => b.add_resource(name),
+        };
         let decl = ResourceDecl { resource, slot: register, space: binding.space, kind, name: None };
         interface.resources.push(decl);
         self.made.insert((id, register), resource);
-        Ok(Some((resource, kind)))
+        Ok((resource, kind))
     }
 }
 
@@ -107,8 +115,8 @@ fn component_type(ty: ReturnType) -> ComponentType {
 }
 
 impl Lowering {
-    /// Lowers an instruction of the texture or memory group.
-    pub(super) fn view_operation(&mut self, opcode: Opcode, operation: &Operation) -> Result<(), LowerError> {
+    /// Lowers an instruction that reads a buffer.
+    pub(super) fn buffer_operation(&mut self, opcode: Opcode, operation: &Operation) -> Result<(), LowerError> {
         let [destination, sources @ .., view] = &operation.operands[..] else {
             return Err(self.unsupported(opcode));
         };
@@ -116,7 +124,10 @@ impl Lowering {
         if !reads_buffers || matches!(view.file(), RegisterFile::UnorderedAccess | RegisterFile::GroupShared) {
             return Err(self.unsupported(opcode));
         }
-        let Some((resource, kind)) = self.resource(view)? else { return Err(self.unsupported(opcode)) };
+        let (resource, kind) = self.resource(view)?;
+        if matches!(kind, ResourceKind::Texture { .. }) {
+            return Err(self.unsupported(opcode));
+        }
         let target = self.destination(destination)?;
         let mut words = [None; 4];
         match (opcode, kind) {
@@ -161,8 +172,8 @@ impl Lowering {
         Ok(())
     }
 
-    /// The resource that a view operand names; none for a texture.
-    fn resource(&mut self, view: &Operand) -> Result<Option<(Resource, ResourceKind)>, LowerError> {
+    /// The resource that a view operand names.
+    pub(super) fn resource(&mut self, view: &Operand) -> Result<(Resource, ResourceKind), LowerError> {
         if view.file() != RegisterFile::Resource {
             return Err(self.invalid(format!("{} is no resource", view.file().letters())));
         }
@@ -187,7 +198,8 @@ impl Lowering {
                 let stride = self.b.i32(stride);
                 self.b.udiv([bytes, stride])
             }
-            ResourceKind::TypedBuffer { .. } => {
+            // Of a texture it is no element count; see `buffer_operation`.
+            ResourceKind::TypedBuffer { .. } | ResourceKind::Texture { .. } => {
                 // Unbound it does not even have the row for what is out of range.
                 let rows = self.rows(bytes);
                 let one = self.b.i32(1);

@@ -560,9 +560,21 @@ fn opcodes_are_lowered_or_refused_by_name() {
             }
             // Structure without what it belongs to, or a label or a view where a register is.
             Err(LowerError::Invalid { .. }) => {
-                let reads_buffers =
-                    [Opcode::Ld, Opcode::LdRaw, Opcode::LdStructured, Opcode::BufInfo].contains(&opcode);
-                assert!(opcode.group() == Group::Flow || reads_buffers, "{opcode}");
+                use Opcode::*;
+                let reads_buffers = matches!(opcode, Ld | LdRaw | LdStructured | BufInfo);
+                let reads_textures = matches!(
+                    opcode,
+                    LdMs | SampleL
+                        | SampleD
+                        | SampleCLz
+                        | Gather4
+                        | Gather4C
+                        | Gather4Po
+                        | Gather4PoC
+                        | ResInfo
+                        | SampleInfo
+                );
+                assert!(opcode.group() == Group::Flow || reads_buffers || reads_textures, "{opcode}");
             }
             Err(error) => panic!("{opcode}: {error}"),
         }

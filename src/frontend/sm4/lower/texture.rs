@@ -1,0 +1,333 @@
+//! Accesses of textures through `t#` views and `s#` samplers that need no derivatives: loads, samples at a given level or with given
+//! derivatives, gathers, sizes.
+//!
+//! What an access gives is not the IR's to say but the caller's texture's and the sampler's; what is lowered here is which words of
+//! which operands it takes, and where its results go (Direct3D 11.3 functional specification, 22.4).
+
+use std::collections::HashMap;
+
+use shaderjit_ir::function::Imm;
+use shaderjit_ir::texture::TextureShape;
+use shaderjit_ir::{FunctionBuilder, Op, Resource, Sampler, Type, Value};
+
+use super::registers::{Refusal, limit};
+use super::{Lowering, MAX_SAMPLERS};
+use crate::error::LowerError;
+use crate::frontend::sm4::codes::{Dimension, InfoReturn, SamplerMode};
+use crate::frontend::sm4::declaration::Binding;
+use crate::frontend::sm4::decode::{Instruction, Operation};
+use crate::frontend::sm4::opcode::{DataClass, Opcode};
+use crate::frontend::sm4::operand::{Component, Operand, RegisterFile};
+use crate::frontend::{Interface, ResourceKind, SamplerDecl};
+
+/// The shape of a texture of that dimension; none for buffers.
+pub(super) fn shape(dimension: Dimension) -> Option<TextureShape> {
+    Some(match dimension {
+        Dimension::Texture1d => TextureShape::D1,
+        Dimension::Texture1dArray => TextureShape::D1Array,
+        Dimension::Texture2d => TextureShape::D2,
+        Dimension::Texture2dArray => TextureShape::D2Array,
+        Dimension::Texture2dMs => TextureShape::D2Ms,
+        Dimension::Texture2dMsArray => TextureShape::D2MsArray,
+        Dimension::Texture3d => TextureShape::D3,
+        Dimension::TextureCube => TextureShape::Cube,
+        Dimension::TextureCubeArray => TextureShape::CubeArray,
+        Dimension::Unknown | Dimension::Buffer | Dimension::RawBuffer | Dimension::StructuredBuffer => return None,
+    })
+}
+
+/// The declared samplers, by the number that instructions use, and those made for them.
+#[derive(Default)]
+pub(super) struct Samplers {
+    declared: HashMap<u32, (Binding, bool)>,
+    /// By number and register.
+    made: HashMap<(u32, u32), Sampler>,
+}
+
+impl Samplers {
+    /// Takes note of the declaration of a `s#`.
+    pub fn declare(
+        &mut self,
+        binding: Binding,
+        mode: SamplerMode,
+        b: &mut FunctionBuilder,
+        interface: &mut Interface,
+    ) -> Result<(), Refusal> {
+        if self.declared.insert(binding.id, (binding, mode == SamplerMode::Comparison)).is_some() {
+            return Err(Refusal::Invalid(format!("sampler {} is declared twice", binding.id)));
+        }
+        // Of longer ranges, the registers that are named become samplers when they are.
+        if binding.lower == binding.upper {
+            self.get(b, interface, binding.id, binding.lower)?;
+        }
+        Ok(())
+    }
+
+    /// The sampler that `id` declares, at `register` of its range.
+    fn get(
+        &mut self,
+        b: &mut FunctionBuilder,
+        interface: &mut Interface,
+        id: u32,
+        register: u32,
+    ) -> Result<Sampler, Refusal> {
+        if let Some(&sampler) = self.made.get(&(id, register)) {
+            return Ok(sampler);
+        }
+        let declared = self.declared.get(&id).copied();
+        let Some((Binding { space, .. }, compares)) =
+            declared.filter(|(binding, _)| (binding.lower..=binding.upper).contains(&register))
+        else {
+            return Err(Refusal::Invalid(format!("sampler {id} with register {register} is not declared")));
+        };
+        limit("number of samplers", interface.samplers.len() as u64 + 1, MAX_SAMPLERS)?;
+        let sampler = b.add_sampler(match space {
+            0 => format!("s{register}"),
+            space => format!("s{register}_space{space}"),
+        });
+        interface.samplers.push(SamplerDecl { sampler, slot: register, space, compares, name: None });
+        self.made.insert((id, register), sampler);
+        Ok(sampler)
+    }
+}
+
+/// Where the operands of an access are, and what it becomes.
+#[derive(Clone, Copy)]
+struct Form {
+    op: Op,
+    /// Number of the view's operand; that of a sampler is the next.
+    view: usize,
+    kind: FormKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FormKind {
+    Load,
+    Sample,
+    Gather,
+    Size,
+    Samples,
+}
+
+/// The form of the accesses that need no derivatives.
+fn form(opcode: Opcode) -> Option<Form> {
+    use FormKind::{Gather, Load, Sample, Samples, Size};
+    let (op, view, kind) = match opcode {
+        Opcode::Ld | Opcode::LdMs => (Op::TextureLoad, 2, Load),
+        Opcode::SampleL => (Op::SampleLevel, 2, Sample),
+        Opcode::SampleD => (Op::SampleGradients, 2, Sample),
+        Opcode::SampleCLz => (Op::SampleCompare, 2, Sample),
+        Opcode::Gather4 => (Op::Gather, 2, Gather),
+        Opcode::Gather4C => (Op::GatherCompare, 2, Sample),
+        Opcode::Gather4Po => (Op::GatherAt, 3, Gather),
+        Opcode::Gather4PoC => (Op::GatherCompareAt, 3, Sample),
+        Opcode::ResInfo => (Op::TextureSize, 2, Size),
+        Opcode::SampleInfo => (Op::TextureSamples, 1, Samples),
+        _ => return None,
+    };
+    Some(Form { op, view, kind })
+}
+
+impl Lowering {
+    /// Lowers an instruction of the texture group, or of the memory group.
+    pub(super) fn view_operation(
+        &mut self,
+        instruction: &Instruction,
+        operation: &Operation,
+    ) -> Result<(), LowerError> {
+        let (opcode, operands) = (instruction.opcode(), &operation.operands);
+        let Some(form) = form(opcode) else { return self.buffer_operation(opcode, operation) };
+        let view = operands.get(form.view).ok_or_else(|| self.unsupported(opcode))?;
+        if view.file() == RegisterFile::Rasterizer && form.kind == FormKind::Samples {
+            // Each invocation is a pixel of one sample.
+            let one = self.b.i32(1);
+            return self.write_samples(instruction, operation, view, one);
+        }
+        if view.file() == RegisterFile::UnorderedAccess {
+            return Err(self.unsupported(opcode));
+        }
+        match self.resource(view)? {
+            (texture, ResourceKind::Texture { shape, .. }) => {
+                self.texture_operation(instruction, operation, form, texture, shape)
+            }
+            _ if opcode == Opcode::Ld => self.buffer_operation(opcode, operation),
+            _ => Err(self.unsupported(opcode)),
+        }
+    }
+
+    fn texture_operation(
+        &mut self,
+        instruction: &Instruction,
+        operation: &Operation,
+        form: Form,
+        texture: Resource,
+        shape: TextureShape,
+    ) -> Result<(), LowerError> {
+        let (opcode, operands) = (instruction.opcode(), &operation.operands);
+        let view = &operands[form.view];
+        let offsets = operation.extended.as_ref().and_then(|extended| extended.texel_offsets()).unwrap_or_default();
+        if let Some(why) = shape.objection(form.op, offsets) {
+            return Err(self.invalid(format!("{opcode} of a {shape}: {why}")));
+        }
+        if (opcode == Opcode::LdMs) != shape.is_multisampled() && form.kind == FormKind::Load {
+            return Err(self.invalid(format!("{opcode} of a {shape}")));
+        }
+        match form.kind {
+            FormKind::Load => {
+                let address = self.load_address(operation, shape)?;
+                let row = self.b.texture_access(form.op, &[address], Imm::Texel { texture, offsets });
+                self.write_row(operation, view, row)
+            }
+            FormKind::Size => {
+                let level = self.read(&operands[1], Component::X, DataClass::Int)?;
+                let row = self.b.texture_access(form.op, &[level], Imm::Resource(texture));
+                let kind = instruction.token.info_return().unwrap_or(InfoReturn::Float);
+                self.write_size(operation, view, row, shape, kind)
+            }
+            FormKind::Samples => {
+                let samples = self.b.emit(form.op, Type::I32, &[], Imm::Resource(texture));
+                self.write_samples(instruction, operation, view, samples.expect("the op has a result"))
+            }
+            FormKind::Sample | FormKind::Gather => {
+                let (sampler, component) = self.sampler(&operands[form.view + 1])?;
+                let coordinates = shape.coordinates() + usize::from(shape.is_array());
+                let mut args = vec![self.row_of(&operands[1], coordinates, DataClass::Float)?];
+                match form.op {
+                    Op::SampleGradients => {
+                        for change in [&operands[4], &operands[5]] {
+                            args.push(self.row_of(change, shape.coordinates(), DataClass::Float)?);
+                        }
+                    }
+                    Op::Gather => {}
+                    Op::GatherAt => args.push(self.row_of(&operands[2], 2, DataClass::Int)?),
+                    // The level or the reference is the last operand.
+                    _ => args.push(self.read(&operands[form.view + 2], Component::X, DataClass::Float)?),
+                }
+                if form.op == Op::GatherCompareAt {
+                    args.push(self.row_of(&operands[2], 2, DataClass::Int)?);
+                }
+                let imm = match form.kind {
+                    FormKind::Gather => Imm::Gather { texture, sampler, offsets, component },
+                    _ => Imm::Sample { texture, sampler, offsets },
+                };
+                let result = self.b.texture_access(form.op, &args, imm);
+                if self.b.ty(result) == Type::Row {
+                    return self.write_row(operation, view, result);
+                }
+                self.write_each(operation, |_, _| result)
+            }
+        }
+    }
+
+    /// So many components of an operand as a row.
+    fn row_of(&mut self, operand: &Operand, count: usize, class: DataClass) -> Result<Value, LowerError> {
+        let ty = if class == DataClass::Float { Type::F32 } else { Type::I32 };
+        let mut words = [None; 4];
+        for (word, component) in words.iter_mut().zip(Component::ALL).take(count) {
+            *word = Some(self.read(operand, component, class)?);
+        }
+        let words = words.map(|word| word.unwrap_or_else(|| self.b.constant(ty, 0)));
+        Ok(self.b.row_join(words))
+    }
+
+    /// The address of a load: coordinates, slice, and last the level, or the sample that is an operand of its own.
+    fn load_address(&mut self, operation: &Operation, shape: TextureShape) -> Result<Value, LowerError> {
+        let address = &operation.operands[1];
+        let mut words = [self.b.i32(0); 4];
+        let coordinates = shape.coordinates() + usize::from(shape.is_array());
+        for (word, component) in words.iter_mut().zip(Component::ALL).take(coordinates) {
+            *word = self.read(address, component, DataClass::Int)?;
+        }
+        words[3] = match operation.operands.get(3) {
+            Some(sample) => self.read(sample, Component::X, DataClass::Int)?,
+            None => self.read(address, Component::W, DataClass::Int)?,
+        };
+        Ok(self.b.row_join(words))
+    }
+
+    /// The sampler that an operand names, and the component it selects.
+    fn sampler(&mut self, operand: &Operand) -> Result<(Sampler, u8), LowerError> {
+        if operand.file() != RegisterFile::Sampler {
+            return Err(self.invalid(format!("{} is no sampler", operand.file().letters())));
+        }
+        let (id, register) = match operand.constant_indices() {
+            Some(&[id]) => (id, id),
+            // Shader model 5.1 names the range first, then the register in it.
+            Some(&[id, register]) => (id, register),
+            Some(indices) => return Err(self.invalid(format!("s with {} indices", indices.len()))),
+            None => return Err(self.unsupported("a dynamic choice of sampler")),
+        };
+        let registers = &mut self.registers;
+        let sampler = registers.samplers.get(&mut self.b, &mut registers.interface, id, register);
+        let sampler = sampler.map_err(|refusal| refusal.at(self.offset))?;
+        Ok((sampler, operand.components().source(Component::X).index() as u8))
+    }
+
+    // ---- results
+
+    /// Writes to each component of the destination what `value` gives for it.
+    fn write_each(
+        &mut self,
+        operation: &Operation,
+        mut value: impl FnMut(&mut Self, Component) -> Value,
+    ) -> Result<(), LowerError> {
+        let target = self.destination(&operation.operands[0])?;
+        for component in target.mask.components() {
+            let value = value(self, component);
+            self.write(&target, component, value)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the words that the view's swizzle chooses.
+    fn write_row(&mut self, operation: &Operation, view: &Operand, row: Value) -> Result<(), LowerError> {
+        self.write_each(operation, |this, component| {
+            let word = view.components().source(component);
+            this.b.row_word(Type::F32, row, word.index() as u8)
+        })
+    }
+
+    fn write_size(
+        &mut self,
+        operation: &Operation,
+        view: &Operand,
+        row: Value,
+        shape: TextureShape,
+        kind: InfoReturn,
+    ) -> Result<(), LowerError> {
+        // The reciprocal is that of sizes in texels, which faces have two of.
+        let sizes = if shape.is_cube() { 2 } else { shape.coordinates() };
+        self.write_each(operation, |this, component| {
+            let word = view.components().source(component).index();
+            let number = this.b.row_word(Type::I32, row, word as u8);
+            match kind {
+                InfoReturn::Uint => number,
+                InfoReturn::RcpFloat if word < sizes => {
+                    let (one, size) = (this.b.f32(1.0), this.b.utof([number]));
+                    this.b.fdiv([one, size])
+                }
+                InfoReturn::Float | InfoReturn::RcpFloat => this.b.utof([number]),
+            }
+        })
+    }
+
+    /// Writes a number of samples, which is the first component, and zeros.
+    fn write_samples(
+        &mut self,
+        instruction: &Instruction,
+        operation: &Operation,
+        view: &Operand,
+        samples: Value,
+    ) -> Result<(), LowerError> {
+        let is_float = instruction.token.info_return() != Some(InfoReturn::Uint);
+        let samples = if is_float { self.b.utof([samples]) } else { samples };
+        let zero = self.b.i32(0);
+        self.write_each(operation, |_, component| match view.components().source(component) {
+            Component::X => samples,
+            _ => zero,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

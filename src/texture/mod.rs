@@ -1,0 +1,181 @@
+//! Textures: what a caller binds, and what a shader's accesses make of it.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `format` | how texels are stored |
+//! | `image` | the built-in texture: bytes in one of the formats |
+//! | `sampler` | sampler states |
+//! | `address` | coordinates → texels and weights, address modes |
+//! | `cube` | directions → faces, and what lies beyond a face's edges |
+//! | `filter` | levels of detail, filters, comparisons |
+//! | `access` | the ops of the IR on a call's textures, lane by lane |
+//!
+//! Both engines ask the same code (`shaderjit_ir::texture::Textures`), so they get the same bits. The rules are those of the Direct3D 11.3
+//! functional specification, sections 7.18 and 22.4. Where it leaves something open:
+//! * coordinates, weights and levels of detail are floats, not rounded to its 8 bits of fraction;
+//! * a texel whose weight is 0 is not read;
+//! * anisotropic filters are linear, and derivatives give the length of the longer of the two;
+//! * magnification is decided after the level of detail is clamped;
+//! * filters keep denormals;
+//! * the missing texel at a cube's corner is the mean of the three there are.
+
+mod access;
+mod address;
+mod cube;
+mod filter;
+mod format;
+mod image;
+mod sampler;
+
+pub(crate) use access::BoundTextures;
+pub use format::{TexelFormat, TexelKind};
+pub use image::{Image, ImageLayout};
+pub use sampler::{AddressMode, Comparison, Filter, SamplerState};
+pub use shaderjit_ir::texture::TextureShape;
+
+use crate::error::TextureError;
+
+/// A texture that shaders read: the caller's own, or an [`Image`].
+///
+/// ```
+/// use shaderjit::texture::{Texel, TexelKind, TextureInfo};
+/// use shaderjit::{Texture, TextureShape};
+///
+/// /// A chessboard that takes no memory.
+/// struct Chessboard;
+///
+/// impl Texture for Chessboard {
+///     fn info(&self) -> TextureInfo {
+///         TextureInfo { width: 8, height: 8, components: 1, ..TextureInfo::new(TextureShape::D2, TexelKind::Float) }
+///     }
+///
+///     fn texel(&self, at: Texel) -> [u32; 4] {
+///         let white = (at.x + at.y) % 2 == 0;
+///         [(if white { 1.0f32 } else { 0.0 }).to_bits(), 0, 0, 0]
+///     }
+/// }
+/// # assert_eq!(Chessboard.info().check(), Ok(()));
+/// ```
+pub trait Texture: Send + Sync {
+    /// Shape, sizes and kind of texels. Asked once, when the texture is bound to a call.
+    fn info(&self) -> TextureInfo;
+
+    /// The bits of a texel's components: red, green, blue, alpha. The place is inside of what [`info`](Self::info) said. What is
+    /// given for components that the format lacks does not count.
+    ///
+    /// The same place must give the same bits all through a run. It may be asked for texels that no vertex needs.
+    fn texel(&self, at: Texel) -> [u32; 4];
+}
+
+/// The place of a texel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Texel {
+    /// From the left.
+    pub x: u32,
+    /// From the top.
+    pub y: u32,
+    /// From the front, of blocks.
+    pub z: u32,
+    /// Slice of an array; of cubes six times that, plus the face: +x, -x, +y, -y, +z, -z.
+    pub layer: u32,
+    /// Level, 0 being the largest.
+    pub level: u32,
+    /// Sample, of multisampled textures.
+    pub sample: u32,
+}
+
+/// What a texture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TextureInfo {
+    /// Shape.
+    pub shape: TextureShape,
+    /// Texels of level 0 from left to right.
+    pub width: u32,
+    /// Texels of level 0 from top to bottom; 1 for rows.
+    pub height: u32,
+    /// Texels of level 0 from front to back; 1 but for blocks.
+    pub depth: u32,
+    /// Slices of an array, of six faces for cubes; 1 for what is no array.
+    pub slices: u32,
+    /// Levels, each half as large as the one before, rounded down, but at least one texel.
+    pub levels: u32,
+    /// Samples of a texel; 1 for what is not multisampled.
+    pub samples: u32,
+    /// What the components are.
+    pub kind: TexelKind,
+    /// How many components the format has, 1 to 4. Others read 0, 0, 0 and 1.
+    pub components: u8,
+}
+
+impl TextureInfo {
+    /// One texel of four components.
+    pub const fn new(shape: TextureShape, kind: TexelKind) -> TextureInfo {
+        TextureInfo { shape, width: 1, height: 1, depth: 1, slices: 1, levels: 1, samples: 1, kind, components: 4 }
+    }
+
+    /// Whether the numbers fit each other and Direct3D 11's limits.
+    ///
+    /// # Errors
+    /// Names the first that does not.
+    pub fn check(&self) -> Result<(), TextureError> {
+        let shape = self.shape;
+        let only_one = |is_free: bool, limit: u32| if is_free { limit } else { 1 };
+        // D3D11_REQ_TEXTURE1D_U_DIMENSION and its like.
+        let edge = if shape == TextureShape::D3 { 2048 } else { 16384 };
+        let is_row = matches!(shape, TextureShape::D1 | TextureShape::D1Array);
+        let slices = if shape.is_cube() { 2048 / 6 } else { 2048 };
+        let largest = self.width.max(self.height).max(self.depth).max(1);
+        let sizes = [
+            ("width", self.width, edge),
+            ("height", self.height, only_one(!is_row, edge)),
+            ("depth", self.depth, only_one(shape == TextureShape::D3, edge)),
+            ("number of slices", self.slices, only_one(shape.is_array(), slices)),
+            ("number of levels", self.levels, only_one(!shape.is_multisampled(), largest.ilog2() + 1)),
+            ("number of samples", self.samples, only_one(shape.is_multisampled(), 32)),
+            ("number of components", self.components.into(), 4),
+        ];
+        for (what, value, limit) in sizes {
+            if value == 0 || value > limit {
+                return Err(TextureError::Size { what, value, shape, limit });
+            }
+        }
+        match self.kind {
+            TexelKind::Unorm { bits } if !(1..=32).contains(&bits) => return Err(TextureError::Bits { bits }),
+            TexelKind::Snorm { bits } if !(2..=32).contains(&bits) => return Err(TextureError::Bits { bits }),
+            _ => {}
+        }
+        if shape.is_cube() && self.width != self.height {
+            return Err(TextureError::NotSquare { width: self.width, height: self.height });
+        }
+        Ok(())
+    }
+
+    /// Width, height and depth of a level.
+    pub fn level_size(&self, level: u32) -> [u32; 3] {
+        [self.width, self.height, self.depth].map(|size| size.checked_shr(level).unwrap_or(0).max(1))
+    }
+
+    /// Slices, or faces of all cubes.
+    pub fn layers(&self) -> u32 {
+        if self.shape.is_cube() { self.slices.saturating_mul(6) } else { self.slices }
+    }
+
+    /// A texel of zeros, but for the components that the format lacks.
+    pub(crate) fn zero(&self) -> [u32; 4] {
+        self.present([0; 4])
+    }
+
+    /// The components that the format has, the others by default.
+    pub(crate) fn present(&self, texel: [u32; 4]) -> [u32; 4] {
+        std::array::from_fn(|component| {
+            if component < usize::from(self.components) {
+                texel[component]
+            } else {
+                self.kind.default_component(component)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! How textures are filtered.
+
+/// Which texels a sample is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Filter {
+    /// The nearest.
+    Point,
+    /// The nearest two in each direction, weighted.
+    #[default]
+    Linear,
+    /// Allowed to look at more than [`Linear`](Self::Linear), and does not.
+    Anisotropic,
+}
+
+/// Which texel stands for one beyond the edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum AddressMode {
+    /// The texture repeats.
+    Wrap,
+    /// The texture repeats, every other time reversed.
+    Mirror,
+    /// The last one.
+    #[default]
+    Clamp,
+    /// None: the border colour.
+    Border,
+    /// The texture is reversed on the other side of 0, and then the last one.
+    MirrorOnce,
+}
+
+/// When a reference passes: the reference is on the left of the sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Comparison {
+    /// At no time.
+    #[default]
+    Never,
+    /// `<`
+    Less,
+    /// `==`
+    Equal,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `!=`
+    NotEqual,
+    /// `>=`
+    GreaterEqual,
+    /// Always.
+    Always,
+}
+
+impl Comparison {
+    /// Whether a reference passes against a texel. Denormals count as zero; with NaN, only [`NotEqual`](Self::NotEqual) and
+    /// [`Always`](Self::Always) pass.
+    pub fn passes(self, reference: f32, texel: f32) -> bool {
+        let flush = |value: f32| if value.is_subnormal() { 0.0 } else { value };
+        let (reference, texel) = (flush(reference), flush(texel));
+        match self {
+            Comparison::Never => false,
+            Comparison::Less => reference < texel,
+            Comparison::Equal => reference == texel,
+            Comparison::LessEqual => reference <= texel,
+            Comparison::Greater => reference > texel,
+            Comparison::NotEqual => reference != texel,
+            Comparison::GreaterEqual => reference >= texel,
+            Comparison::Always => true,
+        }
+    }
+}
+
+/// A sampler. [`Default`] is Direct3D's: linear filters, coordinates clamped, every level, no comparison passes.
+///
+/// ```
+/// use shaderjit::{AddressMode, Filter, SamplerState};
+///
+/// let pixels = SamplerState::point().address(AddressMode::Wrap);
+/// let one_level = SamplerState { mip: Filter::Point, max_lod: 0.0, ..SamplerState::default() };
+/// assert_ne!(pixels, one_level);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SamplerState {
+    /// Filter where the level of detail is above 0: texels are smaller than what is sampled.
+    pub min: Filter,
+    /// Filter where it is 0 or less.
+    pub mag: Filter,
+    /// Filter between levels.
+    pub mip: Filter,
+    /// For u, v and w. Cubes have no edges and ignore them.
+    pub address_modes: [AddressMode; 3],
+    /// What [`AddressMode::Border`] reads: red, green, blue, alpha. Only the components that the format has count.
+    pub border: [f32; 4],
+    /// When a reference passes.
+    pub comparison: Comparison,
+    /// Added to the level of detail; -16 to 15.99.
+    pub lod_bias: f32,
+    /// The level of detail is at least this, whatever the maximum says.
+    pub min_lod: f32,
+    /// The level of detail is at most this.
+    pub max_lod: f32,
+}
+
+impl Default for SamplerState {
+    fn default() -> SamplerState {
+        SamplerState {
+            min: Filter::Linear,
+            mag: Filter::Linear,
+            mip: Filter::Linear,
+            address_modes: [AddressMode::Clamp; 3],
+            border: [1.0; 4],
+            comparison: Comparison::Never,
+            lod_bias: 0.0,
+            min_lod: f32::MIN,
+            max_lod: f32::MAX,
+        }
+    }
+}
+
+impl SamplerState {
+    /// Linear in all ways.
+    pub fn linear() -> SamplerState {
+        SamplerState::default()
+    }
+
+    /// The nearest texel of the nearest level.
+    pub fn point() -> SamplerState {
+        SamplerState { min: Filter::Point, mag: Filter::Point, mip: Filter::Point, ..SamplerState::default() }
+    }
+
+    /// The same with one address mode in all directions.
+    pub fn address(self, mode: AddressMode) -> SamplerState {
+        SamplerState { address_modes: [mode; 3], ..self }
+    }
+
+    /// The same with a comparison.
+    pub fn compare(self, comparison: Comparison) -> SamplerState {
+        SamplerState { comparison, ..self }
+    }
+
+    /// What is wrong with it, if anything.
+    pub(crate) fn objection(&self) -> Option<&'static str> {
+        if self.min_lod.is_nan() || self.max_lod.is_nan() || self.lod_bias.is_nan() {
+            Some("a level of detail of the sampler is no number")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_is_compared_with_the_texel() {
+        use Comparison::*;
+        let all = [Never, Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual, Always];
+        let passing = |reference, texel| all.map(|comparison| u8::from(comparison.passes(reference, texel)));
+        assert_eq!(passing(0.25, 0.5), [0, 1, 0, 1, 0, 1, 0, 1]);
+        assert_eq!(passing(0.5, 0.5), [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(passing(0.75, 0.5), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(passing(f32::NAN, 0.5), [0, 0, 0, 0, 0, 1, 0, 1]);
+        assert_eq!(passing(1e-40, -1e-39), [0, 0, 1, 1, 0, 0, 1, 1]);
+    }
+}
