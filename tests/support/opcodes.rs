@@ -2,30 +2,14 @@
 
 use super::program::Source;
 use super::sm4::opcode::{DataClass, Role};
-use super::sm4::{Group, Opcode, Program, lower};
+use super::sm4::{Group, Opcode, Stage};
 use shaderjit::container::dxbc::{FourCc, Signature};
 use shaderjit::error::LowerError;
 use std::path::{Path, PathBuf};
 
-/// Whether a vertex or pixel shader with this opcode runs: lowering does not refuse the opcode as unsupported.
+/// Whether a vertex or pixel shader with this opcode runs.
 pub fn runs(opcode: Opcode) -> bool {
-    [0x0000_0050, 0x0001_0050].into_iter().any(|version| !is_refused(version, opcode))
-}
-
-/// Whether lowering refuses the opcode in a program of this version, whatever its operands.
-fn is_refused(version: u32, opcode: Opcode) -> bool {
-    let operands = opcode.slots().iter().flat_map(|_| [0x0010_00f2, 0]);
-    // An interface call has the number of its function in front.
-    let function = (opcode == Opcode::InterfaceCall).then_some(0);
-    let operands: Vec<u32> = function.into_iter().chain(operands).collect();
-    let mut tokens = vec![version, 0, 0x0200_0068, 1, opcode.number() | (1 + operands.len() as u32) << 24];
-    tokens.extend(operands);
-    tokens[1] = tokens.len() as u32;
-    let program =
-        Program::decode(&super::program::bytes(&tokens), 0).unwrap_or_else(|error| panic!("{opcode}: {error}"));
-    let signature = |part| Signature { part, elements: Vec::new() };
-    let lowered = lower(&program, &signature(FourCc::ISGN), &signature(FourCc::OSGN));
-    matches!(lowered, Err(LowerError::Unsupported { what, .. }) if what == opcode.mnemonic())
+    [Stage::Vertex, Stage::Pixel].into_iter().any(|stage| super::sm4::runs(stage, opcode))
 }
 
 /// Whether it is an instruction: neither a declaration nor a block of data.

@@ -4,29 +4,15 @@ use super::Generator;
 use super::operand::Shape;
 use crate::frontend::sm4::opcode::{Controls, DataClass, Model};
 use crate::frontend::sm4::operand::{Components, Mask};
-use crate::frontend::sm4::{Group, Opcode, OpcodeToken, Operand, RegisterFile, Stage, Version, runs};
+use crate::frontend::sm4::{Group, Opcode, OpcodeToken, Operand, RegisterFile, Stage, runs};
 use arbitrary::Result;
 use std::sync::LazyLock;
 
-/// The opcodes of the arithmetic groups that run in vertex shaders, and in pixel shaders.
-static RUN: LazyLock<[Vec<Opcode>; 2]> = LazyLock::new(|| {
-    let is_plain = |opcode: &Opcode| {
-        matches!(opcode.group(), Group::Float | Group::Bit | Group::Int | Group::Uint | Group::Double)
-    };
-    let of = |stage| Opcode::ALL.iter().copied().filter(is_plain).filter(|&opcode| runs(stage, opcode)).collect();
+/// The opcodes that run in vertex shaders, and in pixel shaders.
+pub static RUN: LazyLock<[Vec<Opcode>; 2]> = LazyLock::new(|| {
+    let of = |stage| Opcode::ALL.iter().copied().filter(|&opcode| runs(stage, opcode)).collect();
     [Stage::Vertex, Stage::Pixel].map(of)
 });
-
-/// The opcodes that a version has.
-pub fn opcodes(version: Version) -> Vec<Opcode> {
-    let newest = match (version.major, version.minor) {
-        (4, 0) => Model::Sm40,
-        (4, _) => Model::Sm41,
-        _ => Model::Sm50Ext11_1,
-    };
-    let run = &RUN[usize::from(version.stage == Stage::Pixel)];
-    run.iter().copied().filter(|opcode| opcode.introduced() <= newest).collect()
-}
 
 /// The components that an instruction reads, whatever it writes.
 fn fixed_reads(opcode: Opcode) -> Option<Mask> {
@@ -39,6 +25,25 @@ fn fixed_reads(opcode: Opcode) -> Option<Mask> {
 }
 
 impl Generator<'_, '_> {
+    /// Whether the version has an opcode.
+    pub fn has_opcode(&self, opcode: Opcode) -> bool {
+        let newest = match (self.version.major, self.version.minor) {
+            (4, 0) => Model::Sm40,
+            (4, _) => Model::Sm41,
+            _ => Model::Sm50Ext11_1,
+        };
+        opcode.introduced() <= newest
+    }
+
+    /// The opcodes of the arithmetic groups that the program can have.
+    pub fn arithmetic(&self) -> Vec<Opcode> {
+        let is_plain = |opcode: &Opcode| {
+            matches!(opcode.group(), Group::Float | Group::Bit | Group::Int | Group::Uint | Group::Double)
+        };
+        let run = RUN[usize::from(!self.is_vertex())].iter().copied();
+        run.filter(is_plain).filter(|&opcode| self.has_opcode(opcode)).collect()
+    }
+
     /// An instruction of any arithmetic opcode.
     pub fn plain(&mut self) -> Result<()> {
         let opcode = *self.u.choose(&self.plain)?;

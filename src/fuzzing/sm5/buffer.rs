@@ -4,16 +4,25 @@ use super::Generator;
 use super::declare::View;
 use super::operand::Shape;
 use crate::frontend::sm4::codes::Dimension;
+use crate::frontend::sm4::declaration::Binding;
 use crate::frontend::sm4::opcode::{DataClass, Role};
 use crate::frontend::sm4::operand::{Components, Mask, Swizzle};
 use crate::frontend::sm4::{Extended, Opcode, OpcodeToken, Operand, Operation, RegisterFile};
 use arbitrary::Result;
 
 impl Generator<'_, '_> {
-    /// A read of a declared buffer, or a question about it.
-    pub fn buffer_read(&mut self) -> Result<()> {
+    /// An access of what a view shows, or a question about it.
+    pub fn view_access(&mut self) -> Result<()> {
         let index = self.u.choose_index(self.declared.views.len())?;
         let view = self.declared.views[index];
+        match view.dimension {
+            Dimension::Buffer | Dimension::RawBuffer | Dimension::StructuredBuffer => self.buffer_read(&view),
+            _ => self.texture_access(&view),
+        }
+    }
+
+    /// A read of a declared buffer, or a question about it.
+    fn buffer_read(&mut self, view: &View) -> Result<()> {
         let read = match view.dimension {
             Dimension::RawBuffer => Opcode::LdRaw,
             Dimension::StructuredBuffer => Opcode::LdStructured,
@@ -24,7 +33,7 @@ impl Generator<'_, '_> {
         for (number, slot) in opcode.slots().iter().enumerate() {
             operands.push(match (slot.role, slot.class) {
                 (Role::Destination, _) => self.destination(Shape::Any)?,
-                (_, DataClass::View) => self.view_operand(&view)?,
+                (_, DataClass::View) => self.view_operand(view)?,
                 // Bytes in a buffer or structure; else an element.
                 _ => {
                     let bytes = opcode == Opcode::LdRaw || number == 2;
@@ -32,7 +41,7 @@ impl Generator<'_, '_> {
                 }
             });
         }
-        let extended = self.extended(&view)?;
+        let extended = self.extended(view, None)?;
         self.emit_operation(OpcodeToken::new(opcode), Operation { extended, operands, padding: None });
         Ok(())
     }
@@ -51,22 +60,30 @@ impl Generator<'_, '_> {
     }
 
     /// The operand that names a view.
-    fn view_operand(&mut self, view: &View) -> Result<Operand> {
+    pub fn view_operand(&mut self, view: &View) -> Result<Operand> {
         let mut swizzle = Swizzle::IDENTITY;
         if self.one_in(3)? {
             let bits = (0..4).try_fold(0, |bits, n| Ok(bits | (self.component(Mask::ALL)? as u32) << (2 * n)))?;
             swizzle = Swizzle::from_bits(bits);
         }
-        let mut indices = vec![(view.binding.id, None)];
-        if self.version.has_register_spaces() {
-            indices.push((self.u.int_in_range(view.binding.lower..=view.binding.upper)?, None));
-        }
-        Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), indices))
+        Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), self.register_of(view.binding)?))
     }
 
-    /// What instructions of shader model 5.0 repeat of a view's declaration.
-    fn extended(&mut self, view: &View) -> Result<Option<Box<Extended>>> {
+    /// The indices of an operand that names a view or sampler: its number, and which register of a range.
+    pub fn register_of(&mut self, binding: Binding) -> Result<Vec<(u32, Option<Operand>)>> {
+        let mut indices = vec![(binding.id, None)];
+        if self.version.has_register_spaces() {
+            indices.push((self.u.int_in_range(binding.lower..=binding.upper)?, None));
+        }
+        Ok(indices)
+    }
+
+    /// Texel offsets, and what instructions of shader model 5.0 repeat of a view's declaration.
+    pub fn extended(&mut self, view: &View, offsets: Option<[i8; 3]>) -> Result<Option<Box<Extended>>> {
         let says = (self.version.major, self.version.minor) == (5, 0) && !self.one_in(8)?;
-        Ok(if says { Extended::new(None, Some((view.dimension, view.stride)), Some(view.return_types)) } else { None })
+        Ok(match says {
+            true => Extended::new(offsets, Some((view.dimension, view.stride)), Some(view.return_types)),
+            false => Extended::new(offsets, None, None),
+        })
     }
 }

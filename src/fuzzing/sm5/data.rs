@@ -1,9 +1,10 @@
 //! What a program is run on: everything that its interface asks for, bound, too short, or not bound at all.
 
-use crate::TexelFormat;
+use super::image::{image, sampler};
 use crate::call::{Attribute, Call, Resource};
 use crate::compiled::Prepared;
-use crate::frontend::{ComponentType, Interface, ResourceKind, UniformKind};
+use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceKind, UniformKind};
+use crate::texture::{BoundTextures, Image, SamplerState, TexelFormat, Texture};
 use arbitrary::{Result, Unstructured};
 use shaderjit_ir::Type;
 use shaderjit_ir::arbitrary::edge_bits;
@@ -27,8 +28,21 @@ pub struct Data {
     pub inputs: Vec<Vec<[u32; 4]>>,
     /// For each uniform space its bytes; none for tables, and for what is not bound.
     pub uniforms: Vec<Option<Vec<u8>>>,
-    /// For each resource its bytes, unless it is not bound, and the format of its elements if they have one.
-    pub resources: Vec<(Option<Vec<u8>>, Option<TexelFormat>)>,
+    /// One entry a resource.
+    pub resources: Vec<Bound>,
+    /// For each sampler its state, unless it is not bound.
+    pub samplers: Vec<Option<SamplerState>>,
+}
+
+/// What is bound to a resource.
+#[derive(Debug)]
+pub enum Bound {
+    Nothing,
+    /// A raw or structured buffer.
+    Bytes(Vec<u8>),
+    /// A typed buffer.
+    Elements(Vec<u8>, TexelFormat),
+    Texture(Image<'static>),
 }
 
 impl Data {
@@ -64,14 +78,18 @@ impl Data {
         }
         let mut resources = Vec::new();
         for resource in &interface.resources {
-            let is_bound = !u.ratio(1, 8)?;
-            let format = match resource.kind {
-                ResourceKind::TypedBuffer { .. } => Some(*u.choose(TexelFormat::ALL)?),
-                _ => None,
-            };
-            resources.push((if is_bound { Some(words(u, 30)?) } else { None }, format));
+            resources.push(match resource.kind {
+                _ if u.ratio(1, 8)? => Bound::Nothing,
+                ResourceKind::TypedBuffer { .. } => Bound::Elements(words(u, 30)?, *u.choose(TexelFormat::ALL)?),
+                ResourceKind::Texture { shape, .. } => Bound::Texture(image(u, shape)?),
+                _ => Bound::Bytes(words(u, 30)?),
+            });
         }
-        Ok(Data { count, skipped, first, instance, inputs, uniforms, resources })
+        let mut samplers = Vec::new();
+        for _ in &interface.samplers {
+            samplers.push(if u.ratio(1, 8)? { None } else { Some(sampler(u)?) });
+        }
+        Ok(Data { count, skipped, first, instance, inputs, uniforms, resources, samplers })
     }
 
     /// The invocations that run.
@@ -81,7 +99,7 @@ impl Data {
 
     /// The inputs as streams of bytes, for a call to borrow.
     pub fn streams(&self, interface: &Interface) -> Vec<Vec<u8>> {
-        let stream = |(element, rows): (&crate::frontend::Element, &Vec<[u32; 4]>)| {
+        let stream = |(element, rows): (&Element, &Vec<[u32; 4]>)| {
             let stored = rows.iter().flat_map(|row| &row[..element.components() as usize]);
             stored.flat_map(|word| word.to_le_bytes()).collect()
         };
@@ -101,14 +119,24 @@ impl Data {
                 call.constants_in_space(slot, space, bytes).expect(fits);
             }
         }
-        for (decl, (bytes, format)) in interface.resources.iter().zip(&self.resources) {
-            let Some(bytes) = bytes else { continue };
-            let resource = match (decl.kind, format) {
-                (ResourceKind::StructuredBuffer { stride }, _) => Resource::structured(bytes, stride),
-                (_, Some(format)) => Resource::typed(bytes, *format),
-                _ => Resource::raw(bytes),
+        for (decl, bound) in interface.resources.iter().zip(&self.resources) {
+            let (slot, space) = (decl.slot, decl.space);
+            let resource = match (bound, decl.kind) {
+                (Bound::Nothing, _) => continue,
+                (Bound::Texture(image), _) => {
+                    call.texture_in_space(slot, space, image).expect(fits);
+                    continue;
+                }
+                (Bound::Elements(bytes, format), _) => Resource::typed(bytes, *format),
+                (Bound::Bytes(bytes), ResourceKind::StructuredBuffer { stride }) => Resource::structured(bytes, stride),
+                (Bound::Bytes(bytes), _) => Resource::raw(bytes),
             };
-            call.resource_in_space(decl.slot, decl.space, resource).expect(fits);
+            call.resource_in_space(slot, space, resource).expect(fits);
+        }
+        for (decl, state) in interface.samplers.iter().zip(&self.samplers) {
+            if let Some(state) = state {
+                call.sampler_in_space(decl.slot, decl.space, *state).expect(fits);
+            }
         }
     }
 
@@ -125,27 +153,40 @@ impl Data {
 
     /// What the interpreter reads of each resource: see [`ResourceKind`].
     pub fn resource_bytes(&self, interface: &Interface) -> Vec<Vec<u8>> {
-        let resource =
-            |(decl, (bytes, format)): (&crate::frontend::ResourceDecl, &(Option<Vec<u8>>, Option<TexelFormat>))| {
-                let Some(bytes) = bytes else { return Vec::new() };
-                match (decl.kind, format) {
-                    (ResourceKind::StructuredBuffer { stride }, _) => {
-                        bytes[..bytes.len() / stride as usize * stride as usize].to_vec()
-                    }
-                    (_, Some(format)) => {
-                        let elements = bytes.chunks_exact(format.bytes()).chain([&[][..]]);
-                        elements.flat_map(|element| format.decode(element)).flat_map(u32::to_le_bytes).collect()
-                    }
-                    _ => bytes.clone(),
-                }
-            };
-        interface.resources.iter().zip(&self.resources).map(resource).collect()
+        let bytes = |(bound, decl): (&Bound, &ResourceDecl)| match (bound, decl.kind) {
+            (Bound::Nothing | Bound::Texture(_), _) => Vec::new(),
+            (Bound::Bytes(bytes), ResourceKind::StructuredBuffer { stride }) => {
+                bytes[..bytes.len() / stride as usize * stride as usize].to_vec()
+            }
+            (Bound::Bytes(bytes), _) => bytes.clone(),
+            (Bound::Elements(bytes, format), _) => {
+                let elements = bytes.chunks_exact(format.bytes()).chain([&[][..]]);
+                elements.flat_map(|element| format.decode(element)).flat_map(u32::to_le_bytes).collect()
+            }
+        };
+        self.resources.iter().zip(&interface.resources).map(bytes).collect()
+    }
+
+    /// The textures and samplers, for the interpreter.
+    pub fn textures(&self) -> BoundTextures<'_> {
+        let mut textures = BoundTextures::new(self.resources.len(), self.samplers.len());
+        for (number, bound) in self.resources.iter().enumerate() {
+            if let Bound::Texture(image) = bound {
+                textures.bind(number, image, image.info());
+            }
+        }
+        for (number, state) in self.samplers.iter().enumerate() {
+            if let Some(state) = state {
+                textures.bind_sampler(number, *state);
+            }
+        }
+        textures
     }
 }
 
 impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Data { count, skipped, first, instance, inputs, uniforms, resources } = self;
+        let Data { count, skipped, first, instance, inputs, uniforms, resources, samplers } = self;
         writeln!(f, "invocations {skipped} to {count}, numbered from {first} on, instance {instance}")?;
         for (number, rows) in inputs.iter().enumerate() {
             writeln!(f, "input {number}: {rows:08x?}")?;
@@ -153,8 +194,14 @@ impl fmt::Debug for Data {
         for (number, bytes) in uniforms.iter().enumerate() {
             writeln!(f, "uniforms {number}: {:08x?}", bytes.as_deref().map(dwords))?;
         }
-        for (number, (bytes, format)) in resources.iter().enumerate() {
-            writeln!(f, "resource {number}: {format:?} {:08x?}", bytes.as_deref().map(dwords))?;
+        for (number, bound) in resources.iter().enumerate() {
+            match bound {
+                Bound::Bytes(bytes) => writeln!(f, "resource {number}: {:08x?}", dwords(bytes))?,
+                bound => writeln!(f, "resource {number}: {bound:?}")?,
+            }
+        }
+        for (number, state) in samplers.iter().enumerate() {
+            writeln!(f, "sampler {number}: {state:?}")?;
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use super::Generator;
 use super::signature::Element;
 use super::subroutine::Interface;
-use crate::frontend::sm4::codes::{Dimension, GlobalFlags, ReturnType, Stage};
+use super::texture::DIMENSIONS;
+use crate::frontend::sm4::codes::{Dimension, GlobalFlags, ReturnType, SamplerMode, Stage};
 use crate::frontend::sm4::custom_data::CustomData;
 use crate::frontend::sm4::declaration::Binding;
 use crate::frontend::sm4::operand::{Components, Mask, Swizzle};
@@ -33,6 +34,8 @@ pub struct Declared {
     pub table_rows: u32,
     /// `t#`.
     pub views: Vec<View>,
+    /// `s#`.
+    pub samplers: Vec<Sampler>,
     /// An array of interface slots.
     pub interface: Option<Interface>,
     /// Number of labels.
@@ -87,6 +90,13 @@ pub struct View {
     pub return_types: [ReturnType; 4],
 }
 
+/// A sampler.
+#[derive(Clone, Copy)]
+pub struct Sampler {
+    pub binding: Binding,
+    pub mode: SamplerMode,
+}
+
 /// Loops that have a counter: a component of one of two registers behind the others.
 pub const MAX_LOOPS: u32 = 8;
 
@@ -105,6 +115,7 @@ impl Generator<'_, '_> {
         self.declare_table()?;
         self.declare_buffers()?;
         self.declare_views()?;
+        self.declare_samplers()?;
         self.declare_signatures()?;
         self.declare_temps()?;
         self.declare_subroutines()
@@ -133,11 +144,7 @@ impl Generator<'_, '_> {
     fn declare_buffers(&mut self) -> Result<()> {
         for id in 0..self.u.int_in_range(0..=3)? {
             let rows = self.u.int_in_range(1..=8)?;
-            let binding = match self.version.has_register_spaces() {
-                true => self.range(RegisterFile::ConstantBuffer, id)?,
-                // The second index holds the rows.
-                false => self.binding(RegisterFile::ConstantBuffer, id, [id; 2], 2),
-            };
+            let binding = self.bind(RegisterFile::ConstantBuffer, id)?;
             let dynamic = self.u.arbitrary()?;
             self.declare_as(Opcode::DclConstantBuffer, Declaration::ConstantBuffer { binding, rows, dynamic });
             self.declared.buffers.push(ConstantBuffer { binding, rows });
@@ -146,19 +153,14 @@ impl Generator<'_, '_> {
     }
 
     fn declare_views(&mut self) -> Result<()> {
-        for id in 0..self.u.int_in_range(0..=3)? {
-            // Raw and structured views came with shader model 5, but for compute shaders.
-            let kinds = [Dimension::Buffer, Dimension::RawBuffer, Dimension::StructuredBuffer];
-            let dimension = *self.u.choose(&kinds[..if self.has_model(5, 0) { 3 } else { 1 }])?;
-            let binding = match self.version.has_register_spaces() {
-                true => self.range(RegisterFile::Resource, id)?,
-                false => self.binding(RegisterFile::Resource, id, [id; 2], 1),
-            };
+        for id in 0..self.u.int_in_range(0..=4)? {
+            let dimension = self.dimension()?;
+            let binding = self.bind(RegisterFile::Resource, id)?;
             let stride = if dimension == Dimension::StructuredBuffer { 4 * self.u.int_in_range(1..=9)? } else { 0 };
             let typed = [ReturnType::Float, ReturnType::Sint, ReturnType::Uint, ReturnType::Unorm, ReturnType::Snorm];
             let return_types = match dimension {
-                Dimension::Buffer => [*self.u.choose(&typed)?; 4],
-                _ => [ReturnType::Mixed; 4],
+                Dimension::RawBuffer | Dimension::StructuredBuffer => [ReturnType::Mixed; 4],
+                _ => [*self.u.choose(&typed)?; 4],
             };
             let (opcode, declaration) = match dimension {
                 Dimension::RawBuffer => (Opcode::DclResourceRaw, Declaration::ResourceRaw { binding }),
@@ -173,24 +175,44 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    /// A binding of shader model 5.1: one register or some, in a register space.
-    fn range(&mut self, file: RegisterFile, id: u32) -> Result<Binding> {
-        // Ranges of one file lie in spaces of their own, so that they cannot overlap.
-        let space = if self.one_in(2)? { id + 1 } else { 0 };
-        let lower = 4 * id + self.u.int_in_range(0..=1)?;
-        let upper = lower + self.u.int_in_range(0..=2)?;
-        Ok(Binding { space, ..self.binding(file, id, [lower, upper], 3) })
+    fn declare_samplers(&mut self) -> Result<()> {
+        for id in 0..self.u.int_in_range(0..=3)? {
+            let binding = self.bind(RegisterFile::Sampler, id)?;
+            let mode = *self.u.choose(&[SamplerMode::Default, SamplerMode::Comparison])?;
+            self.declare_as(Opcode::DclSampler, Declaration::Sampler { binding, mode });
+            self.declared.samplers.push(Sampler { binding, mode });
+        }
+        Ok(())
     }
 
-    fn binding(&self, file: RegisterFile, id: u32, [lower, upper]: [u32; 2], indices: usize) -> Binding {
-        let components = match file {
-            RegisterFile::Sampler => Components::None,
-            RegisterFile::ConstantBuffer => Components::Swizzle(Swizzle::IDENTITY),
-            _ if indices == 3 => Components::Swizzle(Swizzle::IDENTITY),
-            _ => Components::None,
+    fn dimension(&mut self) -> Result<Dimension> {
+        // Raw and structured views came with shader model 5, but for compute shaders.
+        let buffers =
+            [(Dimension::Buffer, (4, 0)), (Dimension::RawBuffer, (5, 0)), (Dimension::StructuredBuffer, (5, 0))];
+        let all = buffers.iter().chain(&buffers).chain(&DIMENSIONS);
+        let known = all.filter(|(_, (major, minor))| self.has_model(*major, *minor));
+        let known: Vec<Dimension> = known.map(|&(dimension, _)| dimension).collect();
+        Ok(*self.u.choose(&known)?)
+    }
+
+    /// What number `id` of a file is bound to: in shader model 5.1 one register or some, in a register space.
+    fn bind(&mut self, file: RegisterFile, id: u32) -> Result<Binding> {
+        let has_spaces = self.version.has_register_spaces();
+        let (indices, has_components) = match file {
+            _ if has_spaces => (3, file != RegisterFile::Sampler),
+            // The second one says how many rows there are.
+            RegisterFile::ConstantBuffer => (2, true),
+            _ => (1, false),
         };
+        let components = if has_components { Components::Swizzle(Swizzle::IDENTITY) } else { Components::None };
         let token = Operand::new(file, components, vec![(0, None); indices]).token();
-        Binding { id, lower, upper, space: 0, token }
+        if !has_spaces {
+            return Ok(Binding { id, lower: id, upper: id, space: 0, token });
+        }
+        // Four registers apart, so that none overlap.
+        let lower = 4 * id + self.u.int_in_range(0..=1)?;
+        let upper = lower + self.u.int_in_range(0..=2)?;
+        Ok(Binding { id, lower, upper, space: self.u.int_in_range(0..=2)?, token })
     }
 
     /// Temporary registers and arrays of them.

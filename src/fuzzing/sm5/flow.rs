@@ -30,7 +30,7 @@ pub struct Scope {
 #[derive(Clone, Copy)]
 enum Statement {
     Plain,
-    BufferRead,
+    View,
     If,
     Loop,
     Switch,
@@ -45,7 +45,7 @@ enum Statement {
 /// How often each kind is tried.
 const STATEMENTS: [(Statement, usize); 11] = [
     (Statement::Plain, 24),
-    (Statement::BufferRead, 5),
+    (Statement::View, 6),
     (Statement::If, 4),
     (Statement::Loop, 2),
     (Statement::Switch, 2),
@@ -108,7 +108,7 @@ impl Generator<'_, '_> {
             found
         });
         match weighted.expect("the number is below the sum").0 {
-            Statement::BufferRead if !self.declared.views.is_empty() => self.buffer_read()?,
+            Statement::View if !self.declared.views.is_empty() => self.view_access()?,
             Statement::If if is_open => self.branch(scope)?,
             Statement::Loop if is_open && self.loops < MAX_LOOPS => self.repeat(scope)?,
             Statement::Switch if is_open => self.switch(scope)?,

@@ -6,10 +6,10 @@
 //! | `declare`, `signature` | registers, buffers, views, interfaces; what of them a signature says |
 //! | `place`, `operand` | sources and destinations of everything declared |
 //! | `arithmetic` | instructions from their line in the table alone |
-//! | `buffer` | reads of buffers |
+//! | `buffer`, `texture` | reads of buffers, accesses of textures |
 //! | `flow`, `subroutine` | statements; what is called, and what an interface calls |
 //! | `container` | the parts of the container |
-//! | `data` | what the program is run on |
+//! | `data`, `image` | what the program is run on |
 //! | `check` | the promises |
 
 mod arithmetic;
@@ -19,10 +19,12 @@ mod container;
 mod data;
 mod declare;
 mod flow;
+mod image;
 mod operand;
 mod place;
 mod signature;
 mod subroutine;
+mod texture;
 
 pub use check::sm5;
 
@@ -124,8 +126,7 @@ struct Generator<'a, 'u> {
 impl<'a, 'u> Generator<'a, 'u> {
     fn new(u: &'a mut Unstructured<'u>, version: Version) -> Result<Self> {
         let budget = u.int_in_range(1..=MAX_STATEMENTS)?;
-        let plain = arithmetic::opcodes(version);
-        let (declarations, code) = (Vec::new(), Vec::new());
+        let (declarations, code, plain) = (Vec::new(), Vec::new(), Vec::new());
         let declared = Declared::default();
         Ok(Generator {
             u,
@@ -144,6 +145,7 @@ impl<'a, 'u> Generator<'a, 'u> {
 
     /// Declarations, the main function, the subroutines.
     fn program(&mut self) -> Result<()> {
+        self.plain = self.arithmetic();
         self.declare()?;
         self.main_function()?;
         self.subroutines()

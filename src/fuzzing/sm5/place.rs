@@ -130,10 +130,7 @@ impl Generator<'_, '_> {
             }
             Readable::IndexedInput(range) => (RegisterFile::Input, vec![self.index_of_range(range)?], range.mask),
             Readable::Buffer(ConstantBuffer { binding, rows }) => {
-                let mut indices = vec![(binding.id, None)];
-                if self.version.has_register_spaces() {
-                    indices.push((self.u.int_in_range(binding.lower..=binding.upper)?, None));
-                }
+                let mut indices = self.register_of(binding)?;
                 indices.push(self.index(rows, dynamic)?);
                 (RegisterFile::ConstantBuffer, indices, Mask::ALL)
             }

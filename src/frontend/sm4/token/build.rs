@@ -1,7 +1,7 @@
 //! Opcode tokens and their extensions from what they say, for programs that are generated.
 
 use super::{Extended, MAX_EXTENDED, OpcodeToken, Test, extended_token, opcode_token};
-use crate::frontend::sm4::codes::{Dimension, ReturnType};
+use crate::frontend::sm4::codes::{Dimension, InfoReturn, ReturnType};
 use crate::frontend::sm4::opcode::Opcode;
 use crate::frontend::sm4::operand::Mask;
 
@@ -24,6 +24,16 @@ impl OpcodeToken {
     /// The same with these destination components precise.
     pub(crate) fn exact(self, mask: Mask) -> Self {
         OpcodeToken { bits: opcode_token::PRECISE.set(self.bits, mask.bits().into()), ..self }
+    }
+
+    /// The same with what it returns.
+    pub(crate) fn returning(self, info: InfoReturn) -> Self {
+        // `sampleinfo` has no reciprocals.
+        let number = match self.opcode {
+            Opcode::SampleInfo => (info == InfoReturn::Uint).into(),
+            _ => info.number(),
+        };
+        OpcodeToken { bits: opcode_token::INFO_RETURN.set(self.bits, number), ..self }
     }
 }
 
