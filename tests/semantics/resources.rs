@@ -1,4 +1,4 @@
-//! Buffers, and what is said of textures and writable views that do not run yet.
+//! Buffers, textures and samplers, and what is said of writable views, which do not run yet.
 
 use crate::all_refused;
 use crate::support::sections::check;
@@ -106,6 +106,124 @@ fn atomics_are_refused_by_name() {
     let atomics: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| opcode.group() == Group::Atomic).collect();
     assert_eq!(atomics.len(), 21);
     all_refused(&atomics);
+}
+
+/// Texels of 4 by 4 are x + 10 * y, those of the next level 100 more, the last is 1000.
+const PYRAMID: &str = "dcl_resource_texture2d (float,float,float,float) t0
+    t0 = tex2d:r32f:4x4:3 {0.0, 1.0, 2.0, 3.0} {10.0, 11.0, 12.0, 13.0} {20.0, 21.0, 22.0, 23.0} {30.0, 31.0, 32.0, 33.0} {100.0, 101.0, 110.0, 111.0} {1000.0}
+    ";
+
+/// Direct3D 11.3 functional specification, instruction `ld`: coordinates, slice and level are unsigned and each has its range.
+#[test]
+fn texels_out_of_range_in_any_direction_are_zero_with_defaults() {
+    check(&format!(
+        "{PYRAMID}ld o0.xyzw, v0.xyzw, t0.xyzw
+         ld(-1,1,0) o1.x, v0.xyzw, t0.xxxx
+           {{1, 2, 77, 0}} == {{21.0, 0.0, 0.0, 1.0}} {{30.0}}
+           {{1, 1, 0, 1}} == {{111.0, 0.0, 0.0, 1.0}} {{0.0}}
+           {{4, 0, 0, 0}} == {{0.0, 0.0, 0.0, 1.0}} {{13.0}}
+           {{0, -1, 0, 0}} == {{0.0, 0.0, 0.0, 1.0}} {{0.0}}
+           {{2, 0, 0, 1}} == {{0.0, 0.0, 0.0, 1.0}} {{111.0}}
+           {{0, 0, 0, 3}} == {{0.0, 0.0, 0.0, 1.0}} {{0.0}}
+           {{0, 0, 0, -1}} == {{0.0, 0.0, 0.0, 1.0}} {{0.0}}
+         dcl_resource_texture2darray (uint,uint,uint,uint) t0
+         t0 = tex2darray:rg32u:1x1x2 {{0x7f800001, 1, 3, 4}}
+         ld o0.xyzw, v0.xyzw, t0.xyzw
+           {{0, 0, 0, 0}} == {{0x7f800001, 1, 0, 1}}
+           {{0, 0, 1, 0}} == {{3, 4, 0, 1}}
+           {{0, 0, 2, 0}} == {{0, 0, 0, 1}}
+           {{0, 0, -1, 0}} == {{0, 0, 0, 1}}
+         ; Nothing is bound.
+         dcl_resource_texture2darray (uint,uint,uint,uint) t0
+         ld o0.xyzw, v0.xyzw, t0.xyzw
+           {{0, 0, 0, 0}} == {{0, 0, 0, 0}}"
+    ));
+}
+
+/// Direct3D 11.3 functional specification, instructions `resinfo` and `sampleinfo`.
+#[test]
+fn a_level_that_is_not_there_has_no_size_and_levels_are_counted_all_the_same() {
+    check(&format!(
+        "{PYRAMID}resinfo_uint o0.xyzw, v0.x, t0.xyzw
+         resinfo_rcpFloat o1.xyzw, v0.x, t0.xyzw
+         resinfo o2.xyzw, v0.x, t0.xyzw
+           {{0}} == {{4, 4, 0, 3}} {{0.25, 0.25, 0.0, 3.0}} {{4.0, 4.0, 0.0, 3.0}}
+           {{2}} == {{1, 1, 0, 3}} {{1.0, 1.0, 0.0, 3.0}} {{1.0, 1.0, 0.0, 3.0}}
+           {{3}} == {{0, 0, 0, 3}} {{inf, inf, 0.0, 3.0}} {{0.0, 0.0, 0.0, 3.0}}
+           {{-1}} == {{0, 0, 0, 3}} {{inf, inf, 0.0, 3.0}} {{0.0, 0.0, 0.0, 3.0}}
+         dcl_resource_texture2darray (float,float,float,float) t0
+         t0 = tex2darray:r8:2x4x3:2 000000000000000000000000000000000000000000000000000000000000
+         resinfo_uint o0.xyzw, v0.x, t0.xyzw
+         resinfo_rcpFloat o1.xyzw, v0.x, t0.xyzw
+           {{1}} == {{1, 2, 3, 2}} {{1.0, 0.5, 3.0, 2.0}}
+         dcl_resource_texture2dms!0x40000 (float,float,float,float) t0
+         t0 = tex2dms:r8:1x1:4 00000000
+         sampleinfo_uint o0.xyzw, t0.xyzw
+         sampleinfo o1.xyzw, t0.xyzw
+           == {{4, 0, 0, 0}} {{4.0, 0, 0, 0}}"
+    ));
+}
+
+/// Direct3D 11.3 functional specification, 7.18: slices, offsets, levels and filters.
+#[test]
+fn samplers_round_slices_hold_levels_and_offset_before_the_edge() {
+    check(&format!(
+        "dcl_sampler s0
+         dcl_resource_texture2darray (float,float,float,float) t0
+         t0 = tex2darray:r32f:1x1x4 {{0.0, 1.0, 2.0, 3.0}}
+         s0 = point clamp
+         sample_l o0.x, v0.xxyx, t0.xxxx, s0, l(0.0)
+           {{0.5, 0.5}} == {{0.0}}
+           {{0.5, 1.5}} == {{2.0}}
+           {{0.5, 2.5}} == {{2.0}}
+           {{0.5, 99.0}} == {{3.0}}
+           {{0.5, -1.0}} == {{0.0}}
+         dcl_sampler s0
+         dcl_sampler s1
+         dcl_sampler s2
+         {PYRAMID}s0 = point wrap min_lod=2.0 max_lod=0.0
+         s1 = min_linear mag_point mip_point clamp
+         s2 = point wrap
+         sample_l o0.x, v0.xyxx, t0.xxxx, s0, v0.z
+         sample_l o0.y, v0.xyxx, t0.xxxx, s1, v0.z
+         sample_l(1,0,0) o0.z, v0.xyxx, t0.xxxx, s2, v0.z
+           {{0.25, 0.125, 0.0}} == {{1000.0, 1.0, 2.0}}
+           {{0.25, 0.125, -9.0}} == {{1000.0, 1.0, 2.0}}
+           {{0.25, 0.125, 0.25}} == {{1000.0, 0.5, 2.0}}
+           {{0.875, 0.125, 0.0}} == {{1000.0, 3.0, 0.0}}
+           {{0.875, 0.125, 1.0}} == {{1000.0, 101.0, 100.0}}"
+    ));
+}
+
+/// Direct3D 11.3 functional specification, 7.18 and instructions `sample_c_lz`, `gather4`, `gather4_po`.
+#[test]
+fn references_stand_on_the_left_and_gathers_go_around_from_below_left() {
+    check(&format!(
+        "dcl_sampler s0, mode_comparison
+         dcl_sampler s1, mode_comparison
+         {PYRAMID}s0 = point clamp less
+         s1 = linear clamp greater_equal
+         sample_c_lz o0.x, l(0.375, 0.375, 0.0, 0.0), t0.xxxx, s0, v0.x
+         sample_c_lz o0.y, l(0.5, 0.5, 0.0, 0.0), t0.xxxx, s1, v0.x
+         gather4_c o1.xyzw, l(0.5, 0.5, 0.0, 0.0), t0.xyzw, s0.x, v0.x
+           {{10.0}} == {{1.0, 0.0}} {{1.0, 1.0, 1.0, 1.0}}
+           {{11.0}} == {{0.0, 0.25}} {{1.0, 1.0, 1.0, 0.0}}
+           {{12.0}} == {{0.0, 0.5}} {{1.0, 1.0, 0.0, 0.0}}
+           {{22.0}} == {{0.0, 1.0}} {{0.0, 0.0, 0.0, 0.0}}
+         dcl_sampler s0
+         {PYRAMID}s0 = point wrap
+         gather4 o0.xyzw, l(0.5, 0.5, 0.0, 0.0), t0.xyzw, s0.x
+         gather4_po o1.xyzw, l(0.5, 0.5, 0.0, 0.0), v0.xyxx, t0.xyzw, s0.x
+           {{0, 0}} == {{21.0, 22.0, 12.0, 11.0}} {{21.0, 22.0, 12.0, 11.0}}
+           {{63, 65}} == {{21.0, 22.0, 12.0, 11.0}} {{30.0, 31.0, 21.0, 20.0}}
+           {{32, 31}} == {{21.0, 22.0, 12.0, 11.0}} {{11.0, 12.0, 2.0, 1.0}}
+         ; Nothing is bound.
+         dcl_sampler s0
+         dcl_resource_texture2d (float,float,float,float) t0
+         sample_l o0.xyzw, v0.xyxx, t0.xyzw, s0, l(0.0)
+         gather4 o1.xyzw, v0.xyxx, t0.xyzw, s0.w
+           {{0.5, 0.5}} == {{0, 0, 0, 0}} {{0, 0, 0, 0}}"
+    ));
 }
 
 /// Direct3D 11.3 functional specification, texture instructions that need neighbouring pixels or samples.

@@ -83,7 +83,8 @@ fn suffix_bits(opcode: Opcode, suffix: &str) -> Option<u32> {
         (Controls::Saturate, "sat") => Some(1 << 13),
         (Controls::Test, "nz") => Some(1 << 18),
         (Controls::Test, "z") => Some(0),
-        (Controls::ResinfoReturn | Controls::SampleInfoReturn, part) => {
+        (Controls::SampleInfoReturn, "uint") => Some(1 << 11),
+        (Controls::ResinfoReturn, part) => {
             let value = InfoReturn::ALL.iter().find(|value| value.name().strip_prefix('_') == Some(part))?;
             Some(value.number() << 11)
         }
@@ -136,16 +137,20 @@ fn declaration(opcode: Opcode, suffix: &str, rest: &str) -> Option<(u32, Vec<u32
             let mode = Interpolation::ALL.iter().find(|mode| mode.name() == rest[..at].trim_end())?;
             Some((mode.number() << 11, tokens(&rest[at..])?))
         }
-        Opcode::DclSampler => {
-            let mode = parts.get(1).map_or("mode_default", |mode| mode);
-            let mode = SamplerMode::ALL.iter().find(|it| it.name() == mode)?;
-            Some((mode.number() << 11, operand(&parts[0], true)?))
-        }
-        Opcode::DclConstantBuffer => {
-            let dynamic = parts.get(1).is_some_and(|mode| mode == "dynamicIndexed");
-            let numbers = parts.iter().skip(1).filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-            let numbers = numbers.map(|part| number(part)).collect::<Option<Vec<u32>>>()?;
-            Some((u32::from(dynamic) << 11, [operand(&parts[0], true)?, numbers].concat()))
+        Opcode::DclSampler | Opcode::DclConstantBuffer => {
+            let mut bits = 0;
+            let mut tokens = operand(parts.first()?, true)?;
+            for part in &parts[1..] {
+                let mode = SamplerMode::ALL.iter().find(|mode| mode.name() == part);
+                match (mode, part.as_str()) {
+                    (Some(mode), _) => bits |= mode.number() << 11,
+                    (None, "immediateIndexed") => {}
+                    (None, "dynamicIndexed") => bits |= 1 << 11,
+                    // Of shader model 5.1, rows and space.
+                    (None, part) => tokens.push(number(part)?),
+                }
+            }
+            Some((bits, tokens))
         }
         _ if suffix.is_empty() => Some((0, tokens(rest)?)),
         _ => None,

@@ -16,14 +16,18 @@
 //! The lines of a program (see [`assembler`](super::assembler)), bindings and a bound (see [`components`](super::components)) come
 //! in any order; runs follow, one a line. What follows the runs is the next section. A run has a row for each `v#`, `==`, and a
 //! row for each `o#`, then one for `oDepth` and the like; behind them may stand `discarded` and `aborted`. `== out_of_fuel` is a
-//! run that does not end. `t#` are `raw`, `struct:STRIDE`, or the name of a [`TexelFormat`], and bytes in hexadecimal. What is
-//! not bound reads zero. `fp2 = ft1 cb0[5]` binds a class instance that has function table 1 and lies at row 5 of a buffer. The
-//! number of a run in its section is its `SV_VertexID`.
+//! run that does not end. The number of a run in its section is its `SV_VertexID`.
+//!
+//! Bound are, before an equals sign with blanks around it: `cb#` to rows; `t#` to `raw`, `struct:STRIDE`, the name of a
+//! [`TexelFormat`], or a texture, then bytes in hexadecimal or rows; `s#` to a sampler; `fp2 = ft1 cb0[5]` to a class instance that
+//! has function table 1 and lies at row 5 of a buffer. What is not bound reads zero. For textures and samplers see
+//! [`textures`](super::textures).
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;
 use super::program::{Element, Source, bytes};
-use shaderjit::TexelFormat;
+use super::textures::{layout, sampler};
+use shaderjit::{ImageLayout, SamplerState, TexelFormat};
 use std::fmt::Write;
 
 /// A program, what is bound to it, and what it must compute.
@@ -35,15 +39,17 @@ pub struct Section {
     pub bound: Bound,
     pub constants: Vec<(u32, Vec<u8>)>,
     pub resources: Vec<(u32, View, Vec<u8>)>,
+    pub samplers: Vec<(u32, SamplerState)>,
     pub runs: Vec<Run>,
 }
 
-/// How a buffer is bound.
+/// How a resource is bound.
 #[derive(Clone, Copy)]
 pub enum View {
     Raw,
     Structured(u32),
     Typed(TexelFormat),
+    Texture(ImageLayout),
 }
 
 /// One invocation.
@@ -107,6 +113,7 @@ struct Reader {
     bound: Option<Bound>,
     constants: Vec<(u32, Vec<u8>)>,
     resources: Vec<(u32, View, Vec<u8>)>,
+    samplers: Vec<(u32, SamplerState)>,
     instances: Vec<Instance>,
     runs: Vec<Run>,
 }
@@ -140,27 +147,41 @@ impl Reader {
             self.instances.push(instance(slot(digits)?, bound).ok_or("a class instance is `ft1 cb0[5]`")?);
             return Ok(());
         }
+        if let Some(digits) = place.strip_prefix('s') {
+            self.samplers.push((slot(digits)?, sampler(bound)?));
+            return Ok(());
+        }
         let digits = place.strip_prefix('t').ok_or_else(|| format!("`{place}` cannot be bound"))?;
-        let (kind, digits_of_bytes) = bound.split_once(' ').unwrap_or((bound, ""));
-        let view = match kind.strip_prefix("struct:") {
-            Some(stride) => View::Structured(slot(stride)?),
+        let (kind, content) = bound.split_once(' ').unwrap_or((bound, ""));
+        let view = match kind.split_once(':') {
+            Some(("struct", stride)) => View::Structured(slot(stride)?),
+            Some((shape, sizes)) => View::Texture(layout(shape, sizes).ok_or_else(|| format!("{kind} is no texture"))?),
             None if kind == "raw" => View::Raw,
             None => View::Typed(TexelFormat::from_name(kind).ok_or_else(|| format!("there is no format {kind}"))?),
         };
-        let digits_of_bytes: Vec<u8> = digits_of_bytes.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let (pairs, rest) = digits_of_bytes.as_chunks::<2>();
-        let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty());
-        self.resources.push((slot(digits)?, view, bytes.ok_or("bytes are pairs of hexadecimal digits")?));
+        let content = match content.starts_with('{') {
+            true => bytes(words(content)?.as_flattened()),
+            false => hexadecimal(content).ok_or("bytes are pairs of hexadecimal digits")?,
+        };
+        self.resources.push((slot(digits)?, view, content));
         Ok(())
     }
 
     fn finish(self) -> Section {
-        let Reader { program, bound, constants, resources, instances, runs } = self;
+        let Reader { program, bound, constants, resources, samplers, instances, runs } = self;
         let mut source = Source::new(&program);
         source.instances = instances;
-        Section { source, text: Some(program), bound: bound.unwrap_or(Bound::Exact), constants, resources, runs }
+        let bound = bound.unwrap_or(Bound::Exact);
+        Section { source, text: Some(program), bound, constants, resources, samplers, runs }
     }
+}
+
+/// Bytes of two digits each, with blanks anywhere between them.
+fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.iter().map(byte).collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty())
 }
 
 /// `ft1 cb0[5]`.
