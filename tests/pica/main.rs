@@ -2,6 +2,9 @@
 
 mod assembler;
 mod float;
+mod geometry;
+mod random;
+mod threads;
 
 use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Lanes, Outputs, PicaUniforms, Shader};
 
