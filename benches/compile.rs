@@ -7,7 +7,7 @@ mod draw;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use draw::Draw;
 use shaderjit::pipeline::{self, PassOptions};
-use shaderjit::{Backend, Config, Engine, Lanes};
+use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Shader};
 use std::time::Duration;
 
 criterion_group! {
@@ -41,4 +41,17 @@ fn compile(criterion: &mut Criterion) {
         }
         group.finish();
     }
+
+    // A geometry shader: two triangles an invocation.
+    let shader = Shader::parse(&draw::data("pica/t31_geo_point.shbin")).expect("the container is well-formed");
+    let mut group = criterion.benchmark_group("compile/t31");
+    group.bench_function("lower", |bencher| bencher.iter(|| shader.lower(1).expect("the program is supported")));
+    for (name, lanes) in [("native N=1", Lanes::Four), ("native N=2", Lanes::Eight)] {
+        let options = CompileOptions::default().entry(1).lanes(lanes);
+        group.bench_function(name, |bencher| {
+            let compile = |()| engine.compile(&shader, &options).expect("the program is supported");
+            bencher.iter_batched(|| engine.clear_cache(), compile, BatchSize::PerIteration);
+        });
+    }
+    group.finish();
 }

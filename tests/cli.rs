@@ -451,3 +451,37 @@ fn buffers_are_bound_by_slot_and_kind() {
     let text = stdout(&["diff", file, "--count", "50"]);
     assert!(text.starts_with("no difference in 50 vertices"), "{text}");
 }
+
+/// Every reference of geometry shaders, on both engines.
+#[test]
+fn geometry_shaders_write_records_of_triangles() {
+    let uniforms = |name: &str| data(&format!("pica/{name}.d1.uni.bin"));
+    for name in ["t31_geo_point", "t33_geo_fixed", "t34_geo_output_banks", "t35_geo_b15_state"] {
+        let (file, uniforms) = (data(&format!("pica/{name}.shbin")), uniforms(name));
+        let input = data("pica/inputs/normal256.bin");
+        let reference = std::fs::read(data(&format!("pica/{name}.d1.normal256.ref.gsout"))).unwrap();
+        for engine in ["jit", "interp"] {
+            let args = ["run", "--gs", &file, "--engine", engine, "--input", &input, "--uniforms", &uniforms];
+            let output = shaderjit(&[&args[..], &["--format", "raw"]].concat());
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(output.stdout == reference, "{name} on {engine}");
+        }
+    }
+    let (file, input, uniforms) =
+        (data("pica/t31_geo_point.shbin"), data("pica/inputs/normal256.bin"), uniforms("t31_geo_point"));
+    let args = ["run", "--gs", &file, "--input", &input, "--uniforms", &uniforms, "--count", "2"];
+    let table = stdout(&args);
+    assert_eq!(table.lines().count(), 4 * 3 * 2);
+    assert!(table.lines().next().is_some_and(|line| line.contains("inverted")));
+    let csv = stdout(&[&args[..], &["--format", "csv"]].concat());
+    assert!(csv.starts_with("triangle,invocation,inverted,vertex,o0.x,o0.y,o0.z,o0.w,o1.x,"));
+    assert_eq!(csv.lines().count(), 1 + 4 * 3);
+    let json: serde_json::Value = serde_json::from_str(&stdout(&[&args[..], &["--format", "json"]].concat())).unwrap();
+    assert_eq!((json["registers"][1].as_u64(), json["triangles"].as_array().map(Vec::len)), (Some(1), Some(4)));
+
+    assert!(stdout(&["diff", &file, "--entry", "1", "--count", "50"]).contains("no difference in 100 triangles"));
+    assert!(
+        fails(&["run", "--gs", &data("pica/t01_transform.shbin"), "--count", "1"], 1).contains("no geometry shader")
+    );
+    fails(&["run", &file, "--attributes", "3"], 2);
+}

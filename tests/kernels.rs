@@ -50,4 +50,6 @@ draws! {
     pica_transform 4;
     pica_skinning 5;
     pica_loop_call_if 6;
+    pica_chain 7;
+    pica_lights 8;
 }

@@ -65,11 +65,15 @@ fn pica_opcodes() -> String {
     let runs = |opcode: &pica::opcode::Opcode| {
         let end = pica::opcode::Opcode::End.picture().fixed();
         let program = pica::decode(&[opcode.picture().fixed(), end], &[0xf], 0).unwrap();
-        !refuses(pica::lower(&program, pica::operand::Address(0), &pica::LowerOptions::default()), opcode.mnemonic())
+        let (entry, options) = (pica::operand::Address(0), pica::LowerOptions::default());
+        // A geometry shader has every opcode.
+        assert!(!refuses(pica::lower_geometry(&program, entry, [0xf; 16], &options), opcode.mnemonic()), "{opcode:?}");
+        !refuses(pica::lower(&program, entry, &options), opcode.mnemonic())
     };
     let (runs, reads): (Vec<_>, Vec<_>) = pica::opcode::Opcode::ALL.iter().copied().partition(runs);
     let [runs, reads] = [runs, reads].map(|opcodes| opcodes.into_iter().map(|it| it.mnemonic()).collect::<Vec<_>>());
-    format!("| run in vertex executables | read only |\n|---|---|\n| {} | {} |\n", list(&runs), list(&reads))
+    let head = "| run in vertex and geometry executables | in geometry executables alone |\n|---|---|";
+    format!("{head}\n| {} | {} |\n", list(&runs), list(&reads))
 }
 
 /// Names in one pair of backticks.

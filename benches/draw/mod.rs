@@ -4,6 +4,7 @@
 //! four a register. Both write their outputs without gaps.
 
 mod kernel;
+mod lights;
 mod pica;
 
 use shaderjit::attribute::AttributeFormat;

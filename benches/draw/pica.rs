@@ -11,14 +11,18 @@ const REGISTER: usize = 16;
 const CORPUS_VERTEX: usize = 16 * REGISTER;
 
 impl Draw {
-    /// Transform; skinning in a loop with relative addressing; loop, call and branches.
+    /// Transform; skinning in a loop with relative addressing; loop, call and branches; a chain of 400 instructions, each of which
+    /// waits for the one before; four lights with EX2 and LG2 in a loop.
     pub fn pica_programs() -> Vec<Draw> {
         let programs = [
             ("t01", "t01_transform", "normal256"),
             ("t25", "t25_skinning", "skin256"),
             ("t44", "t44_loop_call_if", "normal256"),
+            ("t40", "t40_long", "normal256"),
         ];
-        programs.map(|(name, file, input)| program(name, file, input)).into()
+        let mut draws: Vec<Draw> = programs.map(|(name, file, input)| program(name, file, input)).into();
+        draws.push(Draw::pica_lights());
+        draws
     }
 }
 

@@ -17,19 +17,19 @@ const TOLERANCE: f32 = 1e-4;
 /// Somebody is wrong, or the two engines differ in a bit.
 pub fn check(races: &mut [Race]) {
     plain_pica();
-    for Race { draw, contenders } in races {
+    for Race { name: race, reference, contenders } in races {
         let outputs = contenders.each_mut().map(|contender| {
             contender.run();
             contender.outputs()
         });
-        let channels = draw.reference.len() / VERTICES as usize;
+        let channels = reference.len() / VERTICES as usize;
         for (name, outputs) in NAMES.iter().zip(&outputs) {
-            let difference = relative_difference(outputs, &draw.reference, channels);
-            assert!(difference <= TOLERANCE, "{} by {name}: off by {difference:e}", draw.name);
+            let difference = relative_difference(outputs, reference, channels);
+            assert!(difference <= TOLERANCE, "{race} by {name}: off by {difference:e}");
         }
         let [interpreter, narrow, wide, _] =
             outputs.map(|outputs| outputs.into_iter().map(f32::to_bits).collect::<Vec<_>>());
-        assert!(interpreter == narrow && interpreter == wide, "{}: the engines differ", draw.name);
+        assert!(interpreter == narrow && interpreter == wide, "{race}: the engines differ");
     }
 }
 

@@ -14,6 +14,7 @@ mod plain;
 
 mod check;
 mod contender;
+mod geometry;
 mod table;
 
 use contender::Contender;
@@ -24,7 +25,9 @@ use std::time::Duration;
 
 /// One draw call and everybody who can do it.
 struct Race<'a> {
-    draw: &'a Draw,
+    name: &'a str,
+    /// What it should compute.
+    reference: &'a [f32],
     /// In the order of [`contender::NAMES`].
     contenders: [Box<dyn Contender + 'a>; contender::NAMES.len()],
 }
@@ -32,8 +35,13 @@ struct Race<'a> {
 fn main() {
     let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
     let draws = Draw::all();
-    let mut races: Vec<Race> =
-        draws.iter().map(|draw| Race { draw, contenders: contender::all(draw, &engine) }).collect();
+    let triangles = geometry::Primitives::new();
+    let mut races = Vec::new();
+    for draw in &draws {
+        let Draw { name, reference, .. } = draw;
+        races.push(Race { name, reference, contenders: contender::all(draw, &engine) });
+    }
+    races.push(Race { name: "t31", reference: &triangles.reference, contenders: geometry::all(&triangles, &engine) });
 
     check::check(&mut races);
 
@@ -43,7 +51,7 @@ fn main() {
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
     for race in &mut races {
-        let mut group = criterion.benchmark_group(format!("run/{}", race.draw.name));
+        let mut group = criterion.benchmark_group(format!("run/{}", race.name));
         group.throughput(Throughput::Elements(VERTICES.into()));
         for (name, contender) in contender::NAMES.into_iter().zip(&mut race.contenders) {
             group.bench_function(name, |bencher| bencher.iter(|| contender.run()));

@@ -31,7 +31,7 @@ pub fn print(races: &mut [Race]) {
         let [interpreter, narrow, wide, plain] = times.map(median);
         let ratios = [interpreter / narrow, plain / narrow, plain / wide].map(|ratio| format!("{ratio:.2}x"));
         let times = [interpreter, narrow, wide, plain].map(|time| format!("{time:.2}"));
-        println!("| {} | {} | {} |", race.draw.name, times.join(" | "), ratios.join(" | "));
+        println!("| {} | {} | {} |", race.name, times.join(" | "), ratios.join(" | "));
     }
 }
 

@@ -78,12 +78,9 @@ thread_local! {
 impl<'a> Call<'a> {
     pub(crate) fn new(shader: &'a CompiledShader) -> Call<'a> {
         let interface = shader.interface();
-        // The state of a geometry shader is not for callers to bind.
-        let state = interface.geometry.as_ref().map_or(0, |geometry| geometry.state.len());
-        let bindable = interface.inputs.len() - state;
         Call {
             shader,
-            inputs: vec![None; bindable],
+            inputs: vec![None; interface.signature_inputs().len()],
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
             textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),

@@ -200,6 +200,12 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// The input elements that callers bind: all but the state of a geometry shader, which lies behind them.
+    pub fn signature_inputs(&self) -> &[Element] {
+        let state = self.geometry.as_ref().map_or(0, |geometry| geometry.state.len());
+        &self.inputs[..self.inputs.len() - state]
+    }
+
     /// The output elements that the program's signature has: all but [`discarded`](Self::discarded) and
     /// [`aborted`](Self::aborted), which lie behind them.
     pub fn signature_outputs(&self) -> &[Element] {

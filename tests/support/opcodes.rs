@@ -3,8 +3,6 @@
 use super::program::Source;
 use super::sm4::opcode::{DataClass, Role};
 use super::sm4::{Group, Opcode, Stage};
-use shaderjit::container::dxbc::{FourCc, Signature};
-use shaderjit::error::LowerError;
 use std::path::{Path, PathBuf};
 
 /// Whether a vertex or pixel shader with this opcode runs.

@@ -21,6 +21,8 @@ pub enum Effect {
     If { test: Test, otherwise: usize, end: usize },
     Loop { int: usize, end: usize },
     Jump { test: Test, target: usize },
+    SetEmit { buffer: usize, ends: bool, inverted: bool },
+    Emit,
 }
 
 #[derive(Clone, Copy)]
@@ -123,6 +125,8 @@ impl Fields<'_> {
             0x27 => Effect::If { test: self.bool_test(true), otherwise: target, end },
             0x28 => Effect::If { test: self.flag_test(), otherwise: target, end },
             0x29 => Effect::Loop { int: self.bits(22, 2), end: target + 1 },
+            0x2a => Effect::Emit,
+            0x2b => Effect::SetEmit { buffer: self.bits(24, 2), ends: self.flag(23), inverted: self.flag(22) },
             0x2c => Effect::Jump { test: self.flag_test(), target },
             0x2d => Effect::Jump { test: self.bool_test(!self.flag(0)), target },
             0x2e | 0x2f => {
@@ -142,7 +146,7 @@ impl Fields<'_> {
                     [self.source(0, 17, 5, None), self.source(1, 10, 7, Some(22)), self.source(2, 5, 5, None)];
                 self.mad(sources)
             }
-            opcode => panic!("no vertex program has opcode {opcode:#x}"),
+            opcode => panic!("no program has opcode {opcode:#x}"),
         }
     }
 

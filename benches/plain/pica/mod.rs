@@ -1,14 +1,16 @@
 //! PICA200 vertex programs, a vertex at a time: decoded once, then a match on opcodes over arrays of floats. What an emulator has
 //! that does not compile its shaders.
 //!
-//! Everything but geometry shaders, for programs that are trusted to end.
+//! Every opcode, for programs that are trusted to end.
 
 mod decode;
+mod geometry;
 mod scopes;
 
 use super::vertex::Vec4;
 use crate::draw::floats;
 use decode::{Effect, Opcode, Source, Test, Word};
+pub use geometry::Stage;
 use scopes::{CallScope, IfScope, LoopScope, Scopes};
 use shaderjit::container::Shbin;
 use shaderjit::container::shbin::Constant;
@@ -60,6 +62,12 @@ impl Program {
     /// Shades one vertex, given v0 and on. Returns o0..o15.
     pub fn shade<'a>(&self, machine: &'a mut Machine, inputs: &[Vec4]) -> &'a [Vec4; 16] {
         machine.begin(inputs);
+        self.run(machine, None);
+        &machine.outputs
+    }
+
+    /// Runs to the end, from whatever the registers are.
+    fn run(&self, machine: &mut Machine, mut stage: Option<&mut Stage>) {
         let mut scopes = Scopes::default();
         let mut pc = self.entry;
         loop {
@@ -89,7 +97,7 @@ impl Program {
                     machine.flags = std::array::from_fn(|i| compare(comparisons[i], left[i], right[i]));
                 }
                 Effect::Nop => {}
-                Effect::End => return &machine.outputs,
+                Effect::End => return,
                 Effect::Break(test) => breaks = self.holds(machine, test),
                 Effect::Call { test, target, end } => {
                     if self.holds(machine, test) {
@@ -106,6 +114,16 @@ impl Program {
                     let outer = machine.address[2];
                     scopes.loops.push(LoopScope { start: next, end, count, step: step.into(), outer });
                     machine.address[2] = first.into();
+                }
+                Effect::SetEmit { buffer, ends, inverted } => {
+                    if let Some(stage) = &mut stage {
+                        stage.latch = (buffer, ends, inverted);
+                    }
+                }
+                Effect::Emit => {
+                    if let Some(stage) = &mut stage {
+                        stage.emit(&mut machine.outputs);
+                    }
                 }
                 Effect::Jump { test, target } => {
                     if self.holds(machine, test) {

@@ -4,8 +4,8 @@ use crate::bindings::{BindArgs, Missing};
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use serde::Serialize;
-use shaderjit::OutputLayout;
 use shaderjit::error::CallError;
+use shaderjit::{GeometryState, OutputLayout};
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near it.
@@ -64,12 +64,23 @@ pub fn run(args: &Args) -> Outcome {
 
     let bindings = args.bind.read(shader.format(), &code, Missing::Ordinary(VERTICES, 0))?;
     let call = bindings.call(shader.format(), &code)?;
-    let layout = OutputLayout::packed(&code);
-    let mut outputs = call.run(0..bindings.count)?.into_bytes();
-    let mut jit = sample(budget, || call.run_into(0..bindings.count, &layout, &mut outputs))?;
     // A part of the vertices is enough for the interpreter, whose time does not depend on their number.
     let interpreted = bindings.count.min(1024);
-    let mut interp = sample::<CallError>(budget, || call.interpret(0..interpreted).map(drop))?;
+    let (mut jit, mut interp) = if code.interface().geometry.is_some() {
+        // Each invocation finds what the one before has left; those of a run begin with zeros.
+        let state = GeometryState::default;
+        (
+            sample(budget, || call.run_geometry(0..bindings.count, &mut state()).map(drop))?,
+            sample(budget, || call.interpret_geometry(0..interpreted, &mut state()).map(drop))?,
+        )
+    } else {
+        let layout = OutputLayout::packed(&code);
+        let mut outputs = call.run(0..bindings.count)?.into_bytes();
+        (
+            sample(budget, || call.run_into(0..bindings.count, &layout, &mut outputs))?,
+            sample::<CallError>(budget, || call.interpret(0..interpreted).map(drop))?,
+        )
+    };
 
     let per_vertex = |median: Duration, count: u32| median.as_secs_f64() * 1e9 / f64::from(count.max(1));
     let jit_ns_per_vertex = per_vertex(median(&mut jit), bindings.count);

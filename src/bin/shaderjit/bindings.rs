@@ -78,7 +78,7 @@ impl Record {
 impl BindArgs {
     /// Reads what the options name.
     pub fn read(&self, format: ShaderFormat, code: &CompiledShader, missing: Missing) -> Result<Bindings, Failure> {
-        let record = Record::new(format, code.interface().inputs.len());
+        let record = Record::new(format, code.interface().signature_inputs().len());
         let input = self.input.as_ref().map(Source::read).transpose()?;
         let held = input.as_deref().map(|bytes| vertices(bytes, record.stride)).transpose()?;
         let constants = self.cb.iter().map(|cb| Ok((cb.slot, cb.space, cb.source.read()?)));
@@ -103,7 +103,7 @@ impl BindArgs {
     }
 
     fn no_count(&self, code: &CompiledShader) -> Failure {
-        let inputs = &code.interface().inputs;
+        let inputs = code.interface().signature_inputs();
         match (0..inputs.len()).find(|&element| code.reads_input(element)) {
             Some(element) if !self.zero_unbound => {
                 CallError::MissingBinding { what: format!("input {}", inputs[element].name()) }.into()
@@ -141,6 +141,11 @@ fn compiled_for(uniforms: &mut PicaUniforms, code: &CompiledShader) {
 }
 
 impl Bindings {
+    /// The raw vertices, if any were given or made up.
+    pub fn vertices(&self) -> &[u8] {
+        self.input.as_deref().unwrap_or_default()
+    }
+
     /// A call with everything bound.
     pub fn call<'a>(&'a self, format: ShaderFormat, code: &'a CompiledShader) -> Result<Call<'a>, Failure> {
         let mut call = code.call();
@@ -170,8 +175,8 @@ impl Bindings {
         if let Some(uniforms) = &self.pica {
             call.pica_uniforms(uniforms);
         }
-        let record = Record::new(format, code.interface().inputs.len());
-        for (number, element) in code.interface().inputs.iter().enumerate() {
+        let record = Record::new(format, code.interface().signature_inputs().len());
+        for (number, element) in code.interface().signature_inputs().iter().enumerate() {
             if let Some(input) = &self.input {
                 let bytes = input.get(record.offset(number, element.register)..).unwrap_or_default();
                 call.input_element(number, Attribute::new(code.layout().inputs[number], bytes, record.stride))?;
@@ -189,7 +194,7 @@ impl Bindings {
         let mut component = |ty| if hostile { random.component(ty) } else { random.ordinary_component(ty) };
         if self.input.is_none() {
             let mut bytes = vec![0; self.count as usize * record.stride];
-            for (number, element) in code.interface().inputs.iter().enumerate() {
+            for (number, element) in code.interface().signature_inputs().iter().enumerate() {
                 let offset = record.offset(number, element.register);
                 for vertex in bytes.chunks_mut(record.stride.max(1)) {
                     for word in vertex[offset..offset + 16].as_chunks_mut().0 {

@@ -5,7 +5,7 @@ use crate::format;
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Failure, Outcome, Report};
 use shaderjit::error::CallError;
-use shaderjit::{Call, CompiledShader, Difference, Outputs};
+use shaderjit::{Call, CompiledShader, Difference, GeometryState, Outputs};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -45,6 +45,9 @@ pub fn run(args: &Args) -> Outcome {
     let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
     let mut call = bindings.call(shader.format(), &code)?;
 
+    if code.interface().geometry.is_some() {
+        return geometry(&call, bindings.count);
+    }
     let mut tally = Tally::default();
     for instance in 0..args.instances {
         call.instance(instance);
@@ -58,6 +61,37 @@ pub fn run(args: &Args) -> Outcome {
         format!("no difference in {vertices} vertices of {} output elements", code.interface().outputs.len());
     if out_of_fuel > 0 {
         text += &format!("; {out_of_fuel} vertices ran out of fuel on both engines");
+    }
+    Ok(Report::text(text + "\n"))
+}
+
+/// The same invocations of a geometry shader on both engines, one after the other with what each leaves to the next.
+fn geometry(call: &Call<'_>, count: u32) -> Outcome {
+    let [mut jit, mut interpreter] = [GeometryState::default(), GeometryState::default()];
+    let (mut triangles, mut errors) = (0, 0);
+    for invocation in 0..count {
+        let range = invocation..invocation + 1;
+        match (call.run_geometry(range.clone(), &mut jit), call.interpret_geometry(range, &mut interpreter)) {
+            (Ok(one), Ok(other)) => {
+                if let Some(triangle) = one.first_difference(&other) {
+                    let text = format!("invocation {invocation}: triangle {triangle} differs\n");
+                    return Ok(Report::text(text).difference());
+                }
+                triangles += one.len();
+            }
+            (Err(one), Err(other)) if one == other => errors += 1,
+            (one, other) => {
+                let ends = |result: Result<_, CallError>| result.err().map_or("done".to_string(), |e| e.to_string());
+                let (one, other) = (ends(one.map(drop)), ends(other.map(drop)));
+                return Err(Failure::input(format_args!(
+                    "invocation {invocation} ends differently: jit: {one}; interp: {other}"
+                )));
+            }
+        }
+    }
+    let mut text = format!("no difference in {triangles} triangles of {count} invocations");
+    if errors > 0 {
+        text += &format!("; {errors} invocations ended in the same error on both engines");
     }
     Ok(Report::text(text + "\n"))
 }

@@ -13,6 +13,7 @@ mod dis;
 mod extract;
 mod format;
 mod generate;
+mod geometry;
 mod ir;
 mod options;
 mod parts;

@@ -1,7 +1,8 @@
-//! `run`: a vertex shader on raw vertices, or a pixel shader on raw pixels.
+//! `run`: a vertex shader on raw vertices, a pixel shader on raw pixels, or a geometry shader on raw primitives.
 
 use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};
+use crate::geometry::{self, GeometryArgs};
 use crate::options::{CompileArgs, OutputArgs, ProgramArgs};
 use crate::report::Outcome;
 use clap::ValueEnum;
@@ -22,6 +23,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     instances: u32,
     #[command(flatten)]
+    geometry: GeometryArgs,
+    #[command(flatten)]
     output: OutputArgs,
     /// Form of the outputs [default: raw with -o, else table]
     #[arg(long, value_enum)]
@@ -41,6 +44,15 @@ pub fn run(args: &Args) -> Outcome {
         EngineName::Jit => Backend::Jit,
         EngineName::Interp => Backend::Interpreter,
     };
+    let default = if args.output.output.is_some() { Format::Raw } else { Format::Table };
+    let format = args.format.unwrap_or(default);
+    if args.geometry.is_asked() {
+        let (shader, code) = args.geometry.compile(&args.shader, &args.compile, backend)?;
+        let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
+        let primitives = args.geometry.primitives(&shader, &bindings)?;
+        let call = bindings.call(shader.format(), &code)?;
+        return args.output.write(geometry::print(&primitives.run(&call)?, format));
+    }
     let (shader, code) = args.compile.compile(&args.shader, backend)?;
     let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
     let mut call = bindings.call(shader.format(), &code)?;
@@ -49,6 +61,5 @@ pub fn run(args: &Args) -> Outcome {
         instances.push(call.instance(instance).run(0..bindings.count)?);
     }
     let results = Results { format: shader.format(), code: &code, instances };
-    let default = if args.output.output.is_some() { Format::Raw } else { Format::Table };
-    args.output.write(results.print(args.format.unwrap_or(default)))
+    args.output.write(results.print(format))
 }
