@@ -6,7 +6,7 @@ use crate::call::{Call, find};
 use crate::container::digest::Digest;
 use crate::engine::Home;
 use crate::error::{CallError, Error, JitError};
-use crate::frontend::{ComponentType, Element, Interface, UniformKind};
+use crate::frontend::{ComponentType, Element, Interface};
 use crate::jit::{self, Layout, Target};
 use crate::options::Lanes;
 use crate::pipeline::{self, PassOptions};
@@ -110,7 +110,7 @@ pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, V
                     && interface.presets.iter().any(|preset| {
                         (preset.space, preset.row) == (space, row) && preset.mask[usize::from(component)] == u32::MAX
                     });
-                spaces[index] |= interface.uniforms[index].kind != UniformKind::Table && !is_preset;
+                spaces[index] |= function.spaces[space].table.is_none() && !is_preset;
             }
             _ => {}
         }

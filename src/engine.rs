@@ -6,14 +6,16 @@ use crate::call::last_counts;
 use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
-use crate::frontend::pica;
+use crate::frontend::Lowered;
+use crate::frontend::pica::{self, FlowForm};
 use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
+use shaderjit_ir::pass::PassError;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::sync::{Arc, Once};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Compiles shaders and keeps them: `Send` and `Sync`, one for a whole program.
 ///
@@ -96,6 +98,15 @@ impl Engine {
     /// The container or the program is malformed, uses something that is not supported, or is too large; the options name
     /// inputs or outputs the program does not have.
     pub fn compile(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
+        match self.compile_as(shader, options) {
+            Err(Error::Jit(JitError::Limit { .. })) if is_graph(shader, options) => {
+                self.compile_as(shader, &options.clone().flow(FlowForm::Dispatch))
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn compile_as(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
         let prepared = self.home.prepare(shader, options)?;
         let mut layout = options.layout(&prepared.interface)?;
         // Formats of inputs that nobody reads make no difference: calls say the same.
@@ -141,6 +152,14 @@ impl Engine {
     }
 }
 
+/// A program that has been through every pass.
+struct Passed {
+    lowered: Lowered,
+    exact: Option<ExactForm>,
+    /// For decoding and lowering, and for the passes.
+    times: [Duration; 2],
+}
+
 impl Home {
     /// The stages in front of a back end: decode and lower, then every pass.
     fn prepare(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<Prepared>, Error> {
@@ -157,25 +176,21 @@ impl Home {
         key.bytes(slots.map(|slots| slots.sources.map(bytes)).as_ref().map_or(&[], |slots| slots.as_flattened()));
         let key = key.finish();
         let make = || {
-            let start = Instant::now();
-            let lowered = shader.lower_with(options)?;
-            let lower_time = start.elapsed();
-            let mut function = lowered.function;
-            #[cfg(feature = "fuzzing")]
-            if self.canonical_nans {
-                shaderjit_ir::arbitrary::canonicalize_nans(&mut function);
-            }
-            let exact = needs_guards(&function).then(|| ExactForm::of(function.clone()));
-            pipeline::run(&mut function, &PassOptions { fused: self.fused, guards: true })?;
-            let passes_time = start.elapsed() - lower_time;
-            let (reads_input, needs_uniforms) = reads(&function, &lowered.interface);
+            let passed = match self.run_passes(shader, options) {
+                Err(Error::Pass(PassError::Limit { .. })) if is_graph(shader, options) => {
+                    self.run_passes(shader, &options.clone().flow(FlowForm::Dispatch))?
+                }
+                outcome => outcome?,
+            };
+            let Passed { lowered: Lowered { function, interface }, exact, times } = passed;
+            let (reads_input, needs_uniforms) = reads(&function, &interface);
             let (needs_resource, needs_sampler) = reads_resources(&function);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 needs_resource,
                 needs_sampler,
-                last_state_counts: lowered.interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
-                interface: lowered.interface,
+                last_state_counts: interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
+                interface,
                 function,
                 exact,
                 reads_input,
@@ -183,13 +198,32 @@ impl Home {
                 digest: shader.digest().map(|(digest, _)| digest),
                 fuel: self.fuel,
                 fused: self.fused,
-                times: [lower_time, passes_time],
+                times,
             })))
         };
         match self.cache.get_or_compile(key, make)? {
             Cached::Prepared(prepared) => Ok(prepared),
             Cached::Compiled(_) => unreachable!("the key is one of a prepared program"),
         }
+    }
+
+    /// Decodes, lowers, and runs every pass.
+    fn run_passes(&self, shader: &Shader, options: &CompileOptions) -> Result<Passed, Error> {
+        let start = Instant::now();
+        let mut lowered = shader.lower_with(options)?;
+        let lower_time = start.elapsed();
+        #[cfg(feature = "fuzzing")]
+        if self.canonical_nans {
+            shaderjit_ir::arbitrary::canonicalize_nans(&mut lowered.function);
+        }
+        let products = products(&lowered.function);
+        let exact = (products > 0).then(|| ExactForm::of(lowered.function.clone()));
+        pipeline::run(&mut lowered.function, &PassOptions { fused: self.fused, guards: true })?;
+        let value = jit::size(&lowered.function) + EXACT_PRODUCT * products;
+        if is_graph(shader, options) && value > GRAPH_SIZE {
+            return Err(PassError::Limit { what: "size of the control-flow graph", value, limit: GRAPH_SIZE }.into());
+        }
+        Ok(Passed { lowered, exact, times: [lower_time, start.elapsed() - lower_time] })
     }
 
     /// The last stage: native code for one layout.
@@ -216,9 +250,21 @@ impl Home {
     }
 }
 
-/// Whether the passes would put guards into the program.
-fn needs_guards(function: &Function) -> bool {
-    function.insts.values().any(|inst| inst.op == Op::Fmulz)
+/// Number of products that obey the rule of PICA200.
+fn products(function: &Function) -> u64 {
+    function.insts.values().filter(|inst| inst.op == Op::Fmulz).count() as u64
+}
+
+/// The most instructions, edges, block parameters and edge arguments of a PICA200 program as a graph, without guards. What is
+/// larger would take native code tenths of a second to make, and gives way to the form that is of one size for every program.
+const GRAPH_SIZE: u64 = 1 << 15;
+
+/// Instructions that a product takes more without guards.
+const EXACT_PRODUCT: u64 = 6;
+
+/// Whether a program is lowered to a form that another can stand in for.
+fn is_graph(shader: &Shader, options: &CompileOptions) -> bool {
+    shader.format().is_pica() && options.pica.flow == FlowForm::Graph
 }
 
 /// The first compilation in a process takes several times as long as the next ones; better here than at the first shader.

@@ -277,6 +277,12 @@ pub enum CallError {
         /// The input, output, uniform space, resource or sampler asked for.
         what: String,
     },
+    /// The code is compiled for other values of these uniforms.
+    #[error("{what} is bound to other values than the code is compiled for")]
+    OtherValues {
+        /// The uniform space.
+        what: String,
+    },
     /// A resource is bound as something else than the program declares.
     #[error("{what} is a {declared} to the shader, a {bound} is bound")]
     ResourceMismatch {

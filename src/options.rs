@@ -1,7 +1,7 @@
 //! What callers may choose: once for an engine, and for each compilation.
 
 use crate::attribute::AttributeFormat;
-use crate::call::find;
+use crate::call::{PicaUniforms, find};
 use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::frontend::{Interface, pica};
@@ -158,6 +158,38 @@ impl CompileOptions {
     /// no choice.
     pub fn numbers(mut self, mode: pica::NumberMode) -> CompileOptions {
         self.pica.numbers = mode;
+        self
+    }
+
+    /// Compiles a PICA200 program for these bool and integer uniforms alone: branches that they decide are gone, and loops know
+    /// their counts. A call that binds others is refused. Each set of values is compiled by itself, once as long as it is in the
+    /// cache.
+    ///
+    /// ```
+    /// use shaderjit::{CompileOptions, Config, Engine, PicaUniforms, Shader};
+    ///
+    /// // ifu b0 { mov o0, v0 } · end
+    /// let words = [0x9c00_0800, 0x4c00_0000, 0x8800_0000];
+    /// let shader = Shader::from_pica_words(&words, &[0x0d86_c36f], 0);
+    /// let engine = Engine::new(Config::default())?;
+    /// let uniforms = PicaUniforms { bools: 0, ..PicaUniforms::default() };
+    /// let code = engine.compile(&shader, &CompileOptions::default().specialize(&uniforms))?;
+    /// assert!(!code.writes_output(0), "b0 is not set");
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    pub fn specialize(self, uniforms: &PicaUniforms) -> CompileOptions {
+        self.specialize_bools(uniforms.bools).specialize_ints(uniforms.ints)
+    }
+
+    /// The same for bool uniforms only: bit n is `bn`.
+    pub fn specialize_bools(mut self, bools: u16) -> CompileOptions {
+        self.pica.bools = Some(bools);
+        self
+    }
+
+    /// The same for integer uniforms only: `i0` to `i3`.
+    pub fn specialize_ints(mut self, ints: [[u8; 4]; 4]) -> CompileOptions {
+        self.pica.ints = Some(ints);
         self
     }
 

@@ -480,6 +480,8 @@ fn geometry_shaders_write_records_of_triangles() {
     assert_eq!((json["registers"][1].as_u64(), json["triangles"].as_array().map(Vec::len)), (Some(1), Some(4)));
 
     assert!(stdout(&["diff", &file, "--entry", "1", "--count", "50"]).contains("no difference in 100 triangles"));
-    assert!(fails(&["run", "--gs", &data("pica/t01_transform.shbin"), "--count", "1"], 1).contains("no geometry shader"));
+    assert!(
+        fails(&["run", "--gs", &data("pica/t01_transform.shbin"), "--count", "1"], 1).contains("no geometry shader")
+    );
     fails(&["run", &file, "--attributes", "3"], 2);
 }

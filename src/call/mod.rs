@@ -223,7 +223,8 @@ impl<'a> Call<'a> {
     /// Shades a range of the vertices in the streams.
     ///
     /// # Errors
-    /// [`MissingBinding`](CallError::MissingBinding) and [`ShortBuffer`](CallError::ShortBuffer) before anything runs;
+    /// [`MissingBinding`](CallError::MissingBinding), [`OtherValues`](CallError::OtherValues) and
+    /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs;
     /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes bound
     /// need code of their own and that cannot be made.
     pub fn run(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
@@ -350,6 +351,12 @@ impl<'a> Call<'a> {
         for (index, decl) in self.shader.interface().uniforms.iter().enumerate() {
             if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.zero_unbound {
                 return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
+            }
+            if self.spaces.is_bound(index)
+                && let Some(compiled_for) = &self.shader.function().spaces[decl.space].table
+                && !self.spaces.holds(index, compiled_for)
+            {
+                return Err(CallError::OtherValues { what: uniforms::name(decl.kind) });
             }
         }
         Ok(())

@@ -54,6 +54,12 @@ impl BoundSpaces {
         self.is_bound[index]
     }
 
+    /// Whether the space holds these rows. Those not bound are zero.
+    pub fn holds(&self, index: usize, rows: &[[u32; 4]]) -> bool {
+        let bound = self.rows[index].iter().copied().chain(std::iter::repeat([0; 4]));
+        bound.zip(rows).all(|(bound, &row)| bound == row)
+    }
+
     /// A row of a space; zero if it is not bound.
     pub fn row(&self, index: usize, row: usize) -> [u32; 4] {
         self.rows[index].get(row).copied().unwrap_or_default()

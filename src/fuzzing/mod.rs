@@ -5,11 +5,13 @@
 mod differential;
 mod part;
 mod passes;
+mod pica_run;
 mod sm5;
 
 pub use differential::{DifferentialCase, differential};
 pub use part::container_part;
 pub use passes::{FunctionCase, passes};
+pub use pica_run::{PicaRunCase, pica_run};
 pub use sm5::{Sm5Case, sm5};
 
 use crate::Shader;
@@ -108,6 +110,11 @@ mod tests {
     #[test]
     fn words_decode_and_lower() {
         smoke(pica);
+    }
+
+    #[test]
+    fn programs_run_as_the_rings_say() {
+        smoke(pica_run);
     }
 
     #[test]

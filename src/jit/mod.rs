@@ -24,6 +24,7 @@ mod tests;
 mod texture;
 
 pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
+pub(crate) use emit::size;
 pub use target::Target;
 
 use crate::attribute::AttributeFormat;

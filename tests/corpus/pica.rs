@@ -6,7 +6,9 @@
 //! comparing.
 
 use crate::{data, engine, names, read, run_everywhere, run_everywhere_with};
-use shaderjit::{Attribute, CompileOptions, CompiledShader, ListingOptions, NumberMode, PicaUniforms, Shader};
+use shaderjit::{
+    Attribute, CompileOptions, CompiledShader, FlowForm, ListingOptions, NumberMode, PicaUniforms, Shader,
+};
 
 /// Bytes of one vertex: sixteen registers of four floats.
 const VERTEX: usize = 256;
@@ -67,7 +69,7 @@ fn program(name: &str) -> (Vec<u8>, usize) {
 }
 
 /// One program's results on one file of vertices, as (ours, the reference's) words.
-fn results(name: &str, numbers: NumberMode) -> Vec<(u32, u32)> {
+fn results(name: &str, options: CompileOptions) -> Vec<(u32, u32)> {
     let [title, dvle, input] = parts(name);
     let folder = data().join("pica");
     let (bytes, entry) = program(name);
@@ -82,18 +84,17 @@ fn results(name: &str, numbers: NumberMode) -> Vec<(u32, u32)> {
         }
         call.pica_uniforms(&uniforms).run(0..(vertices.len() / VERTEX) as u32).expect("the call runs")
     };
-    let options = CompileOptions::default().entry(entry).numbers(numbers);
-    let outputs = run_everywhere_with(&engine(true), &bytes, &options, run, name);
+    let outputs = run_everywhere_with(&engine(true), &bytes, &options.entry(entry), run, name);
     assert_eq!(outputs.bytes().len(), reference.len(), "{name}");
     let words = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect::<Vec<_>>();
     words(outputs.bytes()).into_iter().zip(words(&reference)).collect()
 }
 
 /// Checks one program against one reference; the number of values compared.
-fn check(name: &str) -> usize {
+fn check(name: &str, options: CompileOptions) -> usize {
     let (bytes, entry) = program(name);
     let approximation = Approximation::of(&bytes, entry);
-    let results = results(name, NumberMode::Fast);
+    let results = results(name, options);
     for (at, &(a, b)) in results.iter().enumerate() {
         let (vertex, register, component) = (at / 64, at / 4 % 16, at % 4);
         assert!(
@@ -109,8 +110,11 @@ fn every_reference_is_reproduced() {
     let references: Vec<String> =
         names(&data().join("pica")).into_iter().filter(|name| name.ends_with(".ref.out")).collect();
     assert!(references.len() >= 54, "only {} references", references.len());
-    let values: usize = references.iter().map(|name| check(name)).sum();
+    let values: usize = references.iter().map(|name| check(name, CompileOptions::default())).sum();
     println!("{} references, {values} values", references.len());
+    for name in references.iter().filter(|name| parts(name)[2] == "normal256") {
+        check(name, CompileOptions::default().flow(FlowForm::Dispatch));
+    }
 }
 
 /// Programs that crash or hang recompilers in use today.
@@ -128,6 +132,8 @@ fn hostile_control_flow_ends() {
             call.zero_unbound(true).run(0..20).unwrap_or_else(|error| panic!("{name}: {error}"))
         };
         run_everywhere(&engine(true), &bytes, 0, run, name);
+        let dispatch = CompileOptions::default().flow(FlowForm::Dispatch);
+        run_everywhere_with(&engine(true), &bytes, &dispatch, run, name);
     }
 }
 
@@ -138,7 +144,9 @@ fn numbers_of_24_bits_are_near_those_of_32() {
     for name in names(&data().join("pica")).into_iter().filter(|name| name.ends_with(".ref.out")) {
         // Four hundred steps, each on what the one before gives, some of them chaotic.
         let is_ordinary = parts(&name)[2] == "normal256" && parts(&name)[0] != "t40_long";
-        for (at, (a, b)) in results(&name, NumberMode::Float24).into_iter().enumerate() {
+        for (at, (a, b)) in
+            results(&name, CompileOptions::default().numbers(NumberMode::Float24)).into_iter().enumerate()
+        {
             assert_eq!(a & 0x7f, 0, "{name}: {a:08x} has more than 16 bits of mantissa");
             let (x, y) = (f32::from_bits(a), f32::from_bits(b));
             let is_near = x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-4 + 1e-3 * y.abs();

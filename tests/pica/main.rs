@@ -2,8 +2,10 @@
 
 mod assembler;
 mod float;
+mod flow;
 mod geometry;
 mod random;
+mod specialize;
 mod threads;
 
 use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Lanes, Outputs, PicaUniforms, Shader};

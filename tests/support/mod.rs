@@ -6,6 +6,7 @@ pub mod components;
 pub mod interfaces;
 pub mod opcodes;
 pub mod program;
+pub mod run;
 pub mod sections;
 
 use shaderjit::frontend::sm4;

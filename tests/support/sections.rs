@@ -22,63 +22,43 @@
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;
-use super::program::{Element, Source};
-use shaderjit::attribute::AttributeFormat;
-use shaderjit::error::CallError;
-use shaderjit::frontend::sm4::Opcode;
-use shaderjit::{
-    Attribute, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader, TexelFormat,
-};
+use super::program::{Element, Source, bytes};
+use shaderjit::TexelFormat;
 use std::fmt::Write;
-use std::ops::Range;
-use std::sync::OnceLock;
 
 /// A program, what is bound to it, and what it must compute.
+#[derive(Clone)]
 pub struct Section {
     pub source: Source,
-    bound: Bound,
-    constants: Vec<(u32, Vec<u8>)>,
-    resources: Vec<(u32, View, Vec<u8>)>,
-    runs: Vec<Run>,
+    /// The lines of the program, unless it has signatures that they do not imply.
+    pub text: Option<String>,
+    pub bound: Bound,
+    pub constants: Vec<(u32, Vec<u8>)>,
+    pub resources: Vec<(u32, View, Vec<u8>)>,
+    pub runs: Vec<Run>,
 }
 
 /// How a buffer is bound.
 #[derive(Clone, Copy)]
-enum View {
+pub enum View {
     Raw,
     Structured(u32),
     Typed(TexelFormat),
 }
 
 /// One invocation.
-struct Run {
-    text: String,
-    inputs: Vec<[u32; 4]>,
-    expected: Expected,
+#[derive(Clone)]
+pub struct Run {
+    pub text: String,
+    pub inputs: Vec<[u32; 4]>,
+    pub expected: Expected,
 }
 
-enum Expected {
+#[derive(Clone)]
+pub enum Expected {
     Outputs { rows: Vec<[Vec<Pattern>; 4]>, discarded: bool, aborted: bool },
     OutOfFuel,
 }
-
-/// Loop iterations of a run that does not end.
-const FUEL: u32 = 1000;
-
-/// An engine of this machine's liking, and one that rounds `mad` twice.
-fn engines() -> &'static [Engine; 2] {
-    static ENGINES: OnceLock<[Engine; 2]> = OnceLock::new();
-    let config = Config::default().fuel(FUEL);
-    ENGINES.get_or_init(|| {
-        [config.clone(), config.fused(false)].map(|config| Engine::new(config).expect("this machine has native code"))
-    })
-}
-
-/// What runs a call.
-type Backend = fn(&Call<'_>, Range<u32>) -> Result<Outputs, CallError>;
-
-const BACKENDS: [(&str, Backend); 2] =
-    [("the interpreter", |call, range| call.interpret(range)), ("native code", |call, range| call.run(range))];
 
 /// Runs every section of a text; panics with what does not come out.
 pub fn check(text: &str) {
@@ -92,6 +72,7 @@ pub fn check_with(text: &str, inputs: &[Element], outputs: &[Element]) {
     let sections = sections(text).unwrap_or_else(|error| panic!("{error}"));
     let [mut section] = <[Section; 1]>::try_from(sections).unwrap_or_else(|_| panic!("one section has signatures"));
     section.source = section.source.with(inputs, outputs);
+    section.text = None;
     section.check().unwrap_or_else(|failures| panic!("\n{failures}"));
 }
 
@@ -152,8 +133,7 @@ impl Reader {
         let slot = |digits: &str| digits.parse::<u32>().map_err(|_| format!("`{place}` cannot be bound"));
         if let Some(digits) = place.strip_prefix("cb") {
             let rows = words(bound)?;
-            self.constants
-                .push((slot(digits)?, rows.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect()));
+            self.constants.push((slot(digits)?, bytes(rows.as_flattened())));
             return Ok(());
         }
         if let Some(digits) = place.strip_prefix("fp") {
@@ -179,7 +159,7 @@ impl Reader {
         let Reader { program, bound, constants, resources, instances, runs } = self;
         let mut source = Source::new(&program);
         source.instances = instances;
-        Section { source, bound: bound.unwrap_or(Bound::Exact), constants, resources, runs }
+        Section { source, text: Some(program), bound: bound.unwrap_or(Bound::Exact), constants, resources, runs }
     }
 }
 
@@ -205,126 +185,4 @@ impl Expected {
         }
         Ok(Expected::Outputs { rows: patterns(rows)?, discarded, aborted })
     }
-}
-
-impl Section {
-    /// Runs it in every way, all runs together and each alone. What does not come out is an error.
-    pub fn check(&self) -> Result<(), String> {
-        let may_fuse = |opcode| matches!(opcode, Opcode::Mad | Opcode::Dp2 | Opcode::Dp3 | Opcode::Dp4);
-        let engines = if self.source.opcodes().any(may_fuse) { &engines()[..] } else { &engines()[..1] };
-        let shader = Shader::parse(&self.source.container()).map_err(|error| error.to_string())?;
-        let mut failures = String::new();
-        for engine in engines {
-            for lanes in [Lanes::Four, Lanes::Eight] {
-                let options = CompileOptions::default().lanes(lanes);
-                let instances = self.source.instances.iter();
-                let options = instances.fold(options, |options, it| options.class(it.slot, &it.name(), 0));
-                let code = engine.compile(&shader, &options).map_err(|error| format!("{error}\n{:?}", self.source))?;
-                let lanes = lanes.count();
-                let fused = if engine.is_fused() { "" } else { ", mad rounding twice" };
-                self.check_code(&code, &format!("{lanes} lanes{fused}"), &mut failures)?;
-            }
-        }
-        if failures.is_empty() { Ok(()) } else { Err(failures) }
-    }
-
-    fn check_code(&self, code: &CompiledShader, lanes: &str, failures: &mut String) -> Result<(), String> {
-        let streams = self.streams(code)?;
-        let call = self.bind(code, &streams).map_err(|error| error.to_string())?;
-        let all = 0..self.runs.len() as u32;
-        let endless = self.runs.iter().any(|run| matches!(run.expected, Expected::OutOfFuel));
-        let mut batches = Vec::new();
-        for (name, run) in BACKENDS {
-            let way = format!("on {name}, {lanes}");
-            match run(&call, all.clone()) {
-                Ok(outputs) => {
-                    for (at, expected) in self.runs.iter().enumerate() {
-                        self.compare(expected, Ok(&outputs), at, &way, failures);
-                    }
-                    batches.push(outputs);
-                }
-                Err(CallError::OutOfFuel { .. }) if endless => {}
-                Err(error) => return Err(error.to_string()),
-            }
-            for (at, expected) in self.runs.iter().enumerate() {
-                let outputs = run(&call, at as u32..at as u32 + 1);
-                self.compare(expected, outputs.as_ref(), 0, &format!("alone {way}"), failures);
-            }
-        }
-        if let [interpreted, native] = &batches[..]
-            && let Some(difference) = native.first_difference(interpreted)
-        {
-            writeln!(failures, "the engines differ with {lanes}: {difference:x?}").expect("strings take text");
-        }
-        Ok(())
-    }
-
-    /// The bytes of each input element, one row a run.
-    fn streams(&self, code: &CompiledShader) -> Result<Vec<Vec<u8>>, String> {
-        let count = code.interface().inputs.len();
-        if let Some(run) = self.runs.iter().find(|run| run.inputs.len() != count) {
-            return Err(format!("{}\n the program has {count} inputs\n", run.text));
-        }
-        let row = |run: &Run, element: usize| run.inputs[element].map(u32::to_le_bytes).as_flattened().to_vec();
-        Ok((0..count).map(|element| self.runs.iter().flat_map(|run| row(run, element)).collect()).collect())
-    }
-
-    fn bind<'a>(&'a self, code: &'a CompiledShader, streams: &'a [Vec<u8>]) -> Result<Call<'a>, CallError> {
-        let mut call = code.call();
-        call.zero_unbound(true);
-        for (element, stream) in streams.iter().enumerate() {
-            call.input_element(element, Attribute::new(AttributeFormat::U32x4, stream, 16))?;
-        }
-        for (slot, bytes) in &self.constants {
-            call.constants(*slot, bytes)?;
-        }
-        for (slot, view, bytes) in &self.resources {
-            let resource = match *view {
-                View::Raw => Resource::raw(bytes),
-                View::Structured(stride) => Resource::structured(bytes, stride),
-                View::Typed(format) => Resource::typed(bytes, format),
-            };
-            call.resource(*slot, resource)?;
-        }
-        Ok(call)
-    }
-
-    /// Notes a run whose outputs, those of invocation `at`, are not what they must be.
-    fn compare(&self, run: &Run, found: Result<&Outputs, &CallError>, at: usize, way: &str, failures: &mut String) {
-        let what = match (&run.expected, found) {
-            (Expected::OutOfFuel, Err(CallError::OutOfFuel { .. })) => return,
-            (Expected::Outputs { rows, discarded, aborted }, Ok(outputs)) => {
-                let found_rows: Vec<[u32; 4]> = outputs_of(outputs, at);
-                let flags = [outputs.discarded().nth(at), outputs.aborted().nth(at)];
-                let same_rows = rows.len() == found_rows.len()
-                    && rows.iter().zip(&found_rows).all(|(expected, found)| self.is_same(expected, found));
-                if same_rows && flags == [Some(*discarded), Some(*aborted)] {
-                    return;
-                }
-                show(&found_rows, flags)
-            }
-            (_, Ok(outputs)) => show(&outputs_of(outputs, at), [None; 2]),
-            (_, Err(error)) => error.to_string(),
-        };
-        writeln!(failures, "{}\n found {what} {way}", run.text).expect("strings take text");
-    }
-
-    fn is_same(&self, expected: &[Vec<Pattern>; 4], found: &[u32; 4]) -> bool {
-        let matches =
-            |(at, allowed): (usize, &Vec<Pattern>)| allowed.iter().any(|it| it.matches(self.bound, found, at));
-        expected.iter().enumerate().all(matches)
-    }
-}
-
-/// The outputs of an invocation, flags apart.
-fn outputs_of(outputs: &Outputs, at: usize) -> Vec<[u32; 4]> {
-    let is_flag = |name: &str| matches!(name, "discarded" | "aborted");
-    let rows = outputs.elements().iter().enumerate().filter(|(_, element)| !is_flag(&element.semantic));
-    rows.map(|(number, _)| outputs.element(number).and_then(|view| view.bits(at)).expect("it is one of them")).collect()
-}
-
-fn show(rows: &[[u32; 4]], flags: [Option<bool>; 2]) -> String {
-    let row = |row: &[u32; 4]| format!("{{{}}}", row.map(|word| format!("{word:#010x}")).join(", "));
-    let flags = flags.into_iter().zip([" discarded", " aborted"]).filter(|(set, _)| *set == Some(true));
-    rows.iter().map(row).collect::<Vec<_>>().join(" ") + &flags.map(|(_, name)| name).collect::<String>()
 }

@@ -61,7 +61,22 @@ fn propagates_nan(op: Op) -> bool {
     use Op::*;
     matches!(
         op,
-        Fadd | Fsub | Fmul | Fmulz | Fdiv | Fsqrt | Fma | Fmad | Fneg | Fabs | Ffloor | Fceil | Ftrunc | Fnearest
+        Fadd | Fsub
+            | Fmul
+            | Fmulz
+            | Fdiv
+            | Fsqrt
+            | Fma
+            | Fmad
+            | Fround24
+            | Fflush24
+            | F32tof24
+            | Fneg
+            | Fabs
+            | Ffloor
+            | Fceil
+            | Ftrunc
+            | Fnearest
     )
 }
 

@@ -1,6 +1,6 @@
 //! `asm`: the native code as assembly.
 
-use crate::options::{CompileArgs, ShaderArgs};
+use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Failure, Outcome, Report};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, NasmFormatter};
 use shaderjit::Backend;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
     /// Print the bytes of each instruction

@@ -1,7 +1,7 @@
 //! `bench`: how fast a shader compiles and runs here.
 
 use crate::bindings::{BindArgs, Missing};
-use crate::options::{CompileArgs, ShaderArgs};
+use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use serde::Serialize;
 use shaderjit::error::CallError;
@@ -14,7 +14,7 @@ const VERTICES: u32 = 10_000;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
     #[command(flatten)]
@@ -46,7 +46,7 @@ struct Figures {
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let engine = args.compile.engine(None)?;
-    let options = args.compile.options(&args.shader);
+    let options = args.compile.options(&args.shader)?;
     let compile = || engine.compile(&shader, &options);
     let code = compile().map_err(|error| args.shader.failure(error))?;
     let budget = Duration::from_millis(args.millis);

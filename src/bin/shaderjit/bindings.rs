@@ -127,6 +127,19 @@ fn vertices(bytes: &[u8], stride: usize) -> Result<u32, Failure> {
     u32::try_from(len / stride).map_err(Failure::input)
 }
 
+/// The code may be for some bool or integer uniforms alone.
+fn compiled_for(uniforms: &mut PicaUniforms, code: &CompiledShader) {
+    for decl in &code.interface().uniforms {
+        match (decl.kind, &code.function().spaces[decl.space].table) {
+            (UniformKind::PicaBool, Some(rows)) => uniforms.bools = rows[0][0] as u16,
+            (UniformKind::PicaInt, Some(rows)) => {
+                uniforms.ints.iter_mut().zip(rows).for_each(|(int, row)| *int = row.map(|word| word as u8));
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Bindings {
     /// The raw vertices, if any were given or made up.
     pub fn vertices(&self) -> &[u8] {
@@ -205,6 +218,7 @@ impl Bindings {
                     floats.for_each(|value| *value = f32::from_bits(component(ComponentType::F32)));
                     uniforms.ints.iter_mut().flatten().for_each(|value| *value = component(ComponentType::U32) as u8);
                     uniforms.bools = component(ComponentType::U32) as u16;
+                    compiled_for(&mut uniforms, code);
                     self.pica = Some(uniforms);
                 }
                 _ => {}

@@ -1,13 +1,13 @@
 //! `clif`: Cranelift's IR of the native code.
 
-use crate::options::{CompileArgs, ShaderArgs};
+use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use shaderjit::Backend;
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
 }

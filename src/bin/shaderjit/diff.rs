@@ -2,7 +2,7 @@
 
 use crate::bindings::{BindArgs, Missing};
 use crate::format;
-use crate::options::{CompileArgs, ShaderArgs};
+use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Failure, Outcome, Report};
 use shaderjit::error::CallError;
 use shaderjit::{Call, CompiledShader, Difference, GeometryState, Outputs};
@@ -17,7 +17,7 @@ const FUEL: u32 = 1 << 12;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
     #[command(flatten)]
@@ -40,7 +40,7 @@ struct Tally {
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let engine = args.compile.engine(Some(FUEL))?;
-    let options = args.compile.options(&args.shader);
+    let options = args.compile.options(&args.shader)?;
     let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(error))?;
     let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
     let mut call = bindings.call(shader.format(), &code)?;

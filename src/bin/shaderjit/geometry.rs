@@ -2,7 +2,7 @@
 
 use crate::bindings::Bindings;
 use crate::format::{Format, value};
-use crate::options::{CompileArgs, ShaderArgs};
+use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::Failure;
 use serde::Serialize;
 use shaderjit::container::Container;
@@ -49,16 +49,16 @@ impl GeometryArgs {
     /// Loads and compiles the geometry shader.
     pub fn compile(
         &self,
-        shader: &ShaderArgs,
+        shader: &ProgramArgs,
         compile: &CompileArgs,
         backend: Backend,
     ) -> Result<(Shader, Arc<CompiledShader>), Failure> {
-        let loaded = shader.load()?;
+        let loaded = shader.load_geometry()?;
         let is_geometry = |entry: usize| loaded.entry(entry).is_ok_and(|entry| entry.stage == Stage::Geometry);
-        let entries = [shader.entry].into_iter().chain(0..loaded.entry_count());
+        let entries = [shader.entry()].into_iter().chain(0..loaded.entry_count());
         let entry = entries.into_iter().find(|&entry| is_geometry(entry));
         let entry = entry.ok_or_else(|| shader.failure("there is no geometry shader"))?;
-        let options = compile.options(shader).entry(entry).backend(backend);
+        let options = compile.options(shader)?.entry(entry).backend(backend);
         let code = compile.engine(None)?.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
         if code.interface().geometry.is_none() {
             return Err(shader.failure("this is no geometry shader of a PICA200"));

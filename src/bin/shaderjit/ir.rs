@@ -1,8 +1,9 @@
 //! `ir`: the IR after a pass.
 
-use crate::options::ShaderArgs;
+use crate::options::{PicaArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use shaderjit::CompileOptions;
 use shaderjit::pipeline::{self, PASSES, PassOptions};
 
 /// What `--pass` calls the IR before any pass.
@@ -11,13 +12,15 @@ const NO_PASS: &str = "lower";
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     /// Stop after this pass [default: the last]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     pass: Option<String>,
     /// `mad` and `dp` round twice where the program leaves it open
     #[arg(long)]
     separate_mad: bool,
+    #[command(flatten)]
+    pica: PicaArgs,
 }
 
 fn names() -> impl Iterator<Item = PossibleValue> {
@@ -34,7 +37,8 @@ pub fn run(args: &Args) -> Outcome {
         Some(None) => 0,
     };
     let shader = args.shader.load()?;
-    let mut function = shader.lower(args.shader.entry).map_err(|error| args.shader.failure(error))?.function;
+    let options = args.pica.apply(CompileOptions::default().entry(args.shader.entry()))?;
+    let mut function = shader.lower_with(&options).map_err(|error| args.shader.failure(error))?.function;
     pipeline::run_passes(&mut function, &PASSES[..count], &PassOptions { fused: !args.separate_mad, guards: true })
         .map_err(|error| args.shader.failure(error))?;
     Ok(Report::text(function.to_string()))

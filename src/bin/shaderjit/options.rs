@@ -2,7 +2,9 @@
 
 use crate::report::{Failure, Outcome, Report};
 use clap::ValueEnum;
-use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Shader};
+use shaderjit::{
+    Backend, CompileOptions, CompiledShader, Config, Engine, FlowForm, Lanes, NumberMode, PicaUniforms, Shader,
+};
 use std::io::Read;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -28,6 +30,105 @@ impl ShaderArgs {
     /// An error with the file's name in front.
     pub fn failure(&self, error: impl std::fmt::Display) -> Failure {
         Failure::input(format_args!("{}: {error}", self.file.0))
+    }
+}
+
+/// The shader: a container, or program memory without one.
+#[derive(clap::Args)]
+pub struct ProgramArgs {
+    /// Container file (DXBC or SHBIN), or `-` for standard input
+    #[arg(value_name = "FILE", required_unless_present = "raw", conflicts_with = "raw")]
+    file: Option<Source>,
+    /// PICA200 program memory instead of a container: words, little-endian, from word 0
+    #[arg(long, value_name = "WORDS")]
+    raw: Option<Source>,
+    /// The operand descriptors of --raw: words, little-endian
+    #[arg(long, value_name = "WORDS", requires = "raw")]
+    descriptors: Option<Source>,
+    /// Which program of the container; executables of a SHBIN count from 0. With --raw, the word the program begins at
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    entry: usize,
+}
+
+impl ProgramArgs {
+    pub fn load(&self) -> Result<Shader, Failure> {
+        self.load_as(Shader::from_pica_words)
+    }
+
+    /// Words without a container are a geometry shader that emits every output register.
+    pub fn load_geometry(&self) -> Result<Shader, Failure> {
+        self.load_as(|words, descriptors, entry| Shader::from_pica_geometry(words, descriptors, entry, [0xf; 16]))
+    }
+
+    fn load_as(&self, from_words: impl FnOnce(&[u32], &[u32], u32) -> Shader) -> Result<Shader, Failure> {
+        match (&self.file, &self.raw) {
+            (_, Some(raw)) => {
+                let descriptors = self.descriptors.as_ref().map_or(Ok(Vec::new()), Source::words)?;
+                let entry = u32::try_from(self.entry).map_err(|error| self.failure(error))?;
+                Ok(from_words(&raw.words()?, &descriptors, entry))
+            }
+            (Some(file), None) => Shader::parse(&file.read()?).map_err(|error| self.failure(error)),
+            (None, None) => unreachable!("one of them is required"),
+        }
+    }
+
+    /// Which program of the shader.
+    pub fn entry(&self) -> usize {
+        if self.raw.is_some() { 0 } else { self.entry }
+    }
+
+    /// An error with the file's name in front.
+    pub fn failure(&self, error: impl std::fmt::Display) -> Failure {
+        let name = self.file.as_ref().or(self.raw.as_ref()).map_or("", |source| &source.0);
+        Failure::input(format_args!("{name}: {error}"))
+    }
+}
+
+/// What only PICA200 programs have a choice of.
+#[derive(clap::Args)]
+pub struct PicaArgs {
+    /// How a PICA200 program keeps its numbers
+    #[arg(long, value_enum, value_name = "MODE", default_value = "fast")]
+    mode: Mode,
+    /// What becomes of a PICA200 program's control flow
+    #[arg(long, value_enum, value_name = "FORM", default_value = "graph")]
+    flow: Flow,
+    /// Compile for the bool and integer uniforms of these PICA uniforms alone; 1556 bytes as for --uniforms
+    #[arg(long, value_name = "RAW")]
+    specialize: Option<Source>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    /// In 32 bits
+    Fast,
+    /// Rounded to 24 bits, as the hardware does
+    Float24,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Flow {
+    /// A graph; where it is too large, the loop
+    Graph,
+    /// A loop that goes through the program word by word
+    Dispatch,
+}
+
+impl PicaArgs {
+    /// The options with what these say.
+    pub fn apply(&self, options: CompileOptions) -> Result<CompileOptions, Failure> {
+        let options = options.numbers(match self.mode {
+            Mode::Fast => NumberMode::Fast,
+            Mode::Float24 => NumberMode::Float24,
+        });
+        let options = options.flow(match self.flow {
+            Flow::Graph => FlowForm::Graph,
+            Flow::Dispatch => FlowForm::Dispatch,
+        });
+        match &self.specialize {
+            None => Ok(options),
+            Some(source) => Ok(options.specialize(&PicaUniforms::from_bytes(&source.read()?)?)),
+        }
     }
 }
 
@@ -87,6 +188,8 @@ pub struct CompileArgs {
     /// The class instance of an interface slot; a number tells those of an array apart
     #[arg(long, value_name = "SLOT=NAME[N]")]
     class: Vec<Class>,
+    #[command(flatten)]
+    pica: PicaArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -115,16 +218,20 @@ impl CompileArgs {
     }
 
     /// What to compile of the shader.
-    pub fn options(&self, shader: &ShaderArgs) -> CompileOptions {
-        let options = CompileOptions::default().entry(shader.entry).lanes(self.lanes());
-        self.class.iter().fold(options, |options, Class { slot, name, number }| options.class(*slot, name, *number))
+    pub fn options(&self, shader: &ProgramArgs) -> Result<CompileOptions, Failure> {
+        let options = CompileOptions::default().entry(shader.entry()).lanes(self.lanes());
+        let mut options = self.pica.apply(options)?;
+        for Class { slot, name, number } in &self.class {
+            options = options.class(*slot, name, *number);
+        }
+        Ok(options)
     }
 
     /// Loads and compiles the shader.
-    pub fn compile(&self, shader: &ShaderArgs, backend: Backend) -> Result<(Shader, Arc<CompiledShader>), Failure> {
+    pub fn compile(&self, shader: &ProgramArgs, backend: Backend) -> Result<(Shader, Arc<CompiledShader>), Failure> {
         let loaded = shader.load()?;
         let engine = self.engine(None)?;
-        let options = self.options(shader).backend(backend);
+        let options = self.options(shader)?.backend(backend);
         let code = engine.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
         Ok((loaded, code))
     }
@@ -162,6 +269,17 @@ impl Source {
             },
         };
         bytes.map_err(|error| Failure::input(format_args!("{}: {error}", self.0)))
+    }
+}
+
+impl Source {
+    /// Words, little-endian.
+    fn words(&self) -> Result<Vec<u32>, Failure> {
+        let bytes = self.read()?;
+        match bytes.as_chunks::<4>() {
+            (words, []) => Ok(words.iter().map(|&word| u32::from_le_bytes(word)).collect()),
+            _ => Err(Failure::input(format_args!("{}: {} bytes are no words", self.0, bytes.len()))),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};
 use crate::geometry::{self, GeometryArgs};
-use crate::options::{CompileArgs, OutputArgs, ShaderArgs};
+use crate::options::{CompileArgs, OutputArgs, ProgramArgs};
 use crate::report::Outcome;
 use clap::ValueEnum;
 use shaderjit::Backend;
@@ -11,7 +11,7 @@ use shaderjit::Backend;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ShaderArgs,
+    shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
     #[command(flatten)]

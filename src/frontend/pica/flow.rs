@@ -59,6 +59,11 @@ pub struct Flow {
 impl Flow {
     /// The entry block.
     pub const ENTRY: BlockId = BlockId(0);
+
+    /// Number of steps in all blocks.
+    pub fn steps(&self) -> usize {
+        self.blocks.iter().map(|block| block.steps.len()).sum()
+    }
 }
 
 /// Steps that follow each other without a choice.

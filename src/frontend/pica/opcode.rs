@@ -52,6 +52,29 @@ pub enum Field {
 impl Field {
     const COUNT: usize = Field::Winding as usize + 1;
 
+    /// Every field.
+    pub const ALL: [Field; Field::COUNT] = [
+        Field::Destination,
+        Field::Index,
+        Field::Source1,
+        Field::Source2,
+        Field::Source3,
+        Field::Descriptor,
+        Field::CompareX,
+        Field::CompareY,
+        Field::ReferenceX,
+        Field::ReferenceY,
+        Field::Combine,
+        Field::Bool,
+        Field::Int,
+        Field::Target,
+        Field::Count,
+        Field::Invert,
+        Field::Vertex,
+        Field::Primitive,
+        Field::Winding,
+    ];
+
     /// The field a picture's letter stands for.
     const fn of_letter(letter: u8) -> Option<Field> {
         Some(match letter {

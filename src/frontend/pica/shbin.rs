@@ -62,13 +62,30 @@ impl Executable<'_> {
     ) -> Result<Lowered, Error> {
         let program = decode(code, descriptors, code_offset)?;
         let entry = Address(u16::try_from(self.main).expect("an entry point lies in program memory"));
+        let options = self.known(*options);
         let mut lowered = match self.emitted {
-            Some(emitted) => lower_geometry(&program, entry, emitted, options)?,
-            None => lower(&program, entry, options)?,
+            Some(emitted) => lower_geometry(&program, entry, emitted, &options)?,
+            None => lower(&program, entry, &options)?,
         };
         let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
         lowered.interface.presets = presets;
         Ok(lowered)
+    }
+
+    /// The uniforms a program is made for, with the constants on top.
+    fn known(&self, mut options: LowerOptions) -> LowerOptions {
+        for constant in self.constants {
+            match (*constant, &mut options) {
+                (Constant::Bool { register, value }, LowerOptions { bools: Some(bools), .. }) => {
+                    *bools = *bools & !(1 << register) | u16::from(value) << register;
+                }
+                (Constant::Int { register, value }, LowerOptions { ints: Some(ints), .. }) => {
+                    ints[usize::from(register)] = value;
+                }
+                _ => {}
+            }
+        }
+        options
     }
 }
 

@@ -39,6 +39,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 pub use plan::ArrayPlace;
 use plan::Plan;
+pub(crate) use plan::size;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;

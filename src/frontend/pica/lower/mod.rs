@@ -31,6 +31,12 @@ const FLOAT_UNIFORMS: u32 = 96;
 /// Number of integer uniforms.
 const INT_UNIFORMS: u32 = 4;
 
+/// The most words that a graph may execute, counted once for each state they are executed in.
+const MAX_STEPS: usize = 1 << 13;
+
+/// The most blocks of a graph. Every register may have a value of its own in each.
+const MAX_BLOCKS: usize = 1 << 9;
+
 /// Lowers the vertex shader that begins at `entry`.
 ///
 /// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`) and
@@ -70,9 +76,11 @@ fn lower_stage(
     options: &LowerOptions,
 ) -> Result<Lowered, LowerError> {
     check_entry(program, entry)?;
-    // It is refused for nothing but its size.
     let flow = match options.flow {
-        FlowForm::Graph => follow_known(program, entry, options.bools).ok(),
+        // It is refused for nothing but its size.
+        FlowForm::Graph => follow_known(program, entry, options.bools)
+            .ok()
+            .filter(|flow| flow.blocks.len() <= MAX_BLOCKS && flow.steps() <= MAX_STEPS),
         FlowForm::Dispatch => None,
     };
     let name = if emitted.is_some() { "geometry" } else { "vertex" };
