@@ -211,6 +211,9 @@ impl Unit {
         }
 
         let mut options = self.compile_options();
+        if self.specializes {
+            options = options.specialize(self.vertex.uniforms());
+        }
         match form {
             Form::Slots(slots) => options = options.slots(slots),
             Form::Attributes => {
@@ -248,7 +251,10 @@ impl Unit {
 
     fn geometry_code(&mut self, engine: &Engine) -> Result<(Arc<CompiledShader>, Slots), Error> {
         let slots = self.output_map.slots(self.geometry.output_mask());
-        let options = self.compile_options();
+        let mut options = self.compile_options();
+        if self.specializes {
+            options = options.specialize_ints(self.geometry.uniforms().ints);
+        }
         let code = self.geometry.compiled(engine, Some(slots.components()), &options)?;
         Ok((code, slots))
     }

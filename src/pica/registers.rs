@@ -63,6 +63,7 @@ pub struct Unit {
     pub(super) options: LowerOptions,
     pub(super) lanes: Lanes,
     pub(super) backend: Backend,
+    pub(super) specializes: bool,
     geostage: u32,
     com_mode: u32,
     misc: [u32; 2],
@@ -118,6 +119,12 @@ impl Unit {
     /// How numbers are kept.
     pub fn set_numbers(&mut self, numbers: NumberMode) {
         self.options.numbers = numbers;
+    }
+
+    /// Whether shaders are compiled for the bool and integer uniforms of the moment, and again when those change. It pays where
+    /// they switch parts of a program on and off. For geometry shaders bools stay variable, for their invocations set one.
+    pub fn set_specialized(&mut self, specialized: bool) {
+        self.specializes = specialized;
     }
 
     /// What runs the shaders.

@@ -53,7 +53,7 @@ impl GeometryArgs {
         compile: &CompileArgs,
         backend: Backend,
     ) -> Result<(Shader, Arc<CompiledShader>), Failure> {
-        let loaded = shader.load()?;
+        let loaded = shader.load_geometry()?;
         let is_geometry = |entry: usize| loaded.entry(entry).is_ok_and(|entry| entry.stage == Stage::Geometry);
         let entries = [shader.entry()].into_iter().chain(0..loaded.entry_count());
         let entry = entries.into_iter().find(|&entry| is_geometry(entry));

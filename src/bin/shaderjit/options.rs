@@ -52,11 +52,20 @@ pub struct ProgramArgs {
 
 impl ProgramArgs {
     pub fn load(&self) -> Result<Shader, Failure> {
+        self.load_as(Shader::from_pica_words)
+    }
+
+    /// Words without a container are a geometry shader that emits every output register.
+    pub fn load_geometry(&self) -> Result<Shader, Failure> {
+        self.load_as(|words, descriptors, entry| Shader::from_pica_geometry(words, descriptors, entry, [0xf; 16]))
+    }
+
+    fn load_as(&self, from_words: impl FnOnce(&[u32], &[u32], u32) -> Shader) -> Result<Shader, Failure> {
         match (&self.file, &self.raw) {
             (_, Some(raw)) => {
                 let descriptors = self.descriptors.as_ref().map_or(Ok(Vec::new()), Source::words)?;
                 let entry = u32::try_from(self.entry).map_err(|error| self.failure(error))?;
-                Ok(Shader::from_pica_words(&raw.words()?, &descriptors, entry))
+                Ok(from_words(&raw.words()?, &descriptors, entry))
             }
             (Some(file), None) => Shader::parse(&file.read()?).map_err(|error| self.failure(error)),
             (None, None) => unreachable!("one of them is required"),

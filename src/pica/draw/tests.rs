@@ -140,6 +140,29 @@ fn unit_word(unit: &Unit, at: usize) -> u32 {
 }
 
 #[test]
+fn programs_are_compiled_for_the_uniforms_of_the_moment_if_asked_to() {
+    let engine = engine();
+    let bytes = data("t13_ifu.shbin");
+    let vertices = data("inputs/normal256.bin");
+    let attributes = attributes(&vertices, 3);
+    let draw = Draw { attributes: &attributes, vertices: Vertices::Range(0..30) };
+    let mut unit = Unit::new();
+    unit.bind(&Shbin::parse(&bytes).unwrap(), 0, None).unwrap();
+    let mut specialized = unit.clone();
+    specialized.set_specialized(true);
+    for bools in [0, 0xffff, 1, 2, 0] {
+        unit.vertex_mut().uniforms_mut().bools = bools;
+        specialized.vertex_mut().uniforms_mut().bools = bools;
+        let before = engine.cache_stats().compiles;
+        let expected = unit.draw(&engine, &draw).unwrap();
+        assert!(bools == 0 || engine.cache_stats().compiles == before);
+        assert_eq!(specialized.draw(&engine, &draw).unwrap(), expected, "{bools:#x}");
+    }
+    // One for any bools, and one for each of four values.
+    assert_eq!(engine.cache_stats().compiles, 2 * 5);
+}
+
+#[test]
 fn points_take_the_vertex_shaders_outputs_as_a_stream() {
     let (mut unit, engine) = (Unit::new(), engine());
     unit.bind(&Shbin::parse(&data("t31_geo_point.shbin")).unwrap(), 0, Some(1)).unwrap();
