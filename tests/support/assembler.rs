@@ -83,7 +83,8 @@ fn suffix_bits(opcode: Opcode, suffix: &str) -> Option<u32> {
         (Controls::Saturate, "sat") => Some(1 << 13),
         (Controls::Test, "nz") => Some(1 << 18),
         (Controls::Test, "z") => Some(0),
-        (Controls::ResinfoReturn | Controls::SampleInfoReturn, part) => {
+        (Controls::SampleInfoReturn, "uint") => Some(1 << 11),
+        (Controls::ResinfoReturn, part) => {
             let value = InfoReturn::ALL.iter().find(|value| value.name().strip_prefix('_') == Some(part))?;
             Some(value.number() << 11)
         }

@@ -8,5 +8,6 @@ pub mod opcodes;
 pub mod program;
 pub mod run;
 pub mod sections;
+pub mod textures;
 
 use shaderjit::frontend::sm4;

@@ -178,6 +178,12 @@ impl Section {
             };
             call.resource(*slot, resource)?;
         }
+        for (slot, image) in &self.textures {
+            call.texture(*slot, image)?;
+        }
+        for (slot, state) in &self.samplers {
+            call.sampler(*slot, *state)?;
+        }
         Ok(call)
     }
 

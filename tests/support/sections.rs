@@ -16,14 +16,15 @@
 //! The lines of a program (see [`assembler`](super::assembler)), bindings and a bound (see [`components`](super::components)) come
 //! in any order; runs follow, one a line. What follows the runs is the next section. A run has a row for each `v#`, `==`, and a
 //! row for each `o#`, then one for `oDepth` and the like; behind them may stand `discarded` and `aborted`. `== out_of_fuel` is a
-//! run that does not end. `t#` are `raw`, `struct:STRIDE`, or the name of a [`TexelFormat`], and bytes in hexadecimal. What is
-//! not bound reads zero. `fp2 = ft1 cb0[5]` binds a class instance that has function table 1 and lies at row 5 of a buffer. The
+//! run that does not end. `t#` are `raw`, `struct:STRIDE`, the name of a [`TexelFormat`] or a texture
+//! (see [`textures`](super::textures)), and bytes in hexadecimal or rows of words; `s#` are samplers. What is not bound reads zero. `fp2 = ft1 cb0[5]` binds a class instance that has function table 1 and lies at row 5 of a buffer. The
 //! number of a run in its section is its `SV_VertexID`.
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;
 use super::program::{Element, Source, bytes};
-use shaderjit::TexelFormat;
+use super::textures;
+use shaderjit::{Image, SamplerState, TexelFormat};
 use std::fmt::Write;
 
 /// A program, what is bound to it, and what it must compute.
@@ -35,6 +36,8 @@ pub struct Section {
     pub bound: Bound,
     pub constants: Vec<(u32, Vec<u8>)>,
     pub resources: Vec<(u32, View, Vec<u8>)>,
+    pub textures: Vec<(u32, Image<'static>)>,
+    pub samplers: Vec<(u32, SamplerState)>,
     pub runs: Vec<Run>,
 }
 
@@ -107,6 +110,8 @@ struct Reader {
     bound: Option<Bound>,
     constants: Vec<(u32, Vec<u8>)>,
     resources: Vec<(u32, View, Vec<u8>)>,
+    textures: Vec<(u32, Image<'static>)>,
+    samplers: Vec<(u32, SamplerState)>,
     instances: Vec<Instance>,
     runs: Vec<Run>,
 }
@@ -140,27 +145,45 @@ impl Reader {
             self.instances.push(instance(slot(digits)?, bound).ok_or("a class instance is `ft1 cb0[5]`")?);
             return Ok(());
         }
+        if let Some(digits) = place.strip_prefix('s') {
+            let state = textures::sampler(bound).ok_or("a sampler is `FILTER:ADDRESS[:COMPARISON]`")?;
+            self.samplers.push((slot(digits)?, state));
+            return Ok(());
+        }
         let digits = place.strip_prefix('t').ok_or_else(|| format!("`{place}` cannot be bound"))?;
-        let (kind, digits_of_bytes) = bound.split_once(' ').unwrap_or((bound, ""));
+        let (kind, stored) = bound.split_once(' ').unwrap_or((bound, ""));
+        let stored = if stored.starts_with('{') { bytes(words(stored)?.as_flattened()) } else { from_hex(stored)? };
+        if kind.starts_with("tex") {
+            let layout = textures::layout(kind).ok_or_else(|| format!("{kind} is no texture"))?;
+            let image = Image::new(layout, stored).map_err(|error| error.to_string())?;
+            self.textures.push((slot(digits)?, image));
+            return Ok(());
+        }
         let view = match kind.strip_prefix("struct:") {
             Some(stride) => View::Structured(slot(stride)?),
             None if kind == "raw" => View::Raw,
             None => View::Typed(TexelFormat::from_name(kind).ok_or_else(|| format!("there is no format {kind}"))?),
         };
-        let digits_of_bytes: Vec<u8> = digits_of_bytes.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let (pairs, rest) = digits_of_bytes.as_chunks::<2>();
-        let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty());
-        self.resources.push((slot(digits)?, view, bytes.ok_or("bytes are pairs of hexadecimal digits")?));
+        self.resources.push((slot(digits)?, view, stored));
         Ok(())
     }
 
     fn finish(self) -> Section {
-        let Reader { program, bound, constants, resources, instances, runs } = self;
+        let Reader { program, bound, constants, resources, textures, samplers, instances, runs } = self;
         let mut source = Source::new(&program);
         source.instances = instances;
-        Section { source, text: Some(program), bound: bound.unwrap_or(Bound::Exact), constants, resources, runs }
+        let bound = bound.unwrap_or(Bound::Exact);
+        Section { source, text: Some(program), bound, constants, resources, textures, samplers, runs }
     }
+}
+
+/// The bytes of hexadecimal digits.
+fn from_hex(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty());
+    bytes.ok_or_else(|| "bytes are pairs of hexadecimal digits".to_string())
 }
 
 /// `ft1 cb0[5]`.
