@@ -468,10 +468,10 @@ fn check(engine: &Engine, number: u64) -> bool {
 #[test]
 fn random_programs_emit_and_leave_what_the_documents_say() {
     let engine = engine();
-    let programs = 72;
+    let programs = 48;
     let side_by_side = (0..programs).filter(|&number| check(&engine, number)).count();
     println!("{side_by_side} of {programs} programs ran side by side");
-    assert!((18..programs as usize).contains(&side_by_side), "{side_by_side}");
+    assert!((12..programs as usize).contains(&side_by_side), "{side_by_side}");
 }
 
 /// A program that emits a triangle in each of 256 rounds, in each of so many rounds.
@@ -483,8 +483,8 @@ fn many_triangles(rounds: u8) -> (Shader, PicaUniforms) {
     // The inner loop has another uniform.
     let inner = program.words.iter().rposition(|&word| word >> 26 == 0x29).expect("there are two loops");
     program.words[inner] |= 1 << 22;
-    let mut uniforms = PicaUniforms::default();
-    uniforms.ints = [[rounds - 1, 0, 0, 0], [255, 0, 0, 0], [0; 4], [0; 4]];
+    let ints = [[rounds - 1, 0, 0, 0], [255, 0, 0, 0], [0; 4], [0; 4]];
+    let uniforms = PicaUniforms { ints, ..PicaUniforms::default() };
     let emitted = std::array::from_fn(|register| 0xf * u8::from(register == 0));
     (Shader::from_pica_geometry(&program.words, &program.descriptors, 0, emitted), uniforms)
 }
