@@ -28,8 +28,8 @@ fn every_op_of_every_type_reads_back() {
             func.lockstep = op.is_of_lockstep();
             func.spaces.push(SpaceData { name: "cb0".to_string(), table: None });
             // A shape that the op can access.
-            let shapes = [TextureShape::D2, TextureShape::D2Ms].into_iter();
-            let shape = shapes.filter(|shape| is_texture_op(op) && shape.objection(op, [0; 3]).is_none()).next_back();
+            let fits = |shape: &TextureShape| is_texture_op(op) && shape.objection(op, [0; 3]).is_none();
+            let shape = [TextureShape::D2, TextureShape::D2Ms].into_iter().find(fits);
             func.resources.push(ResourceData { name: "t0".to_string(), texture: shape });
             func.samplers.push(SamplerData { name: "s0".to_string() });
             func.arrays.push(ArrayData { elements: 2, components: 2, kept: false });
