@@ -6,7 +6,7 @@ use crate::call::{Call, find};
 use crate::container::digest::Digest;
 use crate::engine::Home;
 use crate::error::{CallError, Error, JitError};
-use crate::frontend::{ComponentType, Element, Interface};
+use crate::frontend::{ComponentType, Element, Interface, UniformKind};
 use crate::jit::{self, Layout, Target};
 use crate::options::Lanes;
 use crate::pipeline::{self, PassOptions};
@@ -233,6 +233,13 @@ impl CompiledShader {
     /// the program without guards runs instead, as the interpreter always does.
     pub fn function(&self) -> &Function {
         &self.prepared.function
+    }
+
+    /// Whether it is a PICA200 program that goes through its words one by one, because it was asked for or because its graph
+    /// would have been too large: see [`FlowForm`](crate::FlowForm).
+    pub fn is_dispatched(&self) -> bool {
+        let has = |kind| self.interface().uniforms.iter().any(|decl| decl.kind == kind);
+        has(UniformKind::PicaFloat) && has(UniformKind::Table)
     }
 
     /// The layout it was compiled for: a format for each input element, the components stored of each output element.

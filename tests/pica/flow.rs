@@ -34,8 +34,13 @@ fn check(name: &str, shader: &Shader) {
     for numbers in [NumberMode::Fast, NumberMode::Float24] {
         let start = Instant::now();
         let options = CompileOptions::default().numbers(numbers);
-        let outputs = run_everywhere(&engine(), shader, &options, &vertices());
+        let engine = engine();
+        let outputs = run_everywhere(&engine, shader, &options, &vertices());
         assert_eq!(outputs.bytes().len(), vertices().len());
+        let code = engine.compile(shader, &options).expect("it is in the cache");
+        // The same code for any of them, a few thousand instructions.
+        assert!(code.is_dispatched(), "{name}");
+        assert!(code.code().is_some_and(|code| code.len() < 128 << 10), "{name}");
         let took = start.elapsed();
         // With every check on, next to other tests, on a busy machine: no measurement, but far from a hang.
         assert!(took < Duration::from_secs(120), "{name}: {took:?}");

@@ -66,6 +66,7 @@ fn what_is_decided_is_gone() {
     let general = compile(CompileOptions::default());
     let bools = compile(CompileOptions::default().specialize_bools(0));
     let both = compile(CompileOptions::default().specialize(&uniforms(0, [3, 2, 1, 0])));
+    assert!(!general.is_dispatched());
     let size = |code: &Arc<shaderjit::CompiledShader>| (code.function().layout.len(), code.function().size());
     assert!(size(&bools) < size(&general) && size(&both) <= size(&bools));
     // Spaces are in the order c, i, b.

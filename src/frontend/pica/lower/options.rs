@@ -21,7 +21,8 @@ pub enum FlowForm {
     /// form.
     #[default]
     Graph,
-    /// One loop that goes through the program word by word: the same size for every program, and several times slower.
+    /// One loop that goes through the program word by word: of one size for every program, and tens of times slower. Each word
+    /// costs the fuel of a loop iteration.
     Dispatch,
 }
 
