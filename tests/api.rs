@@ -6,8 +6,8 @@ use shaderjit::container::dxbc::{Builder, Dxbc, FourCc};
 use shaderjit::error::{CallError, LowerError};
 use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{
-    Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Lanes, OutputLayout, PicaUniforms,
-    Place, Shader, Stage,
+    Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Image, ImageLayout, Lanes,
+    OutputLayout, PicaUniforms, Place, SamplerState, Shader, Stage, TexelFormat,
 };
 use std::sync::{Arc, Barrier};
 
@@ -442,6 +442,16 @@ fn interfaces_call_the_instances_bound() {
     let pixel = |n: usize| (0..12).map(move |at| ((n * 5 + at * 3) % 7) as f32 * 0.3 - 0.4);
     let pixels: Vec<f32> = (0..11).flat_map(pixel).collect();
     let bytes: Vec<u8> = pixels.iter().flat_map(|value| value.to_le_bytes()).collect();
+    fn bind<'a>(code: &'a CompiledShader, constants: &[u8], bytes: &'a [u8]) -> Call<'a> {
+        let mut call = code.call();
+        call.constants(0, constants).unwrap();
+        for (semantic, at) in [("SV_Position", 0), ("NORMAL", 4), ("TEXCOORD", 8)] {
+            call.input(semantic, 0, Attribute::f32x4(&bytes[4 * at..], 48)).unwrap();
+        }
+        call
+    }
+    let colour: Vec<u8> = rows[8].iter().flat_map(|channel| channel.to_le_bytes()).collect();
+    let colour = Image::new(ImageLayout::texture_2d(TexelFormat::Rgba32Float, 1, 1), colour).unwrap();
     for build in ["fxc101", "fxc101Od"] {
         let shader = shader(&format!("dxbc/ps_interface/PS.ps_5_0.{build}.dxbc"));
         let engine = engine();
@@ -454,13 +464,16 @@ fn interfaces_call_the_instances_bound() {
             };
             for lanes in [Lanes::Four, Lanes::Eight] {
                 let code = engine.compile(&shader, &options(lanes)).unwrap();
-                let mut call = code.call();
-                call.constants(0, &constants).unwrap();
-                for (semantic, at) in [("SV_Position", 0), ("NORMAL", 4), ("TEXCOORD", 8)] {
-                    call.input(semantic, 0, Attribute::f32x4(&bytes[4 * at..], 48)).unwrap();
-                }
+                let call = bind(&code, &constants, &bytes);
                 let outputs = call.run(0..11).unwrap();
                 assert_eq!(outputs.first_difference(&call.interpret(0..11).unwrap()), None);
+                // A class that samples a texture of one colour.
+                let code = engine.compile(&shader, &options(lanes).class(4, "texM", 0)).unwrap();
+                let mut call = bind(&code, &constants, &bytes);
+                call.texture(0, &colour).unwrap().sampler(0, SamplerState::linear()).unwrap();
+                let textured = call.run(0..11).unwrap();
+                assert_eq!(textured.first_difference(&call.interpret(0..11).unwrap()), None);
+                assert_eq!(textured.bytes(), outputs.bytes());
                 for (n, pixel) in pixels.chunks(12).enumerate() {
                     let light = lit(&rows, lights, [pixel[4], pixel[5], pixel[6]], [pixel[0], pixel[1], pixel[2]]);
                     let target = outputs.get("SV_Target", 0).unwrap().f32(n).unwrap();
@@ -484,8 +497,7 @@ fn instances_must_exist_and_fit() {
     assert!(compile(&CompileOptions::default()).is_err_and(|error| unbound(0)(&error)));
     assert!(compile(&bound("sun")).is_err_and(|error| unbound(4)(&error)));
     assert_eq!(compile(&bound("sun").class(4, "flatM", 0)), Ok(()));
-    let texture = compile(&bound("sun").class(4, "texM", 0));
-    assert!(matches!(texture, Err(Error::Lower(LowerError::Unsupported { what, .. })) if what == "sample_l"));
+    assert_eq!(compile(&bound("sun").class(4, "texM", 0)), Ok(()));
     let unknown = |what: &str| Err(Error::Call(CallError::UnknownBinding { what: what.to_string() }));
     assert_eq!(compile(&bound("moon")), unknown("class instance moon[0]"));
     assert_eq!(compile(&bound("sun").class(3, "lamps", 3)), unknown("class instance lamps[3]"));

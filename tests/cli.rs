@@ -424,6 +424,45 @@ fn benchmarks_give_every_figure() {
 }
 
 #[test]
+fn textures_and_samplers_are_bound_by_slot_and_kind() {
+    let folder = data("dxbc/vs_texfetch");
+    let [file, input, t0, t1, t2, t3] = [
+        "VS.vs_5_0.fxc101.dxbc".to_string(),
+        "in.r0.0.bin".to_string(),
+        format!("0=tex2d:rgba32f:8x8:4,{folder}/in.r0.1.bin"),
+        format!("1=buf:rgba32u,{folder}/in.r0.2.bin"),
+        format!("2=tex2darr:rg32f:4x4x3,{folder}/in.r0.3.bin"),
+        format!("3=tex3d:r32f:4x4x4,{folder}/in.r0.4.bin"),
+    ];
+    let (file, input) = (format!("{folder}/{file}"), format!("{folder}/{input}"));
+    let bound = ["--input", &input, "--srv", &t0, "--srv", &t1, "--srv", &t2, "--srv", &t3];
+    let run = |more: &[&'static str]| [&["run", &*file], &bound[..], more].concat();
+    let expected = include_str!("data/dxbc/vs_texfetch/run.r0.vs_5_0.fxc101.dxvk.txt");
+    let words = |line: &str| {
+        let words = line.split_once('[')?.1.trim_end_matches(']').split_whitespace();
+        Some(words.map(|word| u32::from_str_radix(word, 16).unwrap()).collect::<Vec<u32>>())
+    };
+    let expected: Vec<u32> = expected.lines().filter_map(words).flatten().collect();
+    for engine in ["jit", "interp"] {
+        let output = shaderjit(&run(&["--smp", "0=point:wrap", "--format", "raw", "--engine", engine]));
+        let words: Vec<u32> = output.stdout.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        assert!(words == expected, "{engine}: {}", stderr(&output));
+    }
+    let message = fails(&run(&[]), 1);
+    assert!(message.contains("sampler s0 is not bound"), "{message}");
+    let message = fails(&run(&["--smp", "0=bilinear"]), 2);
+    assert!(message.contains("none of point, linear, cmppoint and cmp"), "{message}");
+    let message = fails(&["run", &file, "--srv", "0=tex2d:rgba8:4x4,zero:63"], 1);
+    assert!(message.contains("t0: there are 63 bytes, the texels have 64"), "{message}");
+    let output = shaderjit(&run(&["--smp", "0=point", "--smp", "5=linear:border"]));
+    assert!(output.status.success() && stderr(&output).contains("warning: the shader has no sampler s5"));
+
+    // What is not bound is made up.
+    let text = stdout(&["diff", &file, "--count", "50"]);
+    assert!(text.starts_with("no difference in 50 vertices"), "{text}");
+}
+
+#[test]
 fn buffers_are_bound_by_slot_and_kind() {
     let file = Temporary::new("buffers.dxbc", &buffers::container());
     let file = file.path();
@@ -442,8 +481,8 @@ fn buffers_are_bound_by_slot_and_kind() {
     assert!(stdout(&run(&["--zero-unbound"])).lines().count() > 2);
     let message = fails(&run(&["--srv", "2=raw,zero:4"]), 1);
     assert!(message.contains("a raw buffer is bound"), "{message}");
-    let message = fails(&run(&["--srv", "2=tex2d:rgba8:4x4,zero:64"]), 2);
-    assert!(message.contains("textures are not supported yet"), "{message}");
+    let message = fails(&run(&["--srv", "2=tex2d:rgba8:4x4,zero:64"]), 1);
+    assert!(message.contains("a texture2d is bound"), "{message}");
     let output = shaderjit(&run(&["--srv", "2=buf:r8,zero:4", "--srv", "9=raw,zero:4"]));
     assert!(output.status.success() && stderr(&output).contains("warning: the shader has no resource t9"));
 

@@ -10,12 +10,11 @@
 //! Doubles come out as the words they are made of, and must be equal too, but for the executors that fuse a multiplication and
 //! an addition of doubles, which we never do: see [`FUSED_DOUBLES`].
 
-use crate::{data, engine, names, read, run_everywhere};
+use crate::{data, engine, names, read, run_everywhere, textures};
 use shaderjit::error::LowerError;
 use shaderjit::frontend::ComponentType;
 use shaderjit::{
-    AddressMode, Attribute, CompiledShader, Engine, Error, Image, ImageLayout, Outputs, Resource, SamplerState, Shader,
-    Stage, TexelFormat,
+    Attribute, CompiledShader, Engine, Error, Image, Outputs, Resource, SamplerState, Shader, Stage, TexelFormat,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,37 +46,12 @@ enum View {
 impl View {
     /// `tex2d:rgba32f:8x8:4` or its like, of these bytes.
     fn parse(kind: &str, bytes: Vec<u8>) -> View {
-        let fields: Vec<&str> = kind.split(':').collect();
-        let format = TexelFormat::from_name(fields[1]).expect("a format");
-        let numbers = |field: Option<&&str>| -> Vec<u32> {
-            field.map_or(Vec::new(), |field| field.split('x').map(|size| size.parse().expect("a number")).collect())
-        };
-        let layout = match (fields[0], numbers(fields.get(2)).as_slice()) {
-            ("buf", []) => return View::Buffer(format, bytes),
-            ("tex2d", &[w, h]) => ImageLayout::texture_2d(format, w, h),
-            ("tex2darr", &[w, h, n]) => ImageLayout::texture_2d(format, w, h).slices(n),
-            ("tex3d", &[w, h, d]) => ImageLayout::texture_3d(format, w, h, d),
-            _ => panic!("{kind} is no view of a run"),
-        };
-        let levels = numbers(fields.get(3)).first().copied().unwrap_or(1);
-        View::Texture(Image::new(layout.levels(levels), bytes).expect("the file holds the texels"))
+        if let Some(format) = kind.strip_prefix("buf:") {
+            return View::Buffer(TexelFormat::from_name(format).expect("a format"), bytes);
+        }
+        let layout = textures::layout(kind).expect("a buffer or a texture");
+        View::Texture(Image::new(layout, bytes).expect("the file holds the texels"))
     }
-}
-
-/// `point:wrap` and its like.
-fn sampler(text: &str) -> SamplerState {
-    let (filter, mode) = text.split_once(':').expect("a filter and an address mode");
-    let state = match filter {
-        "point" => SamplerState::point(),
-        "linear" => SamplerState::linear(),
-        _ => panic!("{filter} is no filter of a run"),
-    };
-    state.address(match mode {
-        "wrap" => AddressMode::Wrap,
-        "clamp" => AddressMode::Clamp,
-        "mirror" => AddressMode::Mirror,
-        _ => panic!("{mode} is no address mode of a run"),
-    })
 }
 
 /// A file of the folder, or bytes in place.
@@ -125,7 +99,8 @@ impl Run {
                 }
                 "--smp" => {
                     let (slot, state) = value.split_once('=').expect("--smp SLOT=FILTER:ADDRESS");
-                    run.samplers.push((slot.parse().expect("a slot"), sampler(state)));
+                    let state = textures::sampler(state).expect("a filter and an address mode");
+                    run.samplers.push((slot.parse().expect("a slot"), state));
                 }
                 "--count" => run.count = Some(value.parse().expect("a number")),
                 "--instances" => run.instances = value.parse().expect("a number"),

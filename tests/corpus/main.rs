@@ -4,6 +4,8 @@ mod dxbc;
 mod listing;
 mod pica;
 mod pica_geometry;
+#[path = "../support/textures.rs"]
+mod textures;
 
 use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader};
 use std::path::{Path, PathBuf};

@@ -127,7 +127,7 @@ fn texels_out_of_range_in_any_direction_are_zero_with_defaults() {
            {{0, 0, 0, 3}} == {{0.0, 0.0, 0.0, 1.0}} {{0.0}}
            {{0, 0, 0, -1}} == {{0.0, 0.0, 0.0, 1.0}} {{0.0}}
          dcl_resource_texture2darray (uint,uint,uint,uint) t0
-         t0 = tex2darray:rg32u:1x1x2 {{0x7f800001, 1, 3, 4}}
+         t0 = tex2darr:rg32u:1x1x2 {{0x7f800001, 1, 3, 4}}
          ld o0.xyzw, v0.xyzw, t0.xyzw
            {{0, 0, 0, 0}} == {{0x7f800001, 1, 0, 1}}
            {{0, 0, 1, 0}} == {{3, 4, 0, 1}}
@@ -152,7 +152,7 @@ fn a_level_that_is_not_there_has_no_size_and_levels_are_counted_all_the_same() {
            {{3}} == {{0, 0, 0, 3}} {{inf, inf, 0.0, 3.0}} {{0.0, 0.0, 0.0, 3.0}}
            {{-1}} == {{0, 0, 0, 3}} {{inf, inf, 0.0, 3.0}} {{0.0, 0.0, 0.0, 3.0}}
          dcl_resource_texture2darray (float,float,float,float) t0
-         t0 = tex2darray:r8:2x4x3:2 000000000000000000000000000000000000000000000000000000000000
+         t0 = tex2darr:r8:2x4x3:2 000000000000000000000000000000000000000000000000000000000000
          resinfo_uint o0.xyzw, v0.x, t0.xyzw
          resinfo_rcpFloat o1.xyzw, v0.x, t0.xyzw
            {{1}} == {{1, 2, 3, 2}} {{1.0, 0.5, 3.0, 2.0}}
@@ -170,8 +170,8 @@ fn samplers_round_slices_hold_levels_and_offset_before_the_edge() {
     check(&format!(
         "dcl_sampler s0
          dcl_resource_texture2darray (float,float,float,float) t0
-         t0 = tex2darray:r32f:1x1x4 {{0.0, 1.0, 2.0, 3.0}}
-         s0 = point clamp
+         t0 = tex2darr:r32f:1x1x4 {{0.0, 1.0, 2.0, 3.0}}
+         s0 = point:clamp
          sample_l o0.x, v0.xxyx, t0.xxxx, s0, l(0.0)
            {{0.5, 0.5}} == {{0.0}}
            {{0.5, 1.5}} == {{2.0}}
@@ -181,9 +181,9 @@ fn samplers_round_slices_hold_levels_and_offset_before_the_edge() {
          dcl_sampler s0
          dcl_sampler s1
          dcl_sampler s2
-         {PYRAMID}s0 = point wrap min_lod=2.0 max_lod=0.0
-         s1 = min_linear mag_point mip_point clamp
-         s2 = point wrap
+         {PYRAMID}s0 = point:wrap:min_lod=2.0:max_lod=0.0
+         s1 = linear:clamp:mag=point:mip=point
+         s2 = point:wrap
          sample_l o0.x, v0.xyxx, t0.xxxx, s0, v0.z
          sample_l o0.y, v0.xyxx, t0.xxxx, s1, v0.z
          sample_l(1,0,0) o0.z, v0.xyxx, t0.xxxx, s2, v0.z
@@ -201,8 +201,8 @@ fn references_stand_on_the_left_and_gathers_go_around_from_below_left() {
     check(&format!(
         "dcl_sampler s0, mode_comparison
          dcl_sampler s1, mode_comparison
-         {PYRAMID}s0 = point clamp less
-         s1 = linear clamp greater_equal
+         {PYRAMID}s0 = point:clamp:less
+         s1 = linear:clamp:gequal
          sample_c_lz o0.x, l(0.375, 0.375, 0.0, 0.0), t0.xxxx, s0, v0.x
          sample_c_lz o0.y, l(0.5, 0.5, 0.0, 0.0), t0.xxxx, s1, v0.x
          gather4_c o1.xyzw, l(0.5, 0.5, 0.0, 0.0), t0.xyzw, s0.x, v0.x
@@ -211,7 +211,7 @@ fn references_stand_on_the_left_and_gathers_go_around_from_below_left() {
            {{12.0}} == {{0.0, 0.5}} {{1.0, 1.0, 0.0, 0.0}}
            {{22.0}} == {{0.0, 1.0}} {{0.0, 0.0, 0.0, 0.0}}
          dcl_sampler s0
-         {PYRAMID}s0 = point wrap
+         {PYRAMID}s0 = point:wrap
          gather4 o0.xyzw, l(0.5, 0.5, 0.0, 0.0), t0.xyzw, s0.x
          gather4_po o1.xyzw, l(0.5, 0.5, 0.0, 0.0), v0.xyxx, t0.xyzw, s0.x
            {{0, 0}} == {{21.0, 22.0, 12.0, 11.0}} {{21.0, 22.0, 12.0, 11.0}}

@@ -8,9 +8,7 @@ use super::sections::{Expected, Run, Section, View};
 use shaderjit::attribute::AttributeFormat;
 use shaderjit::error::CallError;
 use shaderjit::frontend::sm4::Opcode;
-use shaderjit::{
-    Attribute, Call, CompileOptions, CompiledShader, Config, Engine, Image, Lanes, Outputs, Resource, Shader,
-};
+use shaderjit::{Attribute, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader};
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -123,8 +121,8 @@ impl Section {
     }
 
     fn check_code(&self, code: &CompiledShader, lanes: &str, failures: &mut String) -> Result<(), String> {
-        let (streams, images) = (self.streams(code)?, self.images()?);
-        let call = self.bind(code, &streams, &images).map_err(|error| error.to_string())?;
+        let streams = self.streams(code)?;
+        let call = self.bind(code, &streams).map_err(|error| error.to_string())?;
         let all = 0..self.runs.len() as u32;
         let endless = self.runs.iter().any(|run| matches!(run.expected, Expected::OutOfFuel));
         let mut batches = Vec::new();
@@ -163,23 +161,7 @@ impl Section {
         Ok((0..count).map(|element| self.runs.iter().flat_map(|run| row(run, element)).collect()).collect())
     }
 
-    /// The textures by slot.
-    fn images(&self) -> Result<Vec<(u32, Image<'_>)>, String> {
-        let mut images = Vec::new();
-        for (slot, view, bytes) in &self.resources {
-            if let View::Texture(layout) = view {
-                images.push((*slot, Image::new(*layout, &bytes[..]).map_err(|error| error.to_string())?));
-            }
-        }
-        Ok(images)
-    }
-
-    fn bind<'a>(
-        &'a self,
-        code: &'a CompiledShader,
-        streams: &'a [Vec<u8>],
-        images: &'a [(u32, Image<'a>)],
-    ) -> Result<Call<'a>, CallError> {
+    fn bind<'a>(&'a self, code: &'a CompiledShader, streams: &'a [Vec<u8>]) -> Result<Call<'a>, CallError> {
         let mut call = code.call();
         call.zero_unbound(true);
         for (element, stream) in streams.iter().enumerate() {
@@ -193,15 +175,14 @@ impl Section {
                 View::Raw => Resource::raw(bytes),
                 View::Structured(stride) => Resource::structured(bytes, stride),
                 View::Typed(format) => Resource::typed(bytes, format),
-                View::Texture(_) => continue,
             };
             call.resource(*slot, resource)?;
         }
-        for (slot, image) in images {
+        for (slot, image) in &self.textures {
             call.texture(*slot, image)?;
         }
-        for &(slot, state) in &self.samplers {
-            call.sampler(slot, state)?;
+        for (slot, state) in &self.samplers {
+            call.sampler(*slot, *state)?;
         }
         Ok(call)
     }

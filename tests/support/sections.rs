@@ -19,15 +19,14 @@
 //! run that does not end. The number of a run in its section is its `SV_VertexID`.
 //!
 //! Bound are, before an equals sign with blanks around it: `cb#` to rows; `t#` to `raw`, `struct:STRIDE`, the name of a
-//! [`TexelFormat`], or a texture, then bytes in hexadecimal or rows; `s#` to a sampler; `fp2 = ft1 cb0[5]` to a class instance that
-//! has function table 1 and lies at row 5 of a buffer. What is not bound reads zero. For textures and samplers see
-//! [`textures`](super::textures).
+//! [`TexelFormat`], or a texture (see [`textures`]), then bytes in hexadecimal or rows of words; `s#` to a sampler; `fp2 = ft1
+//! cb0[5]` to a class instance that has function table 1 and lies at row 5 of a buffer. What is not bound reads zero.
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;
 use super::program::{Element, Source, bytes};
-use super::textures::{layout, sampler};
-use shaderjit::{ImageLayout, SamplerState, TexelFormat};
+use super::textures;
+use shaderjit::{Image, SamplerState, TexelFormat};
 use std::fmt::Write;
 
 /// A program, what is bound to it, and what it must compute.
@@ -39,17 +38,17 @@ pub struct Section {
     pub bound: Bound,
     pub constants: Vec<(u32, Vec<u8>)>,
     pub resources: Vec<(u32, View, Vec<u8>)>,
+    pub textures: Vec<(u32, Image<'static>)>,
     pub samplers: Vec<(u32, SamplerState)>,
     pub runs: Vec<Run>,
 }
 
-/// How a resource is bound.
+/// How a buffer is bound.
 #[derive(Clone, Copy)]
 pub enum View {
     Raw,
     Structured(u32),
     Typed(TexelFormat),
-    Texture(ImageLayout),
 }
 
 /// One invocation.
@@ -113,6 +112,7 @@ struct Reader {
     bound: Option<Bound>,
     constants: Vec<(u32, Vec<u8>)>,
     resources: Vec<(u32, View, Vec<u8>)>,
+    textures: Vec<(u32, Image<'static>)>,
     samplers: Vec<(u32, SamplerState)>,
     instances: Vec<Instance>,
     runs: Vec<Run>,
@@ -148,40 +148,44 @@ impl Reader {
             return Ok(());
         }
         if let Some(digits) = place.strip_prefix('s') {
-            self.samplers.push((slot(digits)?, sampler(bound)?));
+            let state = textures::sampler(bound).ok_or("a sampler is `FILTER:ADDRESS[:COMPARISON]`")?;
+            self.samplers.push((slot(digits)?, state));
             return Ok(());
         }
         let digits = place.strip_prefix('t').ok_or_else(|| format!("`{place}` cannot be bound"))?;
-        let (kind, content) = bound.split_once(' ').unwrap_or((bound, ""));
-        let view = match kind.split_once(':') {
-            Some(("struct", stride)) => View::Structured(slot(stride)?),
-            Some((shape, sizes)) => View::Texture(layout(shape, sizes).ok_or_else(|| format!("{kind} is no texture"))?),
+        let (kind, stored) = bound.split_once(' ').unwrap_or((bound, ""));
+        let stored = if stored.starts_with('{') { bytes(words(stored)?.as_flattened()) } else { from_hex(stored)? };
+        if kind.starts_with("tex") {
+            let layout = textures::layout(kind).ok_or_else(|| format!("{kind} is no texture"))?;
+            let image = Image::new(layout, stored).map_err(|error| error.to_string())?;
+            self.textures.push((slot(digits)?, image));
+            return Ok(());
+        }
+        let view = match kind.strip_prefix("struct:") {
+            Some(stride) => View::Structured(slot(stride)?),
             None if kind == "raw" => View::Raw,
             None => View::Typed(TexelFormat::from_name(kind).ok_or_else(|| format!("there is no format {kind}"))?),
         };
-        let content = match content.starts_with('{') {
-            true => bytes(words(content)?.as_flattened()),
-            false => hexadecimal(content).ok_or("bytes are pairs of hexadecimal digits")?,
-        };
-        self.resources.push((slot(digits)?, view, content));
+        self.resources.push((slot(digits)?, view, stored));
         Ok(())
     }
 
     fn finish(self) -> Section {
-        let Reader { program, bound, constants, resources, samplers, instances, runs } = self;
+        let Reader { program, bound, constants, resources, textures, samplers, instances, runs } = self;
         let mut source = Source::new(&program);
         source.instances = instances;
         let bound = bound.unwrap_or(Bound::Exact);
-        Section { source, text: Some(program), bound, constants, resources, samplers, runs }
+        Section { source, text: Some(program), bound, constants, resources, textures, samplers, runs }
     }
 }
 
-/// Bytes of two digits each, with blanks anywhere between them.
-fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+/// The bytes of hexadecimal digits.
+fn from_hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let (pairs, rest) = digits.as_chunks::<2>();
     let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    pairs.iter().map(byte).collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty())
+    let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty());
+    bytes.ok_or_else(|| "bytes are pairs of hexadecimal digits".to_string())
 }
 
 /// `ft1 cb0[5]`.

@@ -1,8 +1,8 @@
 //! Control flow that is too much for a graph: one loop that goes through the program word by word.
 //!
-//! The function holds the program as a table, in which each lane has its own program counter; the rings, address registers and
-//! flags are variables, the other registers cells of an array. So the code is a few thousand instructions for any program, and
-//! every program can be run: recursion, bodies that overlap, 4096 words of arithmetic.
+//! The function holds the program as a table, in which each lane has its own program counter; address registers and flags are
+//! variables, the other registers and the rings cells of arrays. So the code is a few thousand instructions for any program,
+//! and every program can be run: recursion, bodies that overlap, 4096 words of arithmetic.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -81,7 +81,6 @@ impl Lowering<'_> {
         };
         self.store_inputs(dispatch);
         self.store_state(dispatch);
-        machine.rings.clear(&mut self.b);
         let entry = self.b.i32(dispatch.entry.0.into());
         self.b.def_var(machine.pc, entry);
 

@@ -1,13 +1,13 @@
-//! The rings as variables, and the words of control flow.
+//! The rings as cells of an array, and the words of control flow.
 //!
-//! A ring is a row of registers with the newest entry first: pushing moves all of them up and loses the last, popping moves them
-//! down. An entry packs its two addresses; that of an empty place matches none.
+//! A ring is a row of cells with the newest entry first: pushing moves all of them up and loses the last, popping moves them down.
+//! An entry packs its two addresses; that of an empty place matches none. Cells cost nothing where no lane pushes or pops, which
+//! variables would: each would travel along every branch of the loop.
 
-use shaderjit_ir::{Block, FunctionBuilder, Type, Value, Variable};
+use shaderjit_ir::{Array, Block, FunctionBuilder, Type, Value};
 
-use super::Dispatch;
-use super::Machine;
 use super::table::{Action, BOOL, BOOL_VALUE, END, INT, IS_BOOL, KIND, OTHERWISE, TARGET, TRUTH, Table};
+use super::{Dispatch, Machine};
 use crate::frontend::pica::flow::{CALL_RING, IF_RING, LOOP_RING};
 use crate::frontend::pica::lower::Lowering;
 use crate::frontend::pica::operand::{AddressRegister, Component};
@@ -23,56 +23,80 @@ const INT_SHIFT: u32 = 13;
 
 /// The rings that the program uses.
 pub(super) struct Rings {
-    calls: Option<[Variable; CALL_RING]>,
-    ifs: Option<[Variable; IF_RING]>,
+    calls: Option<Ring>,
+    ifs: Option<Ring>,
     loops: Option<LoopRing>,
 }
 
 /// The LOOP ring: the entries, the iterations left of each, and `aL` from before it.
 #[derive(Clone, Copy)]
 struct LoopRing {
-    scopes: [Variable; LOOP_RING],
-    left: [Variable; LOOP_RING],
-    saved: [Variable; LOOP_RING],
+    scopes: Ring,
+    left: Ring,
+    saved: Ring,
 }
 
-fn ring<const N: usize>(b: &mut FunctionBuilder) -> [Variable; N] {
-    std::array::from_fn(|_| b.declare_var(Type::I32))
+/// A row of cells.
+#[derive(Clone, Copy)]
+struct Ring {
+    cells: Array,
+    places: u32,
 }
 
-fn push<const N: usize>(b: &mut FunctionBuilder, ring: &[Variable; N], entry: Value) {
-    for place in (1..N).rev() {
-        let value = b.use_var(ring[place - 1]);
-        b.def_var(ring[place], value);
+impl Ring {
+    fn new(b: &mut FunctionBuilder, places: usize) -> Ring {
+        let places = places as u32;
+        Ring { cells: b.add_array(places, 1), places }
     }
-    b.def_var(ring[0], entry);
-}
 
-fn pop<const N: usize>(b: &mut FunctionBuilder, ring: &[Variable; N]) {
-    for place in 1..N {
-        let value = b.use_var(ring[place]);
-        b.def_var(ring[place - 1], value);
+    fn get(self, b: &mut FunctionBuilder, place: u32) -> Value {
+        let place = b.i32(place);
+        b.array_load(Type::I32, self.cells, 0, place)
     }
-    let empty = b.i32(EMPTY);
-    b.def_var(ring[N - 1], empty);
+
+    fn set(self, b: &mut FunctionBuilder, place: u32, value: Value) {
+        let place = b.i32(place);
+        b.array_store(self.cells, 0, place, value);
+    }
+
+    fn push(self, b: &mut FunctionBuilder, entry: Value) {
+        for place in (1..self.places).rev() {
+            let value = self.get(b, place - 1);
+            self.set(b, place, value);
+        }
+        self.set(b, 0, entry);
+    }
+
+    fn pop(self, b: &mut FunctionBuilder) {
+        for place in 1..self.places {
+            let value = self.get(b, place);
+            self.set(b, place - 1, value);
+        }
+        let empty = b.i32(EMPTY);
+        self.set(b, self.places - 1, empty);
+    }
+
+    fn clear(self, b: &mut FunctionBuilder) {
+        let empty = b.i32(EMPTY);
+        (0..self.places).for_each(|place| self.set(b, place, empty));
+    }
 }
 
 impl Rings {
+    /// Empty ones.
     pub fn new(b: &mut FunctionBuilder, table: &Table) -> Rings {
-        Rings {
-            calls: table.has_call.then(|| ring(b)),
-            ifs: table.has_if.then(|| ring(b)),
-            loops: table.has_loop.then(|| LoopRing { scopes: ring(b), left: ring(b), saved: ring(b) }),
+        let rings = Rings {
+            calls: table.has_call.then(|| Ring::new(b, CALL_RING)),
+            ifs: table.has_if.then(|| Ring::new(b, IF_RING)),
+            loops: table.has_loop.then(|| {
+                let [scopes, left, saved] = [(); 3].map(|()| Ring::new(b, LOOP_RING));
+                LoopRing { scopes, left, saved }
+            }),
+        };
+        for ring in [rings.calls, rings.ifs, rings.loops.map(|ring| ring.scopes)].into_iter().flatten() {
+            ring.clear(b);
         }
-    }
-
-    /// Empties them.
-    pub fn clear(&self, b: &mut FunctionBuilder) {
-        let empty = b.i32(EMPTY);
-        let entries = self.calls.iter().flatten().chain(self.ifs.iter().flatten());
-        for &entry in entries.chain(self.loops.iter().flat_map(|loops| &loops.scopes)) {
-            b.def_var(entry, empty);
-        }
+        rings
     }
 }
 
@@ -140,34 +164,34 @@ impl Lowering<'_> {
         let target = self.field(row, TARGET);
         let behind = self.b.use_var(machine.next);
         let rings = &machine.rings;
-        match (action, &rings.calls, &rings.ifs, &rings.loops) {
+        match (action, rings.calls, rings.ifs, rings.loops) {
             (Action::Jump, ..) => self.b.def_var(machine.next, target),
             (Action::Call, Some(ring), ..) => {
                 let end = self.field(row, END);
                 let entry = self.entry(end, behind);
-                push(&mut self.b, ring, entry);
+                ring.push(&mut self.b, entry);
                 self.b.def_var(machine.next, target);
             }
             (Action::If, _, Some(ring), _) => {
                 let end = self.field(row, END);
                 let entry = self.entry(target, end);
-                push(&mut self.b, ring, entry);
+                ring.push(&mut self.b, entry);
             }
             (Action::Loop, .., Some(ring)) => {
                 let (int, shift) = (self.field(row, INT), self.b.i32(INT_SHIFT));
                 let number = self.b.ishl([int, shift]);
                 let start = self.b.or([behind, number]);
                 let scope = self.entry(target, start);
-                push(&mut self.b, &ring.scopes, scope);
+                ring.scopes.push(&mut self.b, scope);
                 let left = self.int_at(int, Component::X);
-                push(&mut self.b, &ring.left, left);
+                ring.left.push(&mut self.b, left);
                 let before = self.address_register(AddressRegister::Loop);
-                push(&mut self.b, &ring.saved, before);
+                ring.saved.push(&mut self.b, before);
                 let first = self.int_at(int, Component::Y);
                 self.set_address_register(AddressRegister::Loop, first);
             }
             (Action::Break, .., Some(ring)) => {
-                let is_inside = self.is_entry(ring.scopes[0]);
+                let is_inside = self.is_entry(ring.scopes, 0);
                 self.b.def_var(machine.breaks, is_inside);
             }
             _ => {}
@@ -193,8 +217,8 @@ impl Lowering<'_> {
         self.b.and([entry, mask])
     }
 
-    fn is_entry(&mut self, place: Variable) -> Value {
-        let (entry, empty) = (self.b.use_var(place), self.b.i32(EMPTY));
+    fn is_entry(&mut self, ring: Ring, place: u32) -> Value {
+        let (entry, empty) = (ring.get(&mut self.b, place), self.b.i32(EMPTY));
         self.b.ine([entry, empty])
     }
 
@@ -204,21 +228,21 @@ impl Lowering<'_> {
 
     /// What the rings make of the word at `behind`, the one behind what was executed: CALL, then IF, then LOOP.
     pub(super) fn settle(&mut self, machine: &Machine, behind: Value) {
-        if let Some(ring) = &machine.rings.calls {
+        if let Some(ring) = machine.rings.calls {
             self.settle_calls(machine, ring, behind, 1);
         }
-        if let Some(ring) = &machine.rings.ifs {
-            let top = self.b.use_var(ring[0]);
+        if let Some(ring) = machine.rings.ifs {
+            let top = ring.get(&mut self.b, 0);
             let otherwise = self.end_of(top);
             let ends = self.b.ieq([otherwise, behind]);
             self.when(ends, |this| {
                 let end = this.rest_of(top, END_SHIFT);
                 this.b.def_var(machine.next, end);
-                pop(&mut this.b, ring);
+                ring.pop(&mut this.b);
             });
         }
         if let Some(ring) = machine.rings.loops {
-            let top = self.b.use_var(ring.scopes[0]);
+            let top = ring.scopes.get(&mut self.b, 0);
             let end = self.end_of(top);
             let (ends, breaks) = (self.b.ieq([end, behind]), self.b.use_var(machine.breaks));
             let closes = self.b.or([ends, breaks]);
@@ -227,13 +251,13 @@ impl Lowering<'_> {
     }
 
     /// Up to as many returns in a row as the ring has places; the last of them is forgotten.
-    fn settle_calls(&mut self, machine: &Machine, ring: &[Variable; CALL_RING], behind: Value, round: usize) {
-        let top = self.b.use_var(ring[0]);
+    fn settle_calls(&mut self, machine: &Machine, ring: Ring, behind: Value, round: u32) {
+        let top = ring.get(&mut self.b, 0);
         let end = self.end_of(top);
         let ends = self.b.ieq([end, behind]);
         self.when(ends, |this| {
-            pop(&mut this.b, ring);
-            if round < CALL_RING {
+            ring.pop(&mut this.b);
+            if round < ring.places {
                 let back = this.rest_of(top, END_SHIFT);
                 this.b.def_var(machine.next, back);
                 this.settle_calls(machine, ring, back, round + 1);
@@ -250,7 +274,7 @@ impl Lowering<'_> {
         let index = self.b.iadd([before, increment]);
         self.set_address_register(AddressRegister::Loop, index);
 
-        let (left, zero, goes_on) = (self.b.use_var(ring.left[0]), self.b.i32(0), self.b.not([breaks]));
+        let (left, zero, goes_on) = (ring.left.get(&mut self.b, 0), self.b.i32(0), self.b.not([breaks]));
         let is_left = self.b.ine([left, zero]);
         let again = self.b.and([is_left, goes_on]);
         let [round, leave, behind] = [(); 3].map(|()| self.b.create_block());
@@ -261,7 +285,7 @@ impl Lowering<'_> {
         self.b.switch_to_block(round);
         let one = self.b.i32(1);
         let left = self.b.isub([left, one]);
-        self.b.def_var(ring.left[0], left);
+        ring.left.set(&mut self.b, 0, left);
         let start = self.rest_of(top, INT_SHIFT);
         self.b.def_var(machine.next, start);
         self.b.jump(behind);
@@ -269,11 +293,11 @@ impl Lowering<'_> {
         self.b.switch_to_block(leave);
         let end = self.end_of(top);
         self.b.def_var(machine.next, end);
-        let (saved, is_nested) = (self.b.use_var(ring.saved[0]), self.is_entry(ring.scopes[1]));
+        let (saved, is_nested) = (ring.saved.get(&mut self.b, 0), self.is_entry(ring.scopes, 1));
         let index = self.b.select([is_nested, saved, index]);
         self.set_address_register(AddressRegister::Loop, index);
-        for ring in [&ring.scopes, &ring.left, &ring.saved] {
-            pop(&mut self.b, ring);
+        for ring in [ring.scopes, ring.left, ring.saved] {
+            ring.pop(&mut self.b);
         }
         self.b.jump(behind);
 
