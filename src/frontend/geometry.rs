@@ -42,8 +42,8 @@ pub enum StateRow {
 /// changed places before the written words count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeometryInterface {
-    /// The array of triangles, which is kept. A triangle is [`record_elements`](Self::record_elements) elements: one whose x
-    /// component is 1 if it is inverted and else 0, then for each of three vertices the emitted registers.
+    /// The array of triangles, which is kept. A triangle is [`record_elements`](Self::record_elements) elements: for each of three
+    /// vertices the emitted registers, then one whose x component is 1 if the triangle is inverted and else 0.
     pub triangles: Array,
     /// How many triangles the array has room for. If more are emitted, the count says one more than this.
     pub capacity: u32,

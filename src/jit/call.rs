@@ -5,6 +5,8 @@
 
 mod group;
 
+pub use group::GroupRunner;
+
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
@@ -219,7 +221,8 @@ impl Code {
         if first >= count {
             return Ok(Progress::Done);
         }
-        self.prepare(batch, scratch);
+        self.reserve(scratch);
+        self.splat_uniforms(batch, scratch);
         self.bind_memory(batch, &mut scratch.tables);
 
         let readable = self.bind_buffers(batch, output, scratch).min(count);
@@ -243,19 +246,23 @@ impl Code {
         Ok(Progress::Done)
     }
 
-    /// Makes the scratch memory large enough for this code, and puts the uniforms there that it reads as vectors.
-    fn prepare(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
+    /// Makes the scratch memory large enough for this code.
+    fn reserve(&self, scratch: &mut Scratch) {
         let lanes = self.lanes() as usize;
         scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
         scratch.hoisted.resize(scratch.hoisted.len().max(self.info.hoisted_bytes / size_of::<Row>()), Row::default());
+        scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
+        scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
+    }
+
+    /// Puts the uniforms into scratch memory that the code reads as vectors.
+    fn splat_uniforms(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
         for splat in &self.info.splats {
             let space = splat.space as usize;
             let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
             scratch.hoisted[splat.place as usize] =
                 Row([rows.rows[splat.row as usize].0[usize::from(splat.component)]; 4]);
         }
-        scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
-        scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
     }
 
     fn check(&self, batch: &Batch<'_>, output: &OutputBuffer<'_>) -> Result<(), CallError> {

@@ -23,7 +23,7 @@ mod target;
 mod tests;
 mod texture;
 
-pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
+pub use call::{Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
 pub(crate) use emit::size;
 pub use target::Target;
 

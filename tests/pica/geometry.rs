@@ -379,7 +379,8 @@ fn run(
     let mut call = code.call();
     call.zero_unbound(true).pica_uniforms(uniforms);
     for register in 0..2 {
-        call.input_element(register, Attribute::f32x4(&bytes[16 * register..], 32)).expect("v0 and v1");
+        let bytes = bytes.get(16 * register..).unwrap_or_default();
+        call.input_element(register, Attribute::f32x4(bytes, 32)).expect("v0 and v1");
     }
     call.run_geometry(0..(bytes.len() / 32) as u32, state)
 }
@@ -474,11 +475,24 @@ fn random_programs_emit_and_leave_what_the_documents_say() {
     assert!((12..programs as usize).contains(&side_by_side), "{side_by_side}");
 }
 
-/// A program that emits a triangle in each of 256 rounds, in each of so many rounds.
+/// A program that keeps `v1` in `r0` and, if `v0.x` is negative, emits a triangle in each of 256 rounds, in each of so many rounds.
 fn many_triangles(rounds: u8) -> (Shader, PicaUniforms) {
+    let operand = |register| Operand { register, swizzle: [0, 1, 2, 3], negate: false };
     let emit = vec![Statement::SetEmit { buffer: 0, ends: true, inverted: false }, Statement::Emit];
+    let keep = Statement::Arithmetic {
+        opcode: Opcode::Mov,
+        to: TEMPORARIES,
+        mask: [true; 4],
+        sources: [operand(1), operand(1)],
+    };
+    let statements = [
+        keep,
+        // r9 is zero.
+        Statement::Compare([operand(0), operand(TEMPORARIES + 9)]),
+        Statement::If(vec![Statement::Loop(vec![Statement::Loop(emit)])]),
+    ];
     let mut program = Program::default();
-    assemble(&mut program, &[Statement::Loop(vec![Statement::Loop(emit)])]);
+    assemble(&mut program, &statements);
     program.word(Opcode::End, &[]);
     // The inner loop has another uniform.
     let inner = program.words.iter().rposition(|&word| word >> 26 == 0x29).expect("there are two loops");
@@ -497,7 +511,8 @@ fn too_many_triangles_are_an_error_and_what_came_before_stays() {
         for backend in [Backend::Interpreter, Backend::Jit] {
             let code = engine.compile(&shader, &CompileOptions::default().backend(backend)).expect("it compiles");
             let mut state = GeometryState::default();
-            let result = run(&code, &[0; 64], &uniforms, &mut state);
+            let vertices = signs(&[-1.0, -2.0]);
+            let result = run(&code, &vertices, &uniforms, &mut state);
             match result {
                 Ok(triangles) => assert!(fits && triangles.len() == 2 * 256 * usize::from(rounds)),
                 Err(error) => {
@@ -505,6 +520,35 @@ fn too_many_triangles_are_an_error_and_what_came_before_stays() {
                     assert_eq!(error, CallError::TooManyTriangles { limit: 1024, invocation: 0 });
                 }
             }
+        }
+    }
+}
+
+/// Vertices of v0 with such an x, numbered in v1.
+fn signs(signs: &[f32]) -> Vec<u8> {
+    let rows = signs.iter().enumerate().flat_map(|(n, &x)| [x, 0.0, 0.0, 0.0, n as f32, 1.0, 2.0, 3.0]);
+    rows.flat_map(f32::to_le_bytes).collect()
+}
+
+#[test]
+fn an_error_leaves_what_the_invocations_before_have_left() {
+    let engine = engine();
+    let (shader, uniforms) = many_triangles(5);
+    for (backend, lanes) in
+        [(Backend::Interpreter, Lanes::Four), (Backend::Jit, Lanes::Four), (Backend::Jit, Lanes::Eight)]
+    {
+        let options = CompileOptions::default().backend(backend).lanes(lanes);
+        let code = engine.compile(&shader, &options).expect("it compiles");
+        for good in [0, 1, 4, 6, 9] {
+            let mut vertices = vec![1.0; good];
+            let mut before = GeometryState::default();
+            run(&code, &signs(&vertices), &uniforms, &mut before).expect("nothing is emitted");
+            assert_eq!(before.row(StateRow::Temporary(0))[0], (good.max(1) as f32 - 1.0).to_bits());
+            vertices.extend([-1.0, 1.0, 1.0]);
+            let mut state = GeometryState::default();
+            let error = run(&code, &signs(&vertices), &uniforms, &mut state).expect_err("one emits too many");
+            assert_eq!(error, CallError::TooManyTriangles { limit: 1024, invocation: good as u32 });
+            assert_eq!(state, before, "{backend:?} {lanes:?} {good}");
         }
     }
 }
@@ -524,12 +568,13 @@ fn calls_that_make_no_sense_are_errors() {
     let vertex = engine.compile(&program.finish(), &CompileOptions::default()).expect("it compiles");
     assert!(matches!(vertex.call().run_geometry(0..1, &mut GeometryState::default()), Err(CallError::Invalid(_))));
 
+    // In uniforms there are no vertices: v0 is zero and nothing is emitted.
     let mut call = geometry.call();
     call.pica_uniforms(&uniforms);
     let rows = [[1.0; 4]; 3];
     let windows = |counts| GeometryInput::Uniforms { first: 95, rows: &rows, counts };
     let mut state = GeometryState::default();
-    assert_eq!(call.run_geometry(windows(&[2, 1]), &mut state).map(|triangles| triangles.len()), Ok(512));
+    assert_eq!(call.run_geometry(windows(&[2, 1]), &mut state).map(|triangles| triangles.len()), Ok(0));
     assert!(matches!(call.run_geometry(windows(&[2, 2]), &mut state), Err(CallError::ShortBuffer { .. })));
     assert!(call.run_geometry(windows(&[]), &mut state).is_ok_and(|triangles| triangles.is_empty()));
 }

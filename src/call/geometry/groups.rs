@@ -3,7 +3,7 @@
 use crate::call::uniforms::BoundSpaces;
 use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
-use crate::jit::{Batch, Code, Progress, Scratch};
+use crate::jit::{Batch, Code, GroupRunner, Progress, Scratch};
 use crate::texture::BoundTextures;
 use shaderjit_ir::Array;
 use shaderjit_ir::eval;
@@ -19,38 +19,45 @@ pub(super) trait Groups {
     fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError>;
     /// What a lane stored to an output element.
     fn output(&self, element: usize, lane: usize) -> [u32; 4];
-    /// What a lane stored to an element of an array of four components.
-    fn array_row(&self, array: Array, element: u32, lane: usize) -> [u32; 4];
+    /// Appends what a lane stored to `count` elements of an array of four components.
+    fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>);
 }
 
 /// Native code.
 pub(super) struct Native<'a> {
     shader: &'a CompiledShader,
-    scratch: &'a mut Scratch,
     textures: &'a BoundTextures<'a>,
     instance: u32,
-    /// What ran last, or will run: both forms have the same inputs and outputs.
-    code: &'a Code,
+    runner: GroupRunner<'a>,
 }
 
 impl<'a> Native<'a> {
     pub fn new(
         shader: &'a CompiledShader,
         scratch: &'a mut Scratch,
-        (spaces, textures): (&BoundSpaces, &'a BoundTextures<'a>),
+        textures: &'a BoundTextures<'a>,
         instance: u32,
-    ) -> Result<Native<'a>, CallError> {
-        let code = shader.native_code().expect("the backend is native code");
-        let native = Native { shader, scratch, textures, instance, code };
-        native.code.begin_groups(&native.batch(spaces, 0, 0), native.scratch)?;
-        Ok(native)
+    ) -> Native<'a> {
+        Native { shader, textures, instance, runner: GroupRunner::new(guarded(shader), scratch) }
+    }
+}
+
+/// The form that runs unless a guard fails.
+fn guarded(shader: &CompiledShader) -> &Code {
+    shader.native_code().expect("the backend is native code")
+}
+
+impl Groups for Native<'_> {
+    fn lanes(&self) -> usize {
+        self.runner.lanes()
     }
 
-    fn batch<'b>(&self, spaces: &'b BoundSpaces, first: u32, count: usize) -> Batch<'b>
-    where
-        'a: 'b,
-    {
-        Batch {
+    fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]) {
+        self.runner.set_input(element, lane, bits);
+    }
+
+    fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError> {
+        let batch = Batch {
             inputs: &[],
             uniforms: spaces.native(),
             resources: &[],
@@ -59,37 +66,21 @@ impl<'a> Native<'a> {
             first_vertex: first,
             instance: self.instance,
             fuel: self.shader.prepared().fuel,
-        }
-    }
-}
-
-impl Groups for Native<'_> {
-    fn lanes(&self) -> usize {
-        self.code.lanes() as usize
-    }
-
-    fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]) {
-        self.code.set_group_input(self.scratch, element, lane, bits);
-    }
-
-    fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError> {
-        let batch = self.batch(spaces, first, count);
-        self.code = self.shader.native_code().expect("the backend is native code");
-        if let Progress::GuardFailed { .. } = self.code.run_group(&batch, self.scratch)? {
-            self.code = self.shader.exact_code()?;
-            let Progress::Done = self.code.run_group(&batch, self.scratch)? else {
-                unreachable!("the exact form has no guards")
-            };
+        };
+        self.runner.switch(guarded(self.shader));
+        if let Progress::GuardFailed { .. } = self.runner.run(&batch)? {
+            self.runner.switch(self.shader.exact_code()?);
+            let Progress::Done = self.runner.run(&batch)? else { unreachable!("the exact form has no guards") };
         }
         Ok(())
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {
-        self.code.group_output(self.scratch, element, lane)
+        self.runner.output(element, lane)
     }
 
-    fn array_row(&self, array: Array, element: u32, lane: usize) -> [u32; 4] {
-        self.code.group_array_row(self.scratch, array, element, lane)
+    fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {
+        self.runner.read_array(array, first, count, lane, rows);
     }
 }
 
@@ -149,8 +140,9 @@ impl<const L: usize> Groups for Interpreted<'_, L> {
         self.interpreter.outputs()[element].map(|component| component[lane])
     }
 
-    fn array_row(&self, array: Array, element: u32, lane: usize) -> [u32; 4] {
-        let row = self.interpreter.array(array).chunks_exact(4).nth(element as usize);
-        row.map_or([0; 4], |row| [row[0][lane], row[1][lane], row[2][lane], row[3][lane]])
+    fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {
+        let elements = self.interpreter.array(array).as_chunks::<4>().0.iter();
+        let elements = elements.skip(first as usize).take(count as usize);
+        rows.extend(elements.map(|element| element.map(|component| component[lane])));
     }
 }

@@ -100,8 +100,7 @@ impl<'a> Call<'a> {
                 let variant = self.shader.variant(&Layout { inputs: formats, outputs })?;
                 let shader = variant.as_deref().unwrap_or(self.shader);
                 let mut scratch = SCRATCH.take();
-                let result = Native::new(shader, &mut scratch, (&self.spaces, textures), instance)
-                    .and_then(|mut native| job.run(&mut native, state));
+                let result = job.run(&mut Native::new(shader, &mut scratch, textures, instance), state);
                 SCRATCH.set(scratch);
                 result
             }
@@ -169,12 +168,18 @@ impl Job<'_, '_> {
                 }
             }
             groups.run(&spaces, self.call.first_vertex.wrapping_add(next), group as usize)?;
+            // The rows of the last of these invocations count; those of the others only if it leaves some of them alone.
+            let mut ended = None;
             for lane in 0..group as usize {
-                triangles.collect(geometry, groups, lane, next + lane as u32)?;
-                let is_last = next + lane as u32 + 1 == count;
-                state.update(geometry, groups, lane, is_last || side_by_side == 1 || !prepared.last_state_counts);
-                state.set_ran(true);
+                let collected = triangles.collect(geometry, groups, lane, next + lane as u32);
+                if collected.is_err() || !prepared.last_state_counts {
+                    ended.take().into_iter().for_each(|lane| state.update(geometry, groups, lane));
+                }
+                collected?;
+                state.end_invocation(groups, lane);
+                ended = Some(lane);
             }
+            ended.into_iter().for_each(|lane| state.update(geometry, groups, lane));
             next += group;
         }
         Ok(triangles)

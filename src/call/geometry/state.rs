@@ -58,14 +58,15 @@ impl GeometryState {
         self.ran = ran;
     }
 
-    /// What an invocation left, as the function's outputs in `lane` say. `rows` if the words it wrote count, else only the banks
-    /// that changed places.
-    pub(super) fn update(&mut self, geometry: &GeometryInterface, groups: &impl Groups, lane: usize, rows: bool) {
+    /// An invocation has ended: `b15` is set, and the banks have changed places if it executed EMIT so.
+    pub(super) fn end_invocation(&mut self, groups: &impl Groups, lane: usize) {
         let [_, parity, ..] = groups.output(0, lane);
         self.bank ^= (parity & 1) as usize;
-        if !rows {
-            return;
-        }
+        self.ran = true;
+    }
+
+    /// The words that the invocation in `lane` wrote, where they are now that it has ended.
+    pub(super) fn update(&mut self, geometry: &GeometryInterface, groups: &impl Groups, lane: usize) {
         for (index, &row) in geometry.state.iter().enumerate() {
             let (element, component, first_bit) = GeometryInterface::written_bits(index);
             let written = groups.output(element, lane)[component] >> first_bit & 0xf;

@@ -9,6 +9,8 @@ use crate::frontend::GeometryInterface;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmittedTriangles {
     registers: Vec<u8>,
+    /// Whether some register is emitted in part.
+    is_partial: bool,
     /// Invocation, and whether inverted.
     heads: Vec<(u32, bool)>,
     /// For each triangle three vertices of as many rows as there are registers.
@@ -19,7 +21,8 @@ impl EmittedTriangles {
     /// None yet.
     pub(super) fn new(geometry: &GeometryInterface) -> EmittedTriangles {
         let registers = geometry.registers().map(|register| register as u8).collect();
-        EmittedTriangles { registers, ..EmittedTriangles::default() }
+        let is_partial = geometry.components.iter().any(|components| !matches!(components, 0 | 0xf));
+        EmittedTriangles { registers, is_partial, ..EmittedTriangles::default() }
     }
 
     /// How many there are.
@@ -61,20 +64,17 @@ impl EmittedTriangles {
             return Err(CallError::TooManyTriangles { limit: geometry.capacity, invocation });
         }
         let record = geometry.record_elements();
+        let start = self.rows.len();
         for triangle in 0..count {
-            let mut element = triangle * record;
-            let [inverted, ..] = groups.array_row(geometry.triangles, element, lane);
+            groups.read_array(geometry.triangles, triangle * record, record, lane, &mut self.rows);
+            let [inverted, ..] = self.rows.pop().expect("a record has an element behind its vertices");
             self.heads.push((invocation, inverted != 0));
-            for _ in 0..3 {
-                for &register in &self.registers {
-                    element += 1;
-                    let mut row = groups.array_row(geometry.triangles, element, lane);
-                    let emitted = geometry.components[usize::from(register)];
-                    for (component, word) in row.iter_mut().enumerate() {
-                        *word = if emitted >> component & 1 != 0 { *word } else { 0 };
-                    }
-                    self.rows.push(row);
-                }
+        }
+        if self.is_partial {
+            let registers = self.registers.iter().cycle();
+            for (row, &register) in self.rows[start..].iter_mut().zip(registers) {
+                let emitted = geometry.components[usize::from(register)];
+                (0..4).filter(|component| emitted >> component & 1 == 0).for_each(|component| row[component] = 0);
             }
         }
         Ok(())

@@ -9,67 +9,95 @@ use crate::error::CallError;
 use crate::jit::Code;
 use shaderjit_ir::Array;
 
-impl Code {
-    /// Makes the scratch memory ready for the inputs of groups.
-    pub fn begin_groups(&self, batch: &Batch<'_>, scratch: &mut Scratch) -> Result<(), CallError> {
-        self.check_memory(batch)?;
-        self.prepare(batch, scratch);
-        Ok(())
+/// Runs groups, one after the other, in memory lent to it.
+pub struct GroupRunner<'a> {
+    code: &'a Code,
+    scratch: &'a mut Scratch,
+    /// Whether the tables of streams point to this code's rows.
+    is_bound: bool,
+}
+
+impl<'a> GroupRunner<'a> {
+    /// Inputs are not defined before they are set.
+    pub fn new(code: &'a Code, scratch: &'a mut Scratch) -> GroupRunner<'a> {
+        code.reserve(scratch);
+        GroupRunner { code, scratch, is_bound: false }
+    }
+
+    /// Goes on with other code: another form of the same function, for as many lanes. Inputs stay.
+    pub fn switch(&mut self, code: &'a Code) {
+        if !std::ptr::eq(self.code, code) {
+            code.reserve(self.scratch);
+            (self.code, self.is_bound) = (code, false);
+        }
+    }
+
+    /// Lanes of a group.
+    pub fn lanes(&self) -> usize {
+        self.code.lanes() as usize
     }
 
     /// Sets what a lane reads of an input element, in the format of the layout.
-    pub fn set_group_input(&self, scratch: &mut Scratch, element: usize, lane: usize, words: [u32; 4]) {
-        scratch.tail_inputs[element * self.lanes() as usize + lane] = Row(words);
+    pub fn set_input(&mut self, element: usize, lane: usize, words: [u32; 4]) {
+        let at = element * self.lanes() + lane;
+        self.scratch.tail_inputs[at] = Row(words);
     }
 
-    /// Runs the first `batch.count` lanes of one group; the others repeat the last of them. The streams of the batch are not
+    /// Runs the first `batch.count` lanes of a group; the others repeat the last of them. The streams of the batch are not
     /// looked at.
     ///
     /// # Errors
     /// [`CallError::Invalid`] and [`CallError::ShortBuffer`] if uniforms or resources are missing or too short, or there are more
     /// invocations than lanes. [`CallError::OutOfFuel`] if a loop runs too long.
-    pub fn run_group(&self, batch: &Batch<'_>, scratch: &mut Scratch) -> Result<Progress, CallError> {
-        let (lanes, valid) = (self.lanes() as usize, batch.count as usize);
+    pub fn run(&mut self, batch: &Batch<'_>) -> Result<Progress, CallError> {
+        let (code, lanes, valid) = (self.code, self.lanes(), batch.count as usize);
         if !(1..=lanes).contains(&valid) {
             return Err(CallError::Invalid(format!("{valid} invocations in a group of {lanes}")));
         }
-        self.begin_groups(batch, scratch)?;
-        self.bind_memory(batch, &mut scratch.tables);
-        let Scratch { tail_inputs, tail_outputs, tables, .. } = &mut *scratch;
-        for rows in tail_inputs.chunks_mut(lanes) {
-            let last = rows[valid - 1];
-            rows[valid..].fill(last);
+        code.check_memory(batch)?;
+        code.splat_uniforms(batch, self.scratch);
+        code.bind_memory(batch, &mut self.scratch.tables);
+        if valid < lanes {
+            for rows in self.scratch.tail_inputs.chunks_mut(lanes) {
+                let last = rows[valid - 1];
+                rows[valid..].fill(last);
+            }
         }
-        let stride = size_of::<Row>();
+        if !self.is_bound {
+            self.bind_streams();
+        }
+        // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own, and nobody
+        // else has had the scratch memory since.
+        let stopped = unsafe { code.call(batch, self.scratch, 0, valid - 1, 0..lanes)? };
+        Ok(stopped.map_or(Progress::Done, |vertex| Progress::GuardFailed { vertex }))
+    }
+
+    fn bind_streams(&mut self) {
+        let (lanes, stride) = (self.lanes(), size_of::<Row>());
+        let Scratch { tail_inputs, tail_outputs, tables, .. } = &mut *self.scratch;
         tables.inputs.clear();
         let inputs = tail_inputs.chunks(lanes);
         tables.inputs.extend(inputs.map(|rows| InputArgs { data: rows.as_ptr().cast(), stride }));
         tables.outputs.clear();
         let outputs = tail_outputs.chunks_mut(lanes);
         tables.outputs.extend(outputs.map(|rows| OutputArgs { data: rows.as_mut_ptr().cast(), stride }));
-        // SAFETY: `prepare` made `lanes` rows for each input and output, and every stream points to its own.
-        let stopped = unsafe { self.call(batch, scratch, 0, valid - 1, 0..lanes)? };
-        Ok(stopped.map_or(Progress::Done, |vertex| Progress::GuardFailed { vertex }))
+        self.is_bound = true;
     }
 
     /// What a lane stored to an output element.
-    pub fn group_output(&self, scratch: &Scratch, element: usize, lane: usize) -> [u32; 4] {
-        scratch.tail_outputs[element * self.lanes() as usize + lane].0
+    pub fn output(&self, element: usize, lane: usize) -> [u32; 4] {
+        self.scratch.tail_outputs[element * self.lanes() + lane].0
     }
 
-    /// What a lane stored to an element of an array of four components; zeros past its end.
-    pub fn group_array_row(&self, scratch: &Scratch, array: Array, element: u32, lane: usize) -> [u32; 4] {
-        let place = &self.info.arrays[array];
-        if element >= place.elements {
-            return [0; 4];
-        }
+    /// Appends what a lane stored to some elements of an array of four components. Those past its end do not count.
+    pub fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {
+        let place = &self.code.info.arrays[array];
+        let end = first.saturating_add(count).min(place.elements);
         // An element is `[component][lane]`, four lanes a row.
-        let first = (place.offset + element * place.element_bytes) as usize / size_of::<Row>() + lane / 4;
-        let rows = scratch.arrays[first..].iter().step_by(self.lanes() as usize / 4);
-        let mut words = [0; 4];
-        for (word, row) in words.iter_mut().zip(rows) {
-            *word = row.0[lane % 4];
-        }
-        words
+        let groups = self.lanes() / 4;
+        let row = |element: u32| (place.offset + element * place.element_bytes) as usize / size_of::<Row>();
+        let (first, end) = (row(first.min(end)), row(end));
+        let elements = self.scratch.arrays[first..end].chunks_exact(4 * groups);
+        rows.extend(elements.map(|element| [0, 1, 2, 3].map(|c: usize| element[c * groups + lane / 4].0[lane % 4])));
     }
 }

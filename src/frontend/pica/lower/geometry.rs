@@ -245,16 +245,15 @@ impl Geometry {
         let GeometryInterface { triangles, capacity, .. } = self.interface;
         let (count, record) = (b.use_var(self.count), b.i32(self.interface.record_elements()));
         let first = b.imul([count, record]);
-        let (one, zero) = (b.i32(1), b.i32(0));
-        let inverted = b.use_var(self.latch[2]);
-        let inverted = b.select([inverted, one, zero]);
-        b.array_store(triangles, 0, first, inverted);
         let mut place = 0;
+        let mut next = |b: &mut FunctionBuilder| {
+            let offset = b.i32(place);
+            place += 1;
+            b.iadd([first, offset])
+        };
         for buffer in &self.buffers {
             for register in self.interface.registers() {
-                place += 1;
-                let place = b.i32(place);
-                let element = b.iadd([first, place]);
+                let element = next(b);
                 for (component, variable) in (0..).zip(buffer[register]) {
                     if let Some(variable) = variable {
                         let value = b.use_var(variable);
@@ -263,6 +262,11 @@ impl Geometry {
                 }
             }
         }
+        let (one, zero) = (b.i32(1), b.i32(0));
+        let inverted = b.use_var(self.latch[2]);
+        let inverted = b.select([inverted, one, zero]);
+        let element = next(b);
+        b.array_store(triangles, 0, element, inverted);
         // It stays where the first one too many puts it, so that no loop makes it wrap.
         let (count, full) = (b.iadd([count, one]), b.i32(capacity + 1));
         let count = b.umin([count, full]);
