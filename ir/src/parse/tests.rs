@@ -174,7 +174,7 @@ fn errors_say_where() {
         ("space1 \"a\" }", "expected `space0`, found `space1` (at line 2, column 1)"),
         ("space0 \"a\\q\" }", "not an escape of a name (at line 2, column 10)"),
         ("space0 \"a }", "the name has no closing quote (at line 2, column 8)"),
-        ("array0 [5000 x 4] }", "the number of elements is over the limit of 4096 (at line 2, column 9)"),
+        ("array0 [70000 x 4] }", "the number of elements is over the limit of 65536 (at line 2, column 9)"),
         ("block0: v0 = array_load.i32 array4294967295.0, v0 }", "expected a name like `array0` (at line 2, column 29)"),
         ("block0: return } x", "expected the end of the text, found `x` (at line 2, column 18)"),
     ];
@@ -191,8 +191,8 @@ fn sizes_are_bounded() {
         parse("function \"f\" inputs 1025").unwrap_err().message,
         "the number of inputs is over the limit of 1024"
     );
-    let arrays: String = (0..9).map(|number| format!("array{number} [4096 x 4] ")).collect();
-    assert_eq!(text(&arrays), "the arrays are over the limit of 131072 components");
+    let arrays: String = (0..17).map(|number| format!("array{number} [4096 x 4] ")).collect();
+    assert_eq!(text(&arrays), "the arrays are over the limit of 262144 components");
     let blocks: String = (0..=limits::BLOCKS).map(|number| format!("block{number}: return ")).collect();
     assert_eq!(text(&blocks), "the number of blocks is over the limit of 65536");
     let cases: String = (0..=limits::CASES).map(|case| format!("{case}: block0, ")).collect();
