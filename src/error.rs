@@ -317,12 +317,12 @@ pub enum CallError {
         /// The budget, in loop iterations for one group of lanes.
         fuel: u32,
     },
-    /// An invocation of a geometry shader emitted more triangles than there is room for.
-    #[error("invocation {invocation} emits more than {limit} triangles")]
+    /// An invocation of a geometry shader, or all of a call together, emitted more triangles than there is room for.
+    #[error("more than {limit} triangles, in invocation {invocation}")]
     TooManyTriangles {
         /// Room for so many.
         limit: u32,
-        /// Number of the invocation, counted from the first of the call.
+        /// Number of the invocation that emitted the last, counted from the first of the call.
         invocation: u32,
     },
     /// A guard failed: what the function computes must not be used. Only of [`jit::Code::run`](crate::jit::Code::run); calls of

@@ -1,6 +1,7 @@
 //! PICA200 programs run as the hardware's rings say, on every engine.
 
 mod generate;
+mod geometry;
 mod rings;
 
 use crate::error::{CallError, Error, LowerError};
@@ -48,8 +49,10 @@ pub struct PicaRunCase {
 }
 
 /// Native code of either width and the interpreter give the same bits in every form of control flow, and those are what the rings
-/// of one vertex after the other give; or all run out of fuel. No program is refused but for what it names.
+/// of one vertex after the other give; or all run out of fuel. No program is refused but for what it names. As a geometry shader it
+/// emits the same and leaves the same everywhere, too.
 pub fn pica_run(case: &PicaRunCase) {
+    geometry::check(case);
     let shader = Shader::from_pica_words(&case.words, &case.descriptors, case.entry.into());
     let options = CompileOptions::default().numbers(case.numbers);
     let options = if case.specialize { options.specialize(&case.uniforms) } else { options };

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Bytes of a register.
 const REGISTER: usize = 16;
 
+/// The most vertices of a draw without indices; with them there are no more than 2^16.
+const VERTICES: usize = 1 << 20;
+
 /// What to draw.
 #[derive(Clone, Debug)]
 pub struct Draw<'a> {
@@ -102,10 +105,19 @@ impl Unit {
     /// Draws: shades the vertices, runs the geometry shader if it is enabled, and assembles triangles.
     ///
     /// # Errors
-    /// A program uses something that is not supported, or is too large; attributes are too short for the vertices; a loop runs too
-    /// long; a geometry shader emits too many triangles, or its input mode does not exist. The geometry shader's state is then
-    /// what the invocations before have left.
+    /// A program uses something that is not supported, or is too large; there are more than 2^20 vertices, or attributes are too
+    /// short for them; a loop runs too long; a geometry shader emits too many triangles, or its input mode does not exist. The
+    /// geometry shader's state is then what the invocations before have left.
     pub fn draw(&mut self, engine: &Engine, draw: &Draw<'_>) -> Result<Triangles, Error> {
+        if let Vertices::Range(range) = &draw.vertices
+            && range.len() > VERTICES
+        {
+            return Err(CallError::Invalid(format!(
+                "{} vertices in a draw, over the limit of {VERTICES}",
+                range.len()
+            ))
+            .into());
+        }
         if self.runs_geometry() { self.draw_geometry(engine, draw) } else { self.draw_vertices(engine, draw) }
     }
 

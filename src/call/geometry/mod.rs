@@ -22,6 +22,9 @@ use std::ops::Range;
 /// The bool uniform that says whether an invocation is not the first.
 const RAN_BIT: u32 = 1 << 15;
 
+/// The most triangles of one call. More take several calls.
+const CALL_TRIANGLES: u32 = 1 << 18;
+
 /// What the invocations of a geometry shader read.
 #[derive(Clone, Debug)]
 pub enum GeometryInput<'a> {
@@ -53,8 +56,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`Invalid`](CallError::Invalid) if it is no geometry shader, [`MissingBinding`](CallError::MissingBinding) and
     /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long
-    /// and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits too many. The state is then what the
-    /// invocations before have left.
+    /// and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits more than 1024, or all of them more than 2^18.
+    /// The state is then what the invocations before have left.
     pub fn run_geometry<'i>(
         &self,
         input: impl Into<GeometryInput<'i>>,

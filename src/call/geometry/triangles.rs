@@ -1,5 +1,6 @@
 //! What geometry shaders emit.
 
+use super::CALL_TRIANGLES;
 use super::groups::Groups;
 use crate::call::outputs::same_bits;
 use crate::error::CallError;
@@ -62,6 +63,9 @@ impl EmittedTriangles {
         let [count, ..] = groups.output(0, lane);
         if count > geometry.capacity {
             return Err(CallError::TooManyTriangles { limit: geometry.capacity, invocation });
+        }
+        if count as usize + self.len() > CALL_TRIANGLES as usize {
+            return Err(CallError::TooManyTriangles { limit: CALL_TRIANGLES, invocation });
         }
         let record = geometry.record_elements();
         let start = self.rows.len();

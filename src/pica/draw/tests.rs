@@ -268,6 +268,20 @@ fn a_variable_number_of_vertices_comes_with_the_indices() {
 }
 
 #[test]
+fn counts_that_a_game_makes_up_are_errors() {
+    let (mut unit, engine) = (transform(), engine());
+    let zeros = [0; 16];
+    for range in [0..u32::MAX, 5..u32::MAX, 0..(1 << 20) + 1] {
+        let attributes = [Attribute::f32x4(&zeros, 0)];
+        let draw = Draw { attributes: &attributes, vertices: Vertices::Range(range) };
+        assert!(matches!(unit.draw(&engine, &draw), Err(Error::Call(CallError::Invalid(_)))));
+    }
+    #[expect(clippy::reversed_empty_ranges, reason = "that is the point")]
+    let draw = Draw { attributes: &[], vertices: Vertices::Range(5..3) };
+    assert!(matches!(unit.draw(&engine, &draw), Err(Error::Call(CallError::Invalid(_)))));
+}
+
+#[test]
 fn state_outlives_draws() {
     let (mut unit, engine) = (Unit::new(), engine());
     unit.bind(&Shbin::parse(&data("t35_geo_b15_state.shbin")).unwrap(), 0, Some(1)).unwrap();
