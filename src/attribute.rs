@@ -187,6 +187,13 @@ impl AttributeFormat {
 /// The bits of four components of which `components` are stored. Bytes that are missing count as zero.
 pub(crate) fn decode(kind: NumericKind, components: usize, bytes: &[u8]) -> [u32; 4] {
     let size = kind.component_bytes();
+    // Whole rows of words, which most are, are taken as they are.
+    if (size, components) == (4, 4)
+        && let Some(row) = bytes.first_chunk::<16>()
+    {
+        let words = row.as_chunks().0;
+        return std::array::from_fn(|component| u32::from_le_bytes(words[component]));
+    }
     std::array::from_fn(|component| {
         if component >= components {
             return kind.default_component(component);

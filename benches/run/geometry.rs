@@ -87,7 +87,7 @@ impl Contender for Ours<'_> {
             call.input_element(register, attribute).expect("v0 to v5");
         }
         let mut state = GeometryState::default();
-        self.triangles = call.run_geometry(0..VERTICES, &mut state).expect("everything is bound");
+        call.run_geometry_into(0..VERTICES, &mut state, &mut self.triangles).expect("everything is bound");
     }
 
     fn outputs(&self) -> Vec<f32> {
@@ -97,27 +97,26 @@ impl Contender for Ours<'_> {
 }
 
 /// One invocation after the other, evaluated.
-struct Plain<'a> {
-    primitives: &'a Primitives,
+struct Plain {
     program: Program,
     machine: Machine,
     stage: Stage,
     inputs: Vec<Vec4>,
 }
 
-impl<'a> Plain<'a> {
-    fn new(primitives: &'a Primitives) -> Plain<'a> {
+impl Plain {
+    fn new(primitives: &Primitives) -> Plain {
         let shbin = Shbin::parse(&primitives.container).expect("the container is well-formed");
         let program = Program::new(&shbin, ENTRY, &primitives.uniforms);
         let machine = Machine::new(&program);
         let inputs = floats(&primitives.inputs).as_chunks().0.to_vec();
-        Plain { primitives, program, machine, stage: Stage::new(EMITTED), inputs }
+        Plain { program, machine, stage: Stage::new(EMITTED), inputs }
     }
 }
 
-impl Contender for Plain<'_> {
+impl Contender for Plain {
     fn run(&mut self) {
-        self.stage.primitives = Vec::with_capacity(self.primitives.reference.len() / 24);
+        self.stage.primitives.clear();
         for inputs in self.inputs.chunks_exact(INPUTS) {
             self.program.invoke(&mut self.machine, &mut self.stage, inputs);
         }

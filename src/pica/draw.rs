@@ -1,10 +1,10 @@
 //! Draws: vertices in, triangles out.
 
 use super::assembler::Assembler;
-use super::output_map::OutputVertex;
+use super::output_map::{OutputVertex, Places};
 use super::registers::{InputMode, Unit};
 use super::setup::ShaderSetup;
-use crate::call::{Attribute, EmittedTriangles, GeometryInput, OutputLayout, Place};
+use crate::call::{Attribute, GeometryInput, OutputLayout, Place};
 use crate::compiled::CompiledShader;
 use crate::engine::Engine;
 use crate::error::{CallError, Error};
@@ -282,8 +282,8 @@ impl Unit {
             call.input_element(register, Attribute::f32x4(bytes, stride))?;
         }
         let count = u32::try_from(stream.len() / stride).unwrap_or(u32::MAX);
-        let emitted = call.run_geometry(0..count, &mut self.state)?;
-        Ok(self.assemble(&emitted, &slots))
+        call.run_geometry_into(0..count, &mut self.state, &mut self.emitted)?;
+        Ok(self.assemble(&slots))
     }
 
     /// Runs the geometry shader on rows of uniforms, which stay where they are put.
@@ -297,7 +297,8 @@ impl Unit {
         let (code, slots) = self.geometry_code(engine)?;
         let mut call = code.call();
         call.zero_unbound(true).pica_uniforms(self.geometry.uniforms());
-        let emitted = call.run_geometry(GeometryInput::Uniforms { first, rows, counts }, &mut self.state)?;
+        let input = GeometryInput::Uniforms { first, rows, counts };
+        call.run_geometry_into(input, &mut self.state, &mut self.emitted)?;
         let mut rest = rows;
         for &count in counts {
             let (window, behind) = rest.split_at(count as usize);
@@ -305,17 +306,20 @@ impl Unit {
             floats.zip(window).for_each(|(uniform, row)| *uniform = *row);
             rest = behind;
         }
-        Ok(self.assemble(&emitted, &slots))
+        Ok(self.assemble(&slots))
     }
 
-    fn assemble(&self, emitted: &EmittedTriangles, slots: &Slots) -> Triangles {
+    /// What the rasteriser takes of the triangles emitted last.
+    fn assemble(&self, slots: &Slots) -> Triangles {
+        let emitted = &self.emitted;
+        let places = Places::new(slots, emitted.registers());
         let mut assembler = Assembler::new(self.topology());
         let mut triangles = Triangles::default();
         triangles.vertices.reserve(emitted.len() * 3 * OutputVertex::BYTES);
         let mut number = 0;
         for triangle in emitted.iter() {
             for corner in 0..3 {
-                let vertex = OutputVertex::from_rows(slots, emitted.registers(), triangle.vertex(corner));
+                let vertex = OutputVertex::from_rows(&places, triangle.vertex(corner));
                 triangles.vertices.extend_from_slice(&vertex.to_bytes());
                 triangles.indices.extend(assembler.submit(number, triangle.inverted));
                 number += 1;

@@ -137,13 +137,14 @@ impl OutputVertex {
         OutputVertex { slots: std::array::from_fn(|slot| f32::from_le_bytes(words[slot])) }
     }
 
-    /// A vertex from rows of output registers: the bits of those that `registers` names, in that order.
-    pub(super) fn from_rows(slots: &Slots, registers: &[u8], rows: &[[u32; 4]]) -> OutputVertex {
-        let value = |slot: usize| {
-            let Some((register, component)) = slots.sources[slot] else { return Slots::DEFAULT };
-            let row = registers.iter().zip(rows).find(|(emitted, _)| **emitted == register);
-            let value = row.map_or(0.0, |(_, row)| f32::from_bits(row[usize::from(component & 3)]));
-            if Slots::is_colour(slot) { clamp_colour(value) } else { value }
+    /// A vertex from rows of output registers, as bits.
+    pub(super) fn from_rows(places: &Places, rows: &[[u32; 4]]) -> OutputVertex {
+        let value = |slot: usize| match places.0[slot] {
+            Place::Default => Slots::DEFAULT,
+            Place::Component { row, component } => {
+                let value = rows.get(row).map_or(0.0, |row| f32::from_bits(row[component]));
+                if Slots::is_colour(slot) { clamp_colour(value) } else { value }
+            }
         };
         OutputVertex { slots: std::array::from_fn(value) }
     }
@@ -189,6 +190,28 @@ impl OutputVertex {
     /// From the vertex to the eye.
     pub fn view(&self) -> [f32; 3] {
         self.array(18)
+    }
+}
+
+/// Where each slot is among rows of registers.
+pub(super) struct Places([Place; Slots::COUNT]);
+
+#[derive(Clone, Copy)]
+enum Place {
+    Default,
+    Component { row: usize, component: usize },
+}
+
+impl Places {
+    /// For rows of these registers, in that order. One that is not among them reads as zero.
+    pub fn new(slots: &Slots, registers: &[u8]) -> Places {
+        Places(slots.sources.map(|source| match source {
+            None => Place::Default,
+            Some((register, component)) => Place::Component {
+                row: registers.iter().position(|&other| other == register).unwrap_or(usize::MAX),
+                component: usize::from(component & 3),
+            },
+        }))
     }
 }
 
@@ -250,7 +273,7 @@ mod tests {
     fn slots_without_a_source_are_one_and_colours_are_clamped() {
         let map = OutputMap::from_registers(1, &[0x0b0a_0908]);
         let row = [-0.5, 7.0, f32::NAN, -1e-40].map(f32::to_bits);
-        let vertex = OutputVertex::from_rows(&map.slots(1), &[0], &[row]);
+        let vertex = OutputVertex::from_rows(&Places::new(&map.slots(1), &[0]), &[row]);
         assert_eq!(vertex.colour(), [0.5, 1.0, 1.0, 0.0]);
         assert_eq!((vertex.position(), vertex.texture_coordinate(2)), ([1.0; 4], [1.0; 2]));
         assert_eq!(OutputVertex::from_bytes(&vertex.to_bytes()), vertex);

@@ -4,7 +4,7 @@
 
 use super::setup::ShaderSetup;
 use super::{NumberMode, OutputMap, Topology};
-use crate::call::GeometryState;
+use crate::call::{EmittedTriangles, GeometryState};
 use crate::container::Shbin;
 use crate::container::shbin::{Geometry, GeometryMode, ShaderKind};
 use crate::error::{Error, LowerError};
@@ -60,6 +60,8 @@ pub struct Unit {
     pub(super) geometry: ShaderSetup,
     pub(super) output_map: OutputMap,
     pub(super) state: GeometryState,
+    /// Memory for what the geometry shader emits.
+    pub(super) emitted: EmittedTriangles,
     pub(super) options: LowerOptions,
     pub(super) lanes: Lanes,
     pub(super) backend: Backend,

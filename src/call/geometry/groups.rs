@@ -15,8 +15,8 @@ pub(super) trait Groups {
     fn lanes(&self) -> usize;
     /// Sets what a lane reads of an input element.
     fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]);
-    /// Runs `count` invocations, the first of which is number `first`.
-    fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError>;
+    /// Runs `count` invocations, the first of which is number `first`. Uniforms are those of the run before unless they changed.
+    fn run(&mut self, spaces: &BoundSpaces, changed: bool, first: u32, count: usize) -> Result<(), CallError>;
     /// What a lane stored to an output element.
     fn output(&self, element: usize, lane: usize) -> [u32; 4];
     /// Appends what a lane stored to `count` elements of an array of four components.
@@ -56,7 +56,7 @@ impl Groups for Native<'_> {
         self.runner.set_input(element, lane, bits);
     }
 
-    fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError> {
+    fn run(&mut self, spaces: &BoundSpaces, changed: bool, first: u32, count: usize) -> Result<(), CallError> {
         let batch = Batch {
             inputs: &[],
             uniforms: spaces.native(),
@@ -68,9 +68,9 @@ impl Groups for Native<'_> {
             fuel: self.shader.prepared().fuel,
         };
         self.runner.switch(guarded(self.shader));
-        if let Progress::GuardFailed { .. } = self.runner.run(&batch)? {
+        if let Progress::GuardFailed { .. } = self.runner.run(&batch, changed)? {
             self.runner.switch(self.shader.exact_code()?);
-            let Progress::Done = self.runner.run(&batch)? else { unreachable!("the exact form has no guards") };
+            let Progress::Done = self.runner.run(&batch, true)? else { unreachable!("the exact form has no guards") };
         }
         Ok(())
     }
@@ -116,7 +116,7 @@ impl<const L: usize> Groups for Interpreted<'_, L> {
         }
     }
 
-    fn run(&mut self, spaces: &BoundSpaces, first: u32, count: usize) -> Result<(), CallError> {
+    fn run(&mut self, spaces: &BoundSpaces, _: bool, first: u32, count: usize) -> Result<(), CallError> {
         for component in self.inputs.iter_mut().flatten() {
             let last = component[count - 1];
             component[count..].fill(last);

@@ -63,7 +63,22 @@ impl<'a> Call<'a> {
         input: impl Into<GeometryInput<'i>>,
         state: &mut GeometryState,
     ) -> Result<EmittedTriangles, CallError> {
-        self.geometry(input.into(), state, self.backend())
+        let mut triangles = EmittedTriangles::default();
+        self.geometry(input.into(), state, &mut triangles, self.backend())?;
+        Ok(triangles)
+    }
+
+    /// The same into triangles that are there, whose memory is used again. After an error they are those of the invocations before.
+    ///
+    /// # Errors
+    /// As [`run_geometry`](Self::run_geometry).
+    pub fn run_geometry_into<'i>(
+        &self,
+        input: impl Into<GeometryInput<'i>>,
+        state: &mut GeometryState,
+        triangles: &mut EmittedTriangles,
+    ) -> Result<(), CallError> {
+        self.geometry(input.into(), state, triangles, self.backend())
     }
 
     /// The same on the IR's interpreter: the same triangles, the same state and the same errors.
@@ -75,27 +90,31 @@ impl<'a> Call<'a> {
         input: impl Into<GeometryInput<'i>>,
         state: &mut GeometryState,
     ) -> Result<EmittedTriangles, CallError> {
-        self.geometry(input.into(), state, Backend::Interpreter)
+        let mut triangles = EmittedTriangles::default();
+        self.geometry(input.into(), state, &mut triangles, Backend::Interpreter)?;
+        Ok(triangles)
     }
 
     fn geometry(
         &self,
         input: GeometryInput<'_>,
         state: &mut GeometryState,
+        triangles: &mut EmittedTriangles,
         backend: Backend,
-    ) -> Result<EmittedTriangles, CallError> {
+    ) -> Result<(), CallError> {
         let prepared = &**self.shader.prepared();
         let geometry = prepared.interface.geometry.as_ref();
         let geometry = geometry.ok_or_else(|| CallError::Invalid("this is no geometry shader".to_string()))?;
         self.check_uniforms()?;
+        triangles.clear(geometry);
         let job = Job { call: self, prepared, geometry, input };
         let (instance, textures) = (self.instance, &self.textures);
         match (backend, self.shader.lanes()) {
             (Backend::Interpreter, Lanes::Four) => {
-                job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state)
+                job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state, triangles)
             }
             (Backend::Interpreter, Lanes::Eight) => {
-                job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state)
+                job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state, triangles)
             }
             (Backend::Jit, _) => {
                 let formats = prepared.interface.inputs.iter().map(Prepared::default_format).collect();
@@ -103,7 +122,7 @@ impl<'a> Call<'a> {
                 let variant = self.shader.variant(&Layout { inputs: formats, outputs })?;
                 let shader = variant.as_deref().unwrap_or(self.shader);
                 let mut scratch = SCRATCH.take();
-                let result = job.run(&mut Native::new(shader, &mut scratch, textures, instance), state);
+                let result = job.run(&mut Native::new(shader, &mut scratch, textures, instance), state, triangles);
                 SCRATCH.set(scratch);
                 result
             }
@@ -120,9 +139,13 @@ struct Job<'c, 'a> {
 }
 
 impl Job<'_, '_> {
-    fn run(&self, groups: &mut impl Groups, state: &mut GeometryState) -> Result<EmittedTriangles, CallError> {
+    fn run(
+        &self,
+        groups: &mut impl Groups,
+        state: &mut GeometryState,
+        triangles: &mut EmittedTriangles,
+    ) -> Result<(), CallError> {
         let Job { prepared, geometry, .. } = self;
-        let mut triangles = EmittedTriangles::new(geometry);
         let mut spaces = self.call.spaces.clone();
         let reads = |element: &usize| prepared.reads_input[*element];
         let state_rows: Vec<usize> =
@@ -140,11 +163,13 @@ impl Job<'_, '_> {
         let side_by_side = if state_rows.is_empty() && rows.is_none() { groups.lanes() as u32 } else { 1 };
 
         let mut next = 0;
+        let mut changed = true;
         while next < count {
             let is_first = !state.ran() && !self.is_ran_bound(&spaces);
             let group = if is_first { 1 } else { side_by_side.min(count - next) };
-            if state.ran() {
+            if state.ran() && !self.is_ran_bound(&spaces) {
                 self.set_ran(&mut spaces);
+                changed = true;
             }
             for &row in &state_rows {
                 groups.set_input(geometry.state_input(row), 0, state.row(geometry.state[row]));
@@ -167,10 +192,12 @@ impl Job<'_, '_> {
                         available: 16 * rows.len(),
                     })?;
                     self.set_window(&mut spaces, *first, here);
+                    changed = true;
                     *rows = behind;
                 }
             }
-            groups.run(&spaces, self.call.first_vertex.wrapping_add(next), group as usize)?;
+            groups.run(&spaces, changed, self.call.first_vertex.wrapping_add(next), group as usize)?;
+            changed = false;
             // The rows of the last of these invocations count; those of the others only if it leaves some of them alone.
             let mut ended = None;
             for lane in 0..group as usize {
@@ -185,7 +212,7 @@ impl Job<'_, '_> {
             ended.into_iter().for_each(|lane| state.update(geometry, groups, lane));
             next += group;
         }
-        Ok(triangles)
+        Ok(())
     }
 
     fn space(&self, kind: UniformKind) -> usize {
@@ -199,11 +226,8 @@ impl Job<'_, '_> {
 
     fn set_ran(&self, spaces: &mut BoundSpaces) {
         let space = self.space(UniformKind::PicaBool);
-        let [mask, rest @ ..] = spaces.row(space, 0);
-        if mask & RAN_BIT == 0 {
-            let [y, z, w] = rest;
-            spaces.set_rows(space, 0, &[[mask | RAN_BIT, y, z, w]]);
-        }
+        let [mask, y, z, w] = spaces.row(space, 0);
+        spaces.set_rows(space, 0, &[[mask | RAN_BIT, y, z, w]]);
     }
 
     fn set_window(&self, spaces: &mut BoundSpaces, first: u8, rows: &[[f32; 4]]) {

@@ -75,6 +75,10 @@ impl GeometryState {
             }
             let new = groups.output(geometry.state_output(index), lane);
             let old = &mut self.rows[self.index(row)];
+            if written == 0xf {
+                *old = new;
+                continue;
+            }
             for component in (0..4).filter(|component| written >> component & 1 != 0) {
                 old[component] = new[component];
             }

@@ -19,11 +19,13 @@ pub struct EmittedTriangles {
 }
 
 impl EmittedTriangles {
-    /// None yet.
-    pub(super) fn new(geometry: &GeometryInterface) -> EmittedTriangles {
-        let registers = geometry.registers().map(|register| register as u8).collect();
-        let is_partial = geometry.components.iter().any(|components| !matches!(components, 0 | 0xf));
-        EmittedTriangles { registers, is_partial, ..EmittedTriangles::default() }
+    /// None yet, of this shader.
+    pub(super) fn clear(&mut self, geometry: &GeometryInterface) {
+        self.registers.clear();
+        self.registers.extend(geometry.registers().map(|register| register as u8));
+        self.is_partial = geometry.components.iter().any(|components| !matches!(components, 0 | 0xf));
+        self.heads.clear();
+        self.rows.clear();
     }
 
     /// How many there are.

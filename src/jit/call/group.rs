@@ -44,18 +44,20 @@ impl<'a> GroupRunner<'a> {
     }
 
     /// Runs the first `batch.count` lanes of a group; the others repeat the last of them. The streams of the batch are not
-    /// looked at.
+    /// looked at. If `uniforms_changed` is false, some of the uniforms may be those of the run before.
     ///
     /// # Errors
     /// [`CallError::Invalid`] and [`CallError::ShortBuffer`] if uniforms or resources are missing or too short, or there are more
     /// invocations than lanes. [`CallError::OutOfFuel`] if a loop runs too long.
-    pub fn run(&mut self, batch: &Batch<'_>) -> Result<Progress, CallError> {
+    pub fn run(&mut self, batch: &Batch<'_>, uniforms_changed: bool) -> Result<Progress, CallError> {
         let (code, lanes, valid) = (self.code, self.lanes(), batch.count as usize);
         if !(1..=lanes).contains(&valid) {
             return Err(CallError::Invalid(format!("{valid} invocations in a group of {lanes}")));
         }
         code.check_memory(batch)?;
-        code.splat_uniforms(batch, self.scratch);
+        if uniforms_changed || !self.is_bound {
+            code.splat_uniforms(batch, self.scratch);
+        }
         code.bind_memory(batch, &mut self.scratch.tables);
         if valid < lanes {
             for rows in self.scratch.tail_inputs.chunks_mut(lanes) {
@@ -97,7 +99,14 @@ impl<'a> GroupRunner<'a> {
         let groups = self.lanes() / 4;
         let row = |element: u32| (place.offset + element * place.element_bytes) as usize / size_of::<Row>();
         let (first, end) = (row(first.min(end)), row(end));
-        let elements = self.scratch.arrays[first..end].chunks_exact(4 * groups);
-        rows.extend(elements.map(|element| [0, 1, 2, 3].map(|c: usize| element[c * groups + lane / 4].0[lane % 4])));
+        let elements = &self.scratch.arrays[first..end];
+        let (group, lane) = (lane / 4 % groups, lane % 4);
+        match groups {
+            1 => rows.extend(elements.as_chunks::<4>().0.iter().map(|element| element.map(|row| row.0[lane]))),
+            _ => {
+                let elements = elements.as_chunks::<8>().0.iter();
+                rows.extend(elements.map(|element| [0, 2, 4, 6].map(|row| element[row + group].0[lane])));
+            }
+        }
     }
 }

@@ -47,11 +47,11 @@ fn a_draw_gives_the_reference_in_slots() {
     assert_eq!((triangles.indices.len(), triangles.indices[84]), (85, [252, 253, 254]));
     let slots = unit.output_map.slots(unit.vertex().output_mask());
     assert!(slots.sources.iter().flatten().count() >= 8);
+    let places = Places::new(&slots, &std::array::from_fn::<u8, 16, _>(|register| register as u8));
     let reference = data("t01_transform.d0.normal256.ref.out");
     for (number, vertex) in reference.as_chunks::<256>().0.iter().enumerate() {
-        let registers: Vec<u8> = (0..16).collect();
         let rows: Vec<[u32; 4]> = vertex.as_chunks().0.iter().map(|bytes| row(bytes).map(f32::to_bits)).collect();
-        let expected = OutputVertex::from_rows(&slots, &registers, &rows);
+        let expected = OutputVertex::from_rows(&places, &rows);
         assert_eq!(triangles.vertex(number as u32), Some(expected), "vertex {number}");
     }
 }
