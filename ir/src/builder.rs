@@ -11,7 +11,7 @@ use crate::pass;
 use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 /// One incoming edge: the predecessor, and which of its terminator's calls it is.
 #[derive(Clone, Copy)]

@@ -15,14 +15,20 @@ pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Val
     simd.ins().iadd(data, offset)
 }
 
-/// The addresses of `count` rows from `row0` on.
+/// The addresses of `count` rows from `row0` on, in forms that are addressing modes where they can be.
 pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usize) -> Vec<Value> {
-    let row1 = simd.ins().iadd(row0, stride);
-    let twice = simd.ins().iadd(stride, stride);
-    let mut rows = vec![row0, row1];
+    let twice = simd.shl(stride, 1);
+    let mut rows = Vec::with_capacity(count);
+    let mut first = row0;
     while rows.len() < count {
-        let next = simd.ins().iadd(rows[rows.len() - 2], twice);
-        rows.push(next);
+        if !rows.is_empty() {
+            let four = simd.shl(stride, 2);
+            first = simd.ins().iadd(first, four);
+        }
+        let second = simd.ins().iadd(first, stride);
+        let third = simd.ins().iadd(first, twice);
+        let fourth = simd.ins().iadd(second, twice);
+        rows.extend([first, second, third, fourth]);
     }
     rows
 }

@@ -7,7 +7,7 @@ use crate::function::{Function, Imm, InstData, Operands};
 use crate::op::{Attribute, Effect, Op, TypeRule};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 /// What makes two pure instructions compute the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -37,6 +37,7 @@ use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use foldhash::{HashMap, HashMapExt};
 pub use plan::ArrayPlace;
 use plan::Plan;
 pub(crate) use plan::size;
@@ -44,7 +45,6 @@ use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
-use std::collections::HashMap;
 use value::{Groups, Memo, Parts};
 
 pub use hoist::Splat;

@@ -21,10 +21,14 @@ use crate::cfg::{self, Edge};
 use crate::entity::{Block, Value, Variable};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
 use crate::op::Op;
-use crate::pass::{MAX_BLOCKS, PassError, limit, make_reducible, merge_returns, remove_unreachable, simplify_params};
+use crate::pass::aliases::Aliases;
+use crate::pass::{
+    MAX_BLOCKS, PassError, limit, make_reducible, merge_returns, remove_unreachable, simplify_params, straighten,
+};
 use crate::region::{Divergence, Item, RegionTree};
 use crate::types::Type;
 use frames::Frame;
+use std::collections::BTreeMap;
 use values::ValueMap;
 
 /// The most scopes, loops and branches that may be open at once. Each costs a mask that lives as long.
@@ -46,6 +50,11 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     make_reducible(func)?;
     merge_returns(func);
     simplify_params(func);
+    straighten(func);
+    if let [block] = func.layout[..] {
+        straight_line(func, block);
+        return Ok(());
+    }
     limit("block count", func.layout.len(), MAX_BLOCKS)?;
     let tree = RegionTree::new(func);
     let divergence = Divergence::new(func, &tree);
@@ -59,6 +68,31 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     result.lockstep = true;
     *func = result;
     Ok(())
+}
+
+/// A function of one block has no branch to agree on. What is left is to set every output once, at the end, and to take `any` for
+/// what it is in one lane.
+fn straight_line(func: &mut Function, block: Block) {
+    let (mut outputs, mut aliases) = (BTreeMap::new(), Aliases::default());
+    let mut insts = std::mem::take(&mut func.blocks[block].insts);
+    insts.retain(|&inst| {
+        let data = &func.insts[inst];
+        match (data.op, data.imm) {
+            (Op::Output, Imm::Element { element, component }) => {
+                outputs.insert((element, component), inst);
+                false
+            }
+            (Op::Any, _) => {
+                aliases.replace(data.result.expect("`any` has a result"), data.args[0]);
+                false
+            }
+            _ => true,
+        }
+    });
+    insts.extend(outputs.into_values());
+    func.blocks[block].insts = insts;
+    aliases.apply(func);
+    func.lockstep = true;
 }
 
 /// The lanes that run the code being written: `None` for all of them.
