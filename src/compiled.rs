@@ -11,9 +11,9 @@ use crate::jit::{self, Layout, Target};
 use crate::options::Lanes;
 use crate::pipeline::{self, PassOptions};
 use shaderjit_ir::Function;
-use shaderjit_ir::Op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
+use shaderjit_ir::{Op, SysVal};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -33,6 +33,8 @@ pub(crate) struct Prepared {
     pub needs_uniforms: Vec<bool>,
     /// Which resources the code reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
+    /// Whether the code reads the vertices' numbers.
+    pub reads_vertex_id: bool,
     /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
     pub last_state_counts: bool,
     /// Which samplers the code uses; one entry a sampler.
@@ -116,6 +118,12 @@ pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, V
         }
     }
     (inputs, spaces)
+}
+
+/// Whether a function reads the vertices' numbers.
+pub(crate) fn reads_vertex_id(function: &Function) -> bool {
+    let mut insts = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
+    insts.any(|&inst| function.insts[inst].imm == Imm::SysVal(SysVal::VertexId))
 }
 
 /// Which resources a function reads or asks the size of, and which samplers it uses.

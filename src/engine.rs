@@ -3,7 +3,7 @@
 use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
 use crate::call::last_counts;
-use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
+use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources, reads_vertex_id};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
 use crate::frontend::Lowered;
@@ -189,6 +189,7 @@ impl Home {
                 key,
                 needs_resource,
                 needs_sampler,
+                reads_vertex_id: reads_vertex_id(&function),
                 last_state_counts: interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
                 interface,
                 function,

@@ -311,6 +311,14 @@ pub enum CallError {
         /// Bytes it holds.
         available: usize,
     },
+    /// An index of a draw names no vertex there could be.
+    #[error("index {index} with base vertex {base_vertex} is no vertex")]
+    NoVertex {
+        /// The index.
+        index: u32,
+        /// What is added to it.
+        base_vertex: i32,
+    },
     /// A loop ran longer than the configured fuel.
     #[error("out of fuel: a loop ran more than {fuel} times for one group of vertices")]
     OutOfFuel {

@@ -43,8 +43,8 @@ pub mod validate;
 
 pub use cache::CacheStats;
 pub use call::{
-    Attribute, Call, Difference, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState, OutputLayout,
-    OutputView, Outputs, PicaUniforms, Place, Resource,
+    Attribute, AttributeRate, Call, Difference, DistinctVertices, EmittedTriangle, EmittedTriangles, GeometryInput,
+    GeometryState, IndexedOutputs, Indices, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
 };
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
