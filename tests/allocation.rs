@@ -1,12 +1,12 @@
-//! Native calls allocate nothing after the first of their kind: one test, for the allocator counts what the whole process does.
+//! Native calls allocate nothing after the first of their kind, binding included: one test, for the allocator counts what the whole process does.
 
 #[path = "../benches/draw/mod.rs"]
 #[expect(dead_code, reason = "nothing here asks for the references")]
 mod draw;
 
-use draw::{Draw, VERTICES};
+use draw::{Draw, Uniforms, VERTICES};
 use peak_alloc::PeakAlloc;
-use shaderjit::{Backend, Config, DistinctVertices, Engine, Indices, Lanes};
+use shaderjit::{Attribute, Backend, Config, DistinctVertices, Engine, Indices, Lanes, PicaUniforms};
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
@@ -32,10 +32,24 @@ fn calls_after_the_first_allocate_nothing() {
             let (layout, stride) = draw.layout(&code);
             let mut bytes = vec![0; VERTICES as usize * stride];
             let mut vertices = DistinctVertices::default();
-            let mut call = draw.call(&code).unwrap();
+            let uniforms = match &draw.uniforms {
+                Uniforms::Constants(_) => PicaUniforms::default(),
+                Uniforms::Pica(bytes) => PicaUniforms::from_bytes(bytes).unwrap(),
+            };
+            let mut call = code.call();
             let mut run_all = || {
                 for instance in 0..2 {
                     call.instance(instance);
+                    for stream in &draw.streams {
+                        if let Some(element) = code.input(&stream.semantic, 0) {
+                            let attribute = Attribute::new(stream.format, &draw.vertices[stream.offset..], draw.stride);
+                            call.input_element(element, attribute).unwrap();
+                        }
+                    }
+                    match &draw.uniforms {
+                        Uniforms::Constants(bytes) => _ = call.constants(0, bytes).unwrap(),
+                        Uniforms::Pica(_) => _ = call.pica_uniforms(&uniforms),
+                    }
                     call.run_into(0..VERTICES, &layout, &mut bytes).unwrap();
                     call.run_into(5..18, &layout, &mut bytes).unwrap();
                     for indices in

@@ -123,7 +123,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`constants`](Self::constants).
     pub fn constants_in_space(&mut self, slot: u32, space: u32, bytes: &[u8]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::ConstantBuffer { slot, space }, &uniforms::rows(bytes))
+        self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))
     }
 
     /// Binds PICA float uniforms, `c0` first. Those not given are zero. The container's constants stand above what is bound.
@@ -131,8 +131,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
     pub fn pica_floats(&mut self, rows: &[[f32; 4]]) -> Result<&mut Call<'a>, CallError> {
-        let rows: Vec<[u32; 4]> = rows.iter().map(|row| row.map(f32::to_bits)).collect();
-        self.bind_space(UniformKind::PicaFloat, &rows)
+        self.bind_space(UniformKind::PicaFloat, rows.iter().map(|row| row.map(f32::to_bits)))
     }
 
     /// Binds PICA integer uniforms, `i0` first.
@@ -140,8 +139,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_ints(&mut self, rows: &[[u8; 4]]) -> Result<&mut Call<'a>, CallError> {
-        let rows: Vec<[u32; 4]> = rows.iter().map(|row| row.map(u32::from)).collect();
-        self.bind_space(UniformKind::PicaInt, &rows)
+        self.bind_space(UniformKind::PicaInt, rows.iter().map(|row| row.map(u32::from)))
     }
 
     /// Binds PICA bool uniforms: bit n is `bn`.
@@ -149,7 +147,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_bools(&mut self, mask: u16) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaBool, &[[mask.into(), 0, 0, 0]])
+        self.bind_space(UniformKind::PicaBool, [[mask.into(), 0, 0, 0]].into_iter())
     }
 
     /// Binds those PICA uniforms that the program reads.
@@ -161,7 +159,11 @@ impl<'a> Call<'a> {
         self
     }
 
-    fn bind_space(&mut self, kind: UniformKind, rows: &[[u32; 4]]) -> Result<&mut Call<'a>, CallError> {
+    fn bind_space(
+        &mut self,
+        kind: UniformKind,
+        rows: impl Iterator<Item = [u32; 4]>,
+    ) -> Result<&mut Call<'a>, CallError> {
         let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
         let index = index.ok_or_else(|| CallError::UnknownBinding { what: uniforms::name(kind) })?;
         self.spaces.bind(self.shader, index, rows);
