@@ -42,7 +42,14 @@ pub struct IndexedOutputs {
     pub vertices: DistinctVertices,
 }
 
-impl<'a> Call<'a> {
+impl IndexedOutputs {
+    /// The row of the vertex that an index names, if it was among those of the draw: the vertex's number in [`Outputs`].
+    pub fn row(&self, index: u32) -> Option<usize> {
+        Some(self.vertices.row(index)? as usize)
+    }
+}
+
+impl Call<'_> {
     /// Shades the vertices of an indexed draw, each once, however often it is indexed. Vertex `index + base_vertex` of the
     /// streams is an index's.
     ///
@@ -65,7 +72,7 @@ impl<'a> Call<'a> {
     /// assert_eq!(draw.outputs.count(), 4);
     /// let positions = draw.outputs.get("SV_Position", 0).expect("a vertex shader has a position");
     /// for triangle in indices.as_chunks::<3>().0 {
-    ///     let corners = triangle.map(|index| positions.f32(draw.vertices.row(index.into()).expect("it is drawn")));
+    ///     let corners = triangle.map(|index| positions.f32(draw.row(index).expect("it is drawn")));
     ///     assert!(corners.iter().all(Option::is_some));
     /// }
     /// # Ok::<(), shaderjit::Error>(())
