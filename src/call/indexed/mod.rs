@@ -72,7 +72,7 @@ impl Call<'_> {
     /// assert_eq!(draw.outputs.count(), 4);
     /// let positions = draw.outputs.get("SV_Position", 0).expect("a vertex shader has a position");
     /// for triangle in indices.as_chunks::<3>().0 {
-    ///     let corners = triangle.map(|index| positions.f32(draw.row(index).expect("it is drawn")));
+    ///     let corners = triangle.map(|index| positions.f32(draw.row(index.into()).expect("it is drawn")));
     ///     assert!(corners.iter().all(Option::is_some));
     /// }
     /// # Ok::<(), shaderjit::Error>(())
