@@ -30,7 +30,9 @@ pub mod frontend;
 pub mod fuzzing;
 mod interfaces;
 pub mod jit;
+mod native;
 mod options;
+mod perf_map;
 pub mod pica;
 pub mod pipeline;
 pub mod scan;
@@ -39,6 +41,7 @@ mod shader;
 #[path = "../tests/support/containers.rs"]
 mod test_data;
 pub mod texture;
+mod tiering;
 pub mod validate;
 
 pub use cache::CacheStats;
@@ -51,6 +54,7 @@ pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
 pub use frontend::pica::{FlowForm, NumberMode};
+pub use native::NativeStatus;
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
 pub use texture::{

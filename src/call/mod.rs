@@ -4,6 +4,8 @@ mod attribute;
 mod geometry;
 mod interpret;
 mod outputs;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod resource;
 mod texture;
 mod uniforms;
@@ -17,9 +19,10 @@ pub use resource::Resource;
 pub use uniforms::PicaUniforms;
 
 use crate::compiled::{CompiledShader, Prepared};
-use crate::error::CallError;
+use crate::error::{CallError, JitError};
 use crate::frontend::UniformKind;
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
+use crate::native::Made;
 use crate::options::{Backend, Lanes};
 use crate::texture::BoundTextures;
 use resource::BoundResources;
@@ -228,7 +231,7 @@ impl<'a> Call<'a> {
     /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes bound
     /// need code of their own and that cannot be made.
     pub fn run(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
-        self.outputs(vertices, self.backend())
+        self.outputs(vertices, Backend::Jit)
     }
 
     /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
@@ -245,27 +248,33 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`run`](Self::run), and if the buffer is too short for the layout.
     pub fn run_into(&self, vertices: Range<u32>, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        self.execute(vertices, layout, bytes, self.backend())
-    }
-
-    fn backend(&self) -> Backend {
-        if self.shader.native_code().is_some() { Backend::Jit } else { Backend::Interpreter }
+        self.execute(vertices, layout, bytes, Backend::Jit)
     }
 
     fn outputs(&self, vertices: Range<u32>, backend: Backend) -> Result<Outputs, CallError> {
+        self.outputs_of(&vertices, |layout, bytes| self.execute(vertices.clone(), layout, bytes, backend))
+    }
+
+    /// Packed outputs for a range of vertices, with what `fill` stores.
+    fn outputs_of(
+        &self,
+        vertices: &Range<u32>,
+        fill: impl FnOnce(&OutputLayout, &mut [u8]) -> Result<(), CallError>,
+    ) -> Result<Outputs, CallError> {
         let layout = OutputLayout::packed(self.shader);
         let stride = outputs::packed_stride(&self.shader.interface().outputs);
-        let count = count(&vertices)? as usize;
+        let count = count(vertices)? as usize;
         let size = count.saturating_mul(stride);
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(size).is_err() {
             return Err(CallError::Invalid(format!("no memory for {size} bytes of outputs")));
         }
         bytes.resize(size, 0);
-        self.execute(vertices, &layout, &mut bytes, backend)?;
+        fill(&layout, &mut bytes)?;
         Ok(Outputs { prepared: Arc::clone(self.shader.prepared()), layout, stride, count, bytes })
     }
 
+    /// Runs on native code, where the shader has some, unless the interpreter is asked for.
     fn execute(
         &self,
         vertices: Range<u32>,
@@ -273,55 +282,96 @@ impl<'a> Call<'a> {
         bytes: &mut [u8],
         backend: Backend,
     ) -> Result<(), CallError> {
+        let attributes = self.check(&vertices, layout, bytes.len())?;
+        let native = match backend {
+            Backend::Interpreter => None,
+            _ => self.native(&vertices, &attributes, layout)?,
+        };
+        self.shade(native.as_deref(), &vertices, &attributes, layout, bytes)
+    }
+
+    /// Checks everything that is bound, and the buffer for the outputs. The inputs for these vertices.
+    fn check(
+        &self,
+        vertices: &Range<u32>,
+        layout: &OutputLayout,
+        available: usize,
+    ) -> Result<Vec<Attribute<'a>>, CallError> {
         if self.shader.interface().geometry.is_some() {
             return Err(CallError::Invalid("a geometry shader is run by `run_geometry`".to_string()));
         }
-        let count = count(&vertices)?;
-        let elements = &self.shader.interface().outputs;
-        layout.check(elements, count as usize, bytes.len())?;
+        let count = count(vertices)?;
+        layout.check(&self.shader.interface().outputs, count as usize, available)?;
         self.check_uniforms()?;
         self.check_resources()?;
         self.check_samplers()?;
-        let attributes = self.attributes(&vertices)?;
+        self.attributes(vertices)
+    }
+
+    /// Who has native code for a call. `None` if the interpreter is to run it.
+    fn native(
+        &self,
+        vertices: &Range<u32>,
+        attributes: &[Attribute<'a>],
+        layout: &OutputLayout,
+    ) -> Result<Option<Made<'a>>, CallError> {
+        if vertices.is_empty() {
+            return Ok(None);
+        }
+        let elements = self.shader.interface().outputs.iter().zip(layout.places());
+        let wanted = Layout {
+            inputs: attributes.iter().map(|attribute| attribute.format).collect(),
+            outputs: elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)).collect(),
+        };
+        Ok(self.shader.native_for(&wanted)?)
+    }
+
+    /// Shades vertices for which everything is checked.
+    fn shade(
+        &self,
+        native: Option<&CompiledShader>,
+        vertices: &Range<u32>,
+        attributes: &[Attribute<'a>],
+        layout: &OutputLayout,
+        bytes: &mut [u8],
+    ) -> Result<(), CallError> {
+        let count = vertices.len() as u32;
         if count == 0 {
             return Ok(());
         }
         let first_vertex = self.first_vertex.wrapping_add(vertices.start);
-        match backend {
-            Backend::Jit => self.run_native(count, first_vertex, &attributes, layout, bytes),
-            Backend::Interpreter => {
-                let job = interpret::Job {
-                    prepared: self.shader.prepared(),
-                    attributes: &attributes,
-                    spaces: &self.spaces,
-                    resources: &self.resources.bytes(),
-                    textures: &self.textures,
-                    count,
-                    first_vertex,
-                    instance: self.instance,
-                };
-                match self.shader.lanes() {
-                    Lanes::Four => job.run::<4>(layout, bytes),
-                    Lanes::Eight => job.run::<8>(layout, bytes),
-                }
+        if let Some(native) = native {
+            match self.run_native(native, count, first_vertex, attributes, layout, bytes) {
+                // A guard failed, and the form without guards is too large.
+                Err(CallError::Compile(JitError::Limit { .. })) => {}
+                result => return result,
             }
+        }
+        let job = interpret::Job {
+            prepared: self.shader.prepared(),
+            attributes,
+            spaces: &self.spaces,
+            resources: &self.resources.bytes(),
+            textures: &self.textures,
+            count,
+            first_vertex,
+            instance: self.instance,
+        };
+        match self.shader.lanes() {
+            Lanes::Four => job.run::<4>(layout, bytes),
+            Lanes::Eight => job.run::<8>(layout, bytes),
         }
     }
 
     fn run_native(
         &self,
+        native: &CompiledShader,
         count: u32,
         first_vertex: u32,
         attributes: &[Attribute<'a>],
         layout: &OutputLayout,
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
-        let elements = self.shader.interface().outputs.iter().zip(layout.places());
-        let wanted = Layout {
-            inputs: attributes.iter().map(|attribute| attribute.format).collect(),
-            outputs: elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)).collect(),
-        };
-        let variant = self.shader.variant(&wanted)?;
         let inputs: Vec<InputStream<'_>> =
             attributes.iter().map(|&Attribute { bytes, stride, .. }| InputStream { bytes, stride }).collect();
         let place = |place: &Option<Place>| {
@@ -342,7 +392,7 @@ impl<'a> Call<'a> {
         let mut output = OutputBuffer { bytes, elements: &places };
         // Taken, not borrowed: a texture of the caller's may run a shader itself.
         let mut scratch = SCRATCH.take();
-        let result = run_guarded(variant.as_deref().unwrap_or(self.shader), &batch, &mut output, &mut scratch);
+        let result = run_guarded(native, &batch, &mut output, &mut scratch);
         SCRATCH.set(scratch);
         result
     }

@@ -45,8 +45,8 @@ impl BoundSpaces {
                 *value = (*value & !mask) | (bits & mask);
             }
         }
-        let readable = shader.native_code().map_or(0, |code| code.uniform_rows(space));
-        self.native[index] = UniformRows::from_rows(&rows, readable);
+        // Also for a shader that has no native code yet: it may have some when the call runs.
+        self.native[index] = UniformRows::from_rows(&rows, shader.prepared().static_rows[space.as_u32() as usize]);
         self.rows[index] = rows;
     }
 

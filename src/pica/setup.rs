@@ -199,6 +199,8 @@ impl ShaderSetup {
         if let Some((last, code)) = &program.compiled
             && last == options
             && engine.has_made(code)
+            // Too large as a graph on the engine's thread: it is found in another form.
+            && !code.is_too_large()
         {
             return Ok(Arc::clone(code));
         }
