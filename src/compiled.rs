@@ -448,7 +448,8 @@ impl CompiledShader {
             Made::Elsewhere(match jit.home.upgrade() {
                 Some(home) => Home::native(&home, &prepared, layout.clone(), self.lanes)?,
                 None => {
-                    let variant = CompiledShader::compile(prepared, layout.clone(), self.lanes, &jit.target, Weak::new());
+                    let variant =
+                        CompiledShader::compile(prepared, layout.clone(), self.lanes, &jit.target, Weak::new());
                     Arc::new(variant?)
                 }
             })

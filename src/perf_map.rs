@@ -48,9 +48,8 @@ mod tests {
     fn every_piece_of_code_has_a_line() {
         let bytes = include_bytes!("../tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
         let shader = Shader::parse(bytes).unwrap();
-        let compile = |config: Config| {
-            Engine::new(config).unwrap().compile(&shader, &CompileOptions::default()).unwrap()
-        };
+        let compile =
+            |config: Config| Engine::new(config).unwrap().compile(&shader, &CompileOptions::default()).unwrap();
         let (named, unnamed) = (compile(Config::default().perf_map(true)), compile(Config::default()));
         let path = format!("/tmp/perf-{}.map", std::process::id());
         let map = std::fs::read_to_string(&path).unwrap();

@@ -4,6 +4,7 @@
 //! - `cargo bench --bench run` times everything.
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
 //! - `cargo bench --bench run -- --test` runs everything once.
+//! - `--features rayon` adds a million vertices on one thread and on all.
 //!
 //! All results are checked before anything is timed.
 
@@ -15,6 +16,8 @@ mod plain;
 mod check;
 mod contender;
 mod geometry;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod table;
 
 use contender::Contender;
@@ -58,11 +61,17 @@ fn main() {
         }
         group.finish();
     }
+    #[cfg(feature = "rayon")]
+    let mut batches = parallel::Batch::all(&engine);
+    #[cfg(feature = "rayon")]
+    parallel::bench(&mut criterion, &mut batches);
     criterion.final_summary();
 
     // `cargo bench` says `--bench`, `cargo test` does not.
     let said = |option: &str| std::env::args().any(|argument| argument == option);
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
         table::print(&mut races);
+        #[cfg(feature = "rayon")]
+        parallel::print(&mut batches);
     }
 }

@@ -159,9 +159,8 @@ impl Pieces<'_, '_> {
         let parts = bytes[plane.row.start..].par_chunks_mut(PIECE as usize * plane.stride);
         let first_failed = AtomicU32::new(u32::MAX);
         let failures = self.numbers().zip(parts);
-        let failures = failures.filter_map(|(number, part)| {
-            self.attempt(number, &first_failed, |piece| self.shade(piece, &layout, part))
-        });
+        let failures = failures
+            .filter_map(|(number, part)| self.attempt(number, &first_failed, |piece| self.shade(piece, &layout, part)));
         first(failures)
     }
 
@@ -226,4 +225,42 @@ impl Pieces<'_, '_> {
 /// What comes first in the order of the vertices.
 fn first(failures: impl ParallelIterator<Item = (u32, CallError)>) -> Result<(), CallError> {
     failures.min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompileOptions, Config, Engine, Shader};
+
+    #[test]
+    fn layouts_are_cut_where_nothing_is_shared() {
+        let bytes = include_bytes!("../../tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+        let engine = Engine::new(Config::default()).unwrap();
+        let code = engine.compile(&Shader::parse(bytes).unwrap(), &CompileOptions::default()).unwrap();
+        let elements = &code.interface().outputs;
+        let sizes: Vec<usize> = elements.iter().map(super::super::outputs::element_bytes).collect();
+        assert_eq!(sizes, [16, 12, 8, 4, 16]);
+        let planes = |places: &[(usize, usize, usize)]| {
+            let layout = places.iter().fold(OutputLayout::none(&code), |layout, &(element, offset, stride)| {
+                layout.with(element, Place { offset, stride })
+            });
+            let planes = Plane::all(&layout, elements, 10)?;
+            Some(planes.into_iter().map(|plane| (plane.row, plane.elements.len())).collect::<Vec<_>>())
+        };
+        assert_eq!(planes(&[]), Some(vec![]));
+        assert_eq!(planes(&[(0, 100, 28), (1, 116, 28)]), Some(vec![(100..128, 2)]));
+        // The second begins in the first one's rows and would end in the next vertex's.
+        assert_eq!(planes(&[(0, 100, 28), (1, 117, 28)]), None);
+        assert_eq!(planes(&[(4, 160, 16), (0, 0, 16)]), Some(vec![(0..16, 1), (160..176, 1)]));
+        assert_eq!(planes(&[(4, 159, 16), (0, 0, 16)]), None);
+        // Two planes of rows, the first with a gap after its last row.
+        assert_eq!(planes(&[(2, 0, 64), (1, 50, 64), (4, 640, 16)]), Some(vec![(0..62, 2), (640..656, 1)]));
+    }
+
+    #[test]
+    fn the_first_failure_counts() {
+        let failures = [(7, 1), (3, 2), (5, 3)].map(|(number, vertex)| (number, CallError::GuardFailed { vertex }));
+        assert_eq!(first(failures.into_par_iter()), Err(CallError::GuardFailed { vertex: 2 }));
+        assert_eq!(first(Vec::new().into_par_iter()), Ok(()));
+    }
 }

@@ -209,6 +209,12 @@ impl ShaderSetup {
         Ok(code)
     }
 
+    /// The code that ran last.
+    #[cfg(test)]
+    pub(super) fn last_code(&self) -> Option<&CompiledShader> {
+        Some(&self.program.as_ref()?.compiled.as_ref()?.1)
+    }
+
     fn changed(&mut self, changed: bool) {
         if changed {
             self.program = None;
