@@ -177,7 +177,7 @@ pub struct CompiledShader {
 enum Answer {
     /// The interpreter, as asked.
     Interpreter,
-    Jit(Jit),
+    Jit(Box<Jit>),
     Tiered(Arc<Tier>),
 }
 
@@ -269,8 +269,10 @@ impl CompiledShader {
     pub fn native_status(&self) -> NativeStatus {
         match &self.answer {
             Answer::Interpreter => NativeStatus::NotAsked,
-            Answer::Jit(Jit { native: Ok(_), .. }) => NativeStatus::Ready,
-            Answer::Jit(Jit { native: Err(reason), .. }) => NativeStatus::Refused(reason.clone()),
+            Answer::Jit(jit) => match &jit.native {
+                Ok(_) => NativeStatus::Ready,
+                Err(reason) => NativeStatus::Refused(reason.clone()),
+            },
             Answer::Tiered(tier) => match tier.own() {
                 None => NativeStatus::Pending,
                 Some(Ok(_)) => NativeStatus::Ready,
@@ -421,7 +423,7 @@ impl CompiledShader {
             Err(error) => return Err(error),
         };
         let jit = Jit { native, target: target.clone(), home };
-        Ok(CompiledShader { prepared, layout, lanes, answer: Answer::Jit(jit) })
+        Ok(CompiledShader { prepared, layout, lanes, answer: Answer::Jit(Box::new(jit)) })
     }
 
     /// Where native code is made, if anywhere.

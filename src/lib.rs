@@ -10,6 +10,8 @@
 //!
 //! [`Engine`] puts them in a row with a cache in front; [`Shader`], [`CompiledShader`] and [`Call`] are what a program holds.
 //!
+//! Features: `cli`, on unless turned off, is the command-line tool; `rayon` has calls that run on every thread of a pool.
+//!
 //! What always holds:
 //!
 //! * Native code and interpreter give the same bits, NaN payloads apart.

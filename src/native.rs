@@ -17,8 +17,8 @@ pub enum NativeStatus {
     Pending,
     /// It was compiled for the [interpreter](crate::Backend::Interpreter).
     NotAsked,
-    /// The interpreter runs it, for no native code can be made: the program is [too large](JitError::Limit), or, of what only
-    /// tiered shaders bear, the machine has none or the engine is gone.
+    /// The interpreter runs it, for there will be no native code: the program is [too large](JitError::Limit). A tiered shader can
+    /// have other reasons, which are errors of the compilation elsewhere, and [lose its engine](JitError::Abandoned).
     Refused(JitError),
 }
 
