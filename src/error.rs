@@ -215,6 +215,9 @@ pub enum JitError {
     /// Cranelift refused the function, or memory for the code could not be had. A defect of this crate or of the machine.
     #[error("code generation failed: {0}")]
     Codegen(String),
+    /// The engine was dropped before it made the code. Only of [tiered](crate::Backend::Tiered) shaders.
+    #[error("the engine was dropped before there was native code")]
+    Abandoned,
 }
 
 /// Why numbers and bytes make no texture.

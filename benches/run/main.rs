@@ -4,6 +4,7 @@
 //! - `cargo bench --bench run` times everything.
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
 //! - `cargo bench --bench run -- --test` runs everything once.
+//! - `--features rayon` adds a million vertices on one thread and on all.
 //!
 //! All results are checked before anything is timed.
 
@@ -16,6 +17,8 @@ mod check;
 mod contender;
 mod geometry;
 mod indexed;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod table;
 
 use contender::Contender;
@@ -69,6 +72,10 @@ fn main() {
         group.bench_function(name, |bencher| bencher.iter(|| contender.run()));
     }
     group.finish();
+    #[cfg(feature = "rayon")]
+    let mut batches = parallel::Batch::all(&engine);
+    #[cfg(feature = "rayon")]
+    parallel::bench(&mut criterion, &mut batches);
     criterion.final_summary();
 
     // `cargo bench` says `--bench`, `cargo test` does not.
@@ -76,5 +83,7 @@ fn main() {
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
         table::print(&mut races);
         table::print_indexed(&mut indexed);
+        #[cfg(feature = "rayon")]
+        parallel::print(&mut batches);
     }
 }

@@ -5,6 +5,8 @@ mod geometry;
 mod indexed;
 mod interpret;
 mod outputs;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod resource;
 mod shade;
 mod texture;
@@ -23,10 +25,9 @@ use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
 use crate::frontend::UniformKind;
 use crate::jit::Scratch;
-use crate::options::Backend;
 use crate::texture::BoundTextures;
 use resource::BoundResources;
-use shade::Block;
+use shade::{Block, Choice};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -230,7 +231,7 @@ impl<'a> Call<'a> {
     /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes bound
     /// need code of their own and that cannot be made.
     pub fn run(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
-        self.outputs(vertices, self.backend())
+        self.outputs(vertices, Choice::Jit)
     }
 
     /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
@@ -238,7 +239,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn interpret(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
-        self.outputs(vertices, Backend::Interpreter)
+        self.outputs(vertices, Choice::Interpreter)
     }
 
     /// Shades a range of the vertices in the streams and stores the outputs where `layout` says, the first vertex of the range
@@ -247,15 +248,11 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`run`](Self::run), and if the buffer is too short for the layout.
     pub fn run_into(&self, vertices: Range<u32>, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        self.execute(vertices, layout, bytes, self.backend())
+        self.execute(vertices, layout, bytes, Choice::Jit)
     }
 
-    fn backend(&self) -> Backend {
-        if self.shader.native_code().is_some() { Backend::Jit } else { Backend::Interpreter }
-    }
-
-    fn outputs(&self, vertices: Range<u32>, backend: Backend) -> Result<Outputs, CallError> {
-        self.collect(count(&vertices)?, |layout, bytes| self.execute(vertices, layout, bytes, backend))
+    fn outputs(&self, vertices: Range<u32>, choice: Choice<'_>) -> Result<Outputs, CallError> {
+        self.collect(count(&vertices)?, |layout, bytes| self.execute(vertices, layout, bytes, choice))
     }
 
     /// Memory for the outputs of so many vertices, and what `run` puts there.
@@ -277,16 +274,17 @@ impl<'a> Call<'a> {
         Ok(Outputs { prepared: Arc::clone(self.shader.prepared()), layout, stride, count, bytes })
     }
 
+    /// Runs on native code, where the shader has some, unless the interpreter is asked for.
     fn execute(
         &self,
         vertices: Range<u32>,
         layout: &OutputLayout,
         bytes: &mut [u8],
-        backend: Backend,
+        choice: Choice<'_>,
     ) -> Result<(), CallError> {
         let count = count(&vertices)?;
         let first_vertex = self.first_vertex.wrapping_add(vertices.start);
-        self.with_engine(&vertices, count, layout, bytes.len(), backend, |engine, work| {
+        self.with_engine(&vertices, count, layout, bytes.len(), choice, |engine, work| {
             engine.shade(&Block { attributes: &work.attributes, count, first_vertex, first_row: 0 }, bytes)
         })
     }

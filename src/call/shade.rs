@@ -3,9 +3,10 @@
 use super::interpret::Interpreted;
 use super::{Attribute, Call, OutputLayout, Place, SCRATCH};
 use crate::compiled::CompiledShader;
-use crate::error::CallError;
+use crate::error::{CallError, JitError};
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
-use crate::options::{Backend, Lanes};
+use crate::native::Made;
+use crate::options::Lanes;
 use std::cell::RefCell;
 use std::mem;
 use std::ops::Range;
@@ -64,17 +65,26 @@ pub(super) fn recycle<A, B>(mut items: Vec<A>) -> Vec<B> {
     items.into_iter().map(|_| unreachable!("it has been cleared")).collect()
 }
 
+/// What runs a call.
+#[derive(Clone, Copy)]
+pub(super) enum Choice<'c> {
+    /// Native code for what is bound, the interpreter where there is none.
+    Jit,
+    Interpreter,
+    /// What has been found by [`Call::native`] for a call that is checked: native code, or the interpreter.
+    Found(Option<&'c CompiledShader>),
+}
+
 impl<'a> Call<'a> {
-    /// Checks what a call has bound for a range of vertices and a buffer of `available` bytes for `rows` vertices' outputs, and
-    /// has them shaded by `run`, which is not called if there are none.
-    pub(super) fn with_engine(
+    /// Checks everything that is bound, and a buffer of `available` bytes for the outputs of `rows` vertices. What each input
+    /// element reads for a range of vertices goes to `attributes`.
+    pub(super) fn check(
         &self,
         vertices: &Range<u32>,
         rows: u32,
         layout: &OutputLayout,
         available: usize,
-        backend: Backend,
-        run: impl FnOnce(&mut dyn Shade, &mut Work<'a>) -> Result<(), CallError>,
+        attributes: &mut Vec<Attribute<'a>>,
     ) -> Result<(), CallError> {
         if self.shader.interface().geometry.is_some() {
             return Err(CallError::Invalid("a geometry shader is run by `run_geometry`".to_string()));
@@ -83,21 +93,44 @@ impl<'a> Call<'a> {
         self.check_uniforms()?;
         self.check_resources()?;
         self.check_samplers()?;
+        self.resolve_attributes(vertices, attributes)
+    }
+
+    /// Who has native code for a call, whose layout goes to `wanted`. `None` if the interpreter is to run it.
+    pub(super) fn native(
+        &self,
+        attributes: &[Attribute<'a>],
+        layout: &OutputLayout,
+        wanted: &mut Layout,
+    ) -> Result<Option<Made<'a>>, CallError> {
+        wanted.inputs.clear();
+        wanted.inputs.extend(attributes.iter().map(|attribute| attribute.format));
+        wanted.outputs.clear();
+        let elements = self.shader.interface().outputs.iter().zip(layout.places());
+        wanted.outputs.extend(elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)));
+        Ok(self.shader.native_for(wanted)?)
+    }
+
+    /// Checks what a call has bound for a range of vertices, and has those of `rows` rows shaded by `run`, which is not called if
+    /// there are none.
+    pub(super) fn with_engine(
+        &self,
+        vertices: &Range<u32>,
+        rows: u32,
+        layout: &OutputLayout,
+        available: usize,
+        choice: Choice<'_>,
+        run: impl FnOnce(&mut dyn Shade, &mut Work<'a>) -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
         // Taken, not borrowed: a texture of the caller's may run a shader itself.
         let mut memory = MEMORY.take();
         let mut work: Work<'a> = mem::take(&mut memory.work);
-        let mut result = self.resolve_attributes(vertices, &mut work.attributes);
+        let mut result = match choice {
+            Choice::Found(_) => self.resolve_attributes(vertices, &mut work.attributes),
+            _ => self.check(vertices, rows, layout, available, &mut work.attributes),
+        };
         if rows > 0 && result.is_ok() {
-            let mut resources: Vec<&[u8]> = mem::take(&mut memory.resources);
-            resources.extend(self.resources.iter());
-            result = match backend {
-                Backend::Jit => self.with_native(layout, &mut work, &resources, &mut memory, run),
-                Backend::Interpreter => match self.shader.lanes() {
-                    Lanes::Four => run(&mut Interpreted::<4>::new(self, layout, &resources), &mut work),
-                    Lanes::Eight => run(&mut Interpreted::<8>::new(self, layout, &resources), &mut work),
-                },
-            };
-            memory.resources = recycle(resources);
+            result = self.run_with(layout, choice, &mut work, &mut memory, run);
         }
         let Work { attributes, block, gathered } = work;
         memory.work = Work { attributes: recycle(attributes), block, gathered };
@@ -105,35 +138,57 @@ impl<'a> Call<'a> {
         result
     }
 
-    fn with_native(
+    fn run_with(
         &self,
         layout: &OutputLayout,
+        choice: Choice<'_>,
         work: &mut Work<'a>,
-        resources: &[&[u8]],
         memory: &mut Memory,
         run: impl FnOnce(&mut dyn Shade, &mut Work<'a>) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        let wanted = &mut memory.layout;
-        wanted.inputs.clear();
-        wanted.inputs.extend(work.attributes.iter().map(|attribute| attribute.format));
-        wanted.outputs.clear();
-        let elements = self.shader.interface().outputs.iter().zip(layout.places());
-        wanted.outputs.extend(elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)));
-        let variant = self.shader.variant(wanted)?;
-        let mut native = Native {
-            call: self,
-            shader: variant.as_deref().unwrap_or(self.shader),
-            layout,
-            resources,
-            streams: mem::take(&mut memory.streams),
-            places: mem::take(&mut memory.places),
-            scratch: SCRATCH.take(),
+        let made = match choice {
+            Choice::Jit => self.native(&work.attributes, layout, &mut memory.layout)?,
+            _ => None,
         };
-        let result = run(&mut native, work);
-        let Native { streams, places, scratch, .. } = native;
-        (memory.streams, memory.places) = (streams, places);
-        SCRATCH.set(scratch);
+        let native = match choice {
+            Choice::Found(native) => native,
+            _ => made.as_deref(),
+        };
+        let mut resources: Vec<&[u8]> = mem::take(&mut memory.resources);
+        resources.extend(self.resources.iter());
+        let result = match native {
+            None => self.with_interpreter(layout, &resources, |engine| run(engine, work)),
+            Some(shader) => {
+                let mut native = Native {
+                    call: self,
+                    shader,
+                    layout,
+                    resources: &resources,
+                    streams: mem::take(&mut memory.streams),
+                    places: mem::take(&mut memory.places),
+                    scratch: SCRATCH.take(),
+                };
+                let result = run(&mut native, work);
+                let Native { streams, places, scratch, .. } = native;
+                (memory.streams, memory.places) = (streams, places);
+                SCRATCH.set(scratch);
+                result
+            }
+        };
+        memory.resources = recycle(resources);
         result
+    }
+
+    fn with_interpreter(
+        &self,
+        layout: &OutputLayout,
+        resources: &[&[u8]],
+        run: impl FnOnce(&mut dyn Shade) -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
+        match self.shader.lanes() {
+            Lanes::Four => run(&mut Interpreted::<4>::new(self, layout, resources)),
+            Lanes::Eight => run(&mut Interpreted::<8>::new(self, layout, resources)),
+        }
     }
 }
 
@@ -172,7 +227,13 @@ impl Shade for Native<'_, '_> {
         let mut output = OutputBuffer { bytes, elements: &self.places };
         let result = run_guarded(self.shader, &batch, &mut output, &mut self.scratch);
         self.streams = recycle(streams);
-        result
+        match result {
+            // A guard failed, and the form without guards is too large.
+            Err(CallError::Compile(JitError::Limit { .. })) => {
+                self.call.with_interpreter(self.layout, self.resources, |engine| engine.shade(block, bytes))
+            }
+            result => result,
+        }
     }
 }
 

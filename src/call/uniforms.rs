@@ -47,8 +47,8 @@ impl BoundSpaces {
                 *value = (*value & !mask) | (bits & mask);
             }
         }
-        let readable = shader.native_code().map_or(0, |code| code.uniform_rows(space));
-        self.native[index].bind(rows, readable);
+        // Also for a shader that has no native code yet: it may have some when the call runs.
+        self.native[index].bind(rows, shader.prepared().static_rows[space.as_u32() as usize]);
     }
 
     pub fn is_bound(&self, index: usize) -> bool {

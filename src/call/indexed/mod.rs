@@ -5,9 +5,9 @@ mod distinct;
 
 pub use distinct::DistinctVertices;
 
+use super::shade::Choice;
 use super::{Call, OutputLayout, Outputs};
 use crate::error::CallError;
-use crate::options::Backend;
 
 /// An index buffer, as much of it as is drawn. No index is special: what cuts strips is the caller's to take out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Call<'_> {
     /// # Errors
     /// As [`run`](Self::run) of a range that has all the vertices, and [`NoVertex`](CallError::NoVertex), before anything runs.
     pub fn run_indexed(&self, indices: Indices<'_>, base_vertex: i32) -> Result<IndexedOutputs, CallError> {
-        self.indexed_outputs(indices, base_vertex, self.backend())
+        self.indexed_outputs(indices, base_vertex, Choice::Jit)
     }
 
     /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
@@ -89,7 +89,7 @@ impl Call<'_> {
     /// # Errors
     /// As [`run_indexed`](Self::run_indexed).
     pub fn interpret_indexed(&self, indices: Indices<'_>, base_vertex: i32) -> Result<IndexedOutputs, CallError> {
-        self.indexed_outputs(indices, base_vertex, Backend::Interpreter)
+        self.indexed_outputs(indices, base_vertex, Choice::Interpreter)
     }
 
     /// The same into the caller's memory: which vertices there are goes to `vertices`, and their outputs where `layout` says, the
@@ -121,18 +121,18 @@ impl Call<'_> {
         layout: &OutputLayout,
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
-        self.execute_distinct(vertices, layout, bytes, self.backend())
+        self.execute_distinct(vertices, layout, bytes, Choice::Jit)
     }
 
     fn indexed_outputs(
         &self,
         indices: Indices<'_>,
         base_vertex: i32,
-        backend: Backend,
+        choice: Choice<'_>,
     ) -> Result<IndexedOutputs, CallError> {
         let vertices = DistinctVertices::new(indices, base_vertex)?;
         let outputs =
-            self.collect(vertices.count(), |layout, bytes| self.execute_distinct(&vertices, layout, bytes, backend))?;
+            self.collect(vertices.count(), |layout, bytes| self.execute_distinct(&vertices, layout, bytes, choice))?;
         Ok(IndexedOutputs { outputs, vertices })
     }
 
@@ -141,10 +141,10 @@ impl Call<'_> {
         vertices: &DistinctVertices,
         layout: &OutputLayout,
         bytes: &mut [u8],
-        backend: Backend,
+        choice: Choice<'_>,
     ) -> Result<(), CallError> {
         let range = vertices.range();
-        self.with_engine(&range, vertices.count(), layout, bytes.len(), backend, |engine, work| {
+        self.with_engine(&range, vertices.count(), layout, bytes.len(), choice, |engine, work| {
             let draw = blocks::Draw {
                 vertices,
                 first_number: self.first_vertex,
