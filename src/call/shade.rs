@@ -72,6 +72,10 @@ pub(super) enum Choice<'c> {
     Jit,
     Interpreter,
     /// What has been found by [`Call::native`] for a call that is checked: native code, or the interpreter.
+    #[cfg_attr(
+        not(feature = "rayon"),
+        expect(dead_code, reason = "only a call on many threads looks once for many runs")
+    )]
     Found(Option<&'c CompiledShader>),
 }
 
