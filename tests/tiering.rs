@@ -137,6 +137,8 @@ fn native_code_takes_over_and_results_stay() {
         cases.iter().zip(&codes).zip(&calls).map(|(((draw, _), code), call)| shade(draw, code, call, 500)).collect();
     assert!(codes.iter().all(|code| code.native_status() == NativeStatus::Pending));
     drop(busy);
+    // After this the engine's thread has nothing to do.
+    codes.iter().for_each(|code| _ = code.wait_native());
 
     for ((((draw, lanes), code), call), before) in cases.iter().zip(&codes).zip(&calls).zip(&before) {
         let name = draw.name;
