@@ -123,6 +123,13 @@ impl<T: Weight + Clone> Cache<T> {
         outcome
     }
 
+    /// The value of `key` if it is there. Never waits.
+    pub fn get(&self, key: &Key) -> Option<Outcome<T>> {
+        let outcome = self.entries.get(key)?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(outcome)
+    }
+
     /// Every value held, in no order.
     pub fn values(&self) -> Vec<T> {
         self.entries.iter().filter_map(|(_, outcome)| outcome.ok()).collect()

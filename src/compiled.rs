@@ -5,15 +5,18 @@ use crate::cache::Key;
 use crate::call::{Call, find};
 use crate::container::digest::Digest;
 use crate::engine::Home;
-use crate::error::{CallError, Error, JitError};
+use crate::error::JitError;
 use crate::frontend::{ComponentType, Element, Interface, UniformKind};
 use crate::jit::{self, Layout, Target};
+use crate::native::{Made, Native, NativeStatus};
 use crate::options::Lanes;
+use crate::perf_map;
 use crate::pipeline::{self, PassOptions};
+use crate::tiering::Tier;
 use shaderjit_ir::Function;
-use shaderjit_ir::Op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
+use shaderjit_ir::{Op, SysVal};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -22,6 +25,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Prepared {
     /// Identifies the program and the options of the passes.
     pub key: Key,
+    /// Number of the program in its container.
+    pub entry: usize,
     pub interface: Interface,
     /// In lockstep form, of plain ops only: what native code runs.
     pub function: Function,
@@ -31,8 +36,12 @@ pub(crate) struct Prepared {
     pub reads_input: Vec<bool>,
     /// Which uniform spaces the caller must bind; one entry a space.
     pub needs_uniforms: Vec<bool>,
+    /// How many rows native code reads without a check; one entry a space.
+    pub static_rows: Vec<u32>,
     /// Which resources the code reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
+    /// Whether the code reads the vertices' numbers.
+    pub reads_vertex_id: bool,
     /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
     pub last_state_counts: bool,
     /// Which samplers the code uses; one entry a sampler.
@@ -118,6 +127,12 @@ pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, V
     (inputs, spaces)
 }
 
+/// Whether a function reads the vertices' numbers.
+pub(crate) fn reads_vertex_id(function: &Function) -> bool {
+    let mut insts = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
+    insts.any(|&inst| function.insts[inst].imm == Imm::SysVal(SysVal::VertexId))
+}
+
 /// Which resources a function reads or asks the size of, and which samplers it uses.
 pub(crate) fn reads_resources(function: &Function) -> (Vec<bool>, Vec<bool>) {
     let mut resources = vec![false; function.resources.len()];
@@ -156,21 +171,27 @@ impl CompileTimes {
 ///
 /// It is compiled for one layout: a format for each input element, and the output elements to store. A call that binds another
 /// layout gets the matching code through the same cache, as long as the [`Engine`](crate::Engine) lives; afterwards it is
-/// compiled anew for each run.
+/// compiled anew for each run, or, if it is [tiered](crate::Backend::Tiered), interpreted.
+///
+/// The interpreter runs it where no native code can be made for its size; [`native_status`](Self::native_status) says so.
 pub struct CompiledShader {
     prepared: Arc<Prepared>,
     layout: Layout,
     lanes: Lanes,
-    /// `None` for the interpreter.
-    native: Option<Native>,
+    answer: Answer,
 }
 
-/// Native code, and what it takes to make it for another layout.
-struct Native {
-    code: jit::Code,
-    /// The code for vertices for which a guard failed, made when one first does.
-    exact: OnceLock<Result<jit::Code, JitError>>,
-    time: Duration,
+/// What runs a shader.
+enum Answer {
+    /// The interpreter, as asked.
+    Interpreter,
+    Jit(Box<Jit>),
+    Tiered(Arc<Tier>),
+}
+
+/// Native code or the limit that it is over, and what it takes to make it for another layout.
+struct Jit {
+    native: Result<Native, JitError>,
     target: Target,
     home: Weak<Home>,
 }
@@ -252,9 +273,39 @@ impl CompiledShader {
         self.lanes
     }
 
-    /// The native code, unless it was compiled for the interpreter.
+    /// What runs it now. That of a tiered shader may change between any two calls of this, once.
+    pub fn native_status(&self) -> NativeStatus {
+        match &self.answer {
+            Answer::Interpreter => NativeStatus::NotAsked,
+            Answer::Jit(jit) => match &jit.native {
+                Ok(_) => NativeStatus::Ready,
+                Err(reason) => NativeStatus::Refused(reason.clone()),
+            },
+            Answer::Tiered(tier) => match tier.own() {
+                None => NativeStatus::Pending,
+                Some(Ok(_)) => NativeStatus::Ready,
+                Some(Err(reason)) => NativeStatus::Refused(reason.clone()),
+            },
+        }
+    }
+
+    /// Whether native code runs it now.
+    pub fn is_native(&self) -> bool {
+        self.native().is_some()
+    }
+
+    /// Waits until its status is no longer [`Pending`](NativeStatus::Pending), and gives it. For tests and tools: the point of
+    /// [tiering](crate::Backend::Tiered) is not to wait.
+    pub fn wait_native(&self) -> NativeStatus {
+        if let Answer::Tiered(tier) = &self.answer {
+            tier.wait();
+        }
+        self.native_status()
+    }
+
+    /// The native code, if there is any now.
     pub fn code(&self) -> Option<&[u8]> {
-        Some(self.native.as_ref()?.code.bytes())
+        Some(self.native_code()?.bytes())
     }
 
     /// What Cranelift was given, as text.
@@ -262,15 +313,17 @@ impl CompiledShader {
     /// # Errors
     /// There is no native code, or it could not be made again.
     pub fn clif(&self) -> Result<String, JitError> {
-        let native =
-            self.native.as_ref().ok_or_else(|| JitError::Target("compiled for the interpreter".to_string()))?;
-        jit::clif_text(&self.prepared.function, &self.layout, &native.target, &options(self.lanes))
+        let jit = match self.native_status() {
+            NativeStatus::Refused(reason) => return Err(reason),
+            _ => self.jit().ok_or_else(|| JitError::Target("the interpreter runs it".to_string()))?,
+        };
+        jit::clif_text(&self.prepared.function, &self.layout, &jit.target, &options(self.lanes))
     }
 
     /// How long it took to make.
     pub fn times(&self) -> CompileTimes {
         let [lower, passes] = self.prepared.times;
-        CompileTimes { lower, passes, native: self.native.as_ref().map_or(Duration::ZERO, |native| native.time) }
+        CompileTimes { lower, passes, native: self.native().map_or(Duration::ZERO, |native| native.time) }
     }
 
     /// The digest in the container's header, for those that have one.
@@ -282,15 +335,64 @@ impl CompiledShader {
         &self.prepared
     }
 
+    /// Native code and what belongs to it, its own or what a worker has made for it.
+    fn jit(&self) -> Option<&Jit> {
+        match &self.answer {
+            Answer::Interpreter => None,
+            Answer::Jit(jit) => Some(jit),
+            Answer::Tiered(tier) => tier.own()?.as_ref().ok()?.jit(),
+        }
+    }
+
+    fn native(&self) -> Option<&Native> {
+        self.jit()?.native.as_ref().ok()
+    }
+
     pub(crate) fn native_code(&self) -> Option<&jit::Code> {
-        self.native.as_ref().map(|native| &native.code)
+        self.native().map(|native| &native.code)
+    }
+
+    /// Why there will be no native code, if so.
+    pub(crate) fn refusal(&self) -> Option<JitError> {
+        match self.native_status() {
+            NativeStatus::Refused(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Whether native code would be over a limit.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self.refusal(), Some(JitError::Limit { .. }))
     }
 
     /// The native code without guards.
     pub(crate) fn exact_code(&self) -> Result<&jit::Code, JitError> {
-        let native = self.native.as_ref().expect("a guard failed in native code");
-        let make = || jit::compile(self.prepared.exact_function(), &self.layout, &native.target, &options(self.lanes));
+        let Some(Jit { native: Ok(native), target, home }) = self.jit() else {
+            unreachable!("a guard failed in native code")
+        };
+        let make = || {
+            let code = jit::compile(self.prepared.exact_function(), &self.layout, target, &options(self.lanes))?;
+            if let Some(home) = home.upgrade() {
+                self.tell(&home, &code, ":exact");
+            }
+            Ok(code)
+        };
         native.exact.get_or_init(make).as_ref().map_err(JitError::clone)
+    }
+
+    /// Whether no run will have to wait for code: there is native code, and an exact form of it if one can be needed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.native().is_some_and(|native| self.prepared.exact.is_none() || native.exact.get().is_some())
+    }
+
+    /// The same, made so.
+    pub(crate) fn complete(&self) {
+        if !self.is_complete()
+            && let Err(error) = self.exact_code()
+        {
+            // The interpreter does what it would be needed for.
+            log::debug!("no exact form of {self:?}: {error}");
+        }
     }
 
     /// Bytes of native code, those that failing guards may yet ask for included, roughly.
@@ -301,10 +403,17 @@ impl CompiledShader {
 
     /// For the interpreter.
     pub(crate) fn interpreted(prepared: Arc<Prepared>, layout: Layout, lanes: Lanes) -> CompiledShader {
-        CompiledShader { prepared, layout, lanes, native: None }
+        CompiledShader { prepared, layout, lanes, answer: Answer::Interpreter }
     }
 
-    /// Makes native code.
+    /// For the interpreter until native code is there.
+    pub(crate) fn tiered(tier: Arc<Tier>) -> CompiledShader {
+        let Tier { prepared, layout, lanes, .. } = &*tier;
+        let (prepared, layout, lanes) = (Arc::clone(prepared), layout.clone(), *lanes);
+        CompiledShader { prepared, layout, lanes, answer: Answer::Tiered(tier) }
+    }
+
+    /// Makes native code. If it is over a limit, the interpreter runs the shader.
     pub(crate) fn compile(
         prepared: Arc<Prepared>,
         layout: Layout,
@@ -313,28 +422,58 @@ impl CompiledShader {
         home: Weak<Home>,
     ) -> Result<CompiledShader, JitError> {
         let start = Instant::now();
-        let code = jit::compile(&prepared.function, &layout, target, &options(lanes))?;
-        let native = Native { code, exact: OnceLock::new(), time: start.elapsed(), target: target.clone(), home };
-        Ok(CompiledShader { prepared, layout, lanes, native: Some(native) })
-    }
-
-    /// Where native code was made.
-    pub(crate) fn home(&self) -> Option<&Weak<Home>> {
-        self.native.as_ref().map(|native| &native.home)
-    }
-
-    /// The native code for another layout. `None` if this is it, or if there is no native code, for the interpreter takes any.
-    pub(crate) fn variant(&self, layout: &Layout) -> Result<Option<Arc<CompiledShader>>, CallError> {
-        let Some(native) = self.native.as_ref().filter(|_| *layout != self.layout) else { return Ok(None) };
-        let Some(home) = native.home.upgrade() else {
-            let prepared = Arc::clone(&self.prepared);
-            let variant = CompiledShader::compile(prepared, layout.clone(), self.lanes, &native.target, Weak::new())?;
-            return Ok(Some(Arc::new(variant)));
+        let native = match jit::compile(&prepared.function, &layout, target, &options(lanes)) {
+            Ok(code) => Ok(Native { code, exact: OnceLock::new(), time: start.elapsed() }),
+            Err(reason @ JitError::Limit { .. }) => {
+                log::warn!("{} is interpreted: {reason}", prepared.function.name);
+                Err(reason)
+            }
+            Err(error) => return Err(error),
         };
-        match Home::native(&home, &self.prepared, layout.clone(), self.lanes) {
-            Ok(variant) => Ok(Some(variant)),
-            Err(Error::Jit(error)) => Err(error.into()),
-            Err(error) => Err(CallError::Invalid(error.to_string())),
+        let jit = Jit { native, target: target.clone(), home };
+        Ok(CompiledShader { prepared, layout, lanes, answer: Answer::Jit(Box::new(jit)) })
+    }
+
+    /// Where native code is made, if anywhere.
+    pub(crate) fn home(&self) -> Option<&Weak<Home>> {
+        match &self.answer {
+            Answer::Interpreter => None,
+            Answer::Jit(jit) => Some(&jit.home),
+            Answer::Tiered(tier) => Some(&tier.home),
+        }
+    }
+
+    /// The native code for a layout, which is made if it is not there, but not for a tiered shader. `None` if the interpreter is to
+    /// run it, which takes any layout.
+    pub(crate) fn native_for(&self, layout: &Layout) -> Result<Option<Made<'_>>, JitError> {
+        let jit = match &self.answer {
+            Answer::Interpreter => return Ok(None),
+            Answer::Tiered(tier) => return Ok(tier.native_for(layout).map(Made::Elsewhere)),
+            Answer::Jit(jit) => jit,
+        };
+        let made = if *layout == self.layout {
+            Made::Here(self)
+        } else {
+            let prepared = Arc::clone(&self.prepared);
+            Made::Elsewhere(match jit.home.upgrade() {
+                Some(home) => Home::native(&home, &prepared, layout, self.lanes)?,
+                None => {
+                    let variant =
+                        CompiledShader::compile(prepared, layout.clone(), self.lanes, &jit.target, Weak::new());
+                    Arc::new(variant?)
+                }
+            })
+        };
+        Ok(Some(made).filter(|made| made.is_native()))
+    }
+
+    /// Makes native code known to profilers, if the engine is asked to.
+    pub(crate) fn tell(&self, home: &Home, code: &jit::Code, form: &str) {
+        if home.writes_perf_map() {
+            let Prepared { function, entry, key, digest, .. } = &*self.prepared;
+            let id = digest.map_or(*key.0.first_chunk().expect("it has 32 bytes"), |digest| digest.0);
+            let lanes = self.lanes.count();
+            perf_map::append(code.bytes(), &format!("{}-{}:{entry}:{lanes}{form}", function.name, Digest(id)));
         }
     }
 }

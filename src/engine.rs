@@ -1,9 +1,9 @@
 //! Where shaders are compiled: the stages in order, and the cache in front of them.
 
 use crate::attribute::AttributeFormat;
-use crate::cache::{Cache, CacheStats, KeyBuilder, Weight};
+use crate::cache::{Cache, CacheStats, Key, KeyBuilder, Weight};
 use crate::call::last_counts;
-use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources};
+use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources, reads_vertex_id};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
 use crate::frontend::Lowered;
@@ -12,6 +12,7 @@ use crate::jit::{self, Layout, Target};
 use crate::options::{Backend, CompileOptions, Config, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
+use crate::tiering::{Outcome, Tier, Worker};
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::sync::{Arc, Once};
@@ -38,8 +39,10 @@ pub(crate) struct Home {
     cache: Cache<Cached>,
     /// The machine, or why there is no native code for it.
     target: Result<Target, JitError>,
+    worker: Worker,
     fuel: u32,
     fused: bool,
+    perf_map: bool,
     #[cfg(feature = "fuzzing")]
     canonical_nans: bool,
 }
@@ -84,8 +87,10 @@ impl Engine {
             home: Arc::new(Home {
                 cache,
                 target,
+                worker: Worker::default(),
                 fuel: config.fuel,
                 fused,
+                perf_map: config.perf_map,
                 #[cfg(feature = "fuzzing")]
                 canonical_nans: config.canonical_nans,
             }),
@@ -94,15 +99,17 @@ impl Engine {
 
     /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the work.
     ///
+    /// A program that is too large for native code alone is no error: the interpreter runs it, and
+    /// [`native_status`](CompiledShader::native_status) says why.
+    ///
     /// # Errors
-    /// The container or the program is malformed, uses something that is not supported, or is too large; the options name
-    /// inputs or outputs the program does not have.
+    /// The container or the program is malformed, uses something that is not supported, or is too large for the IR; the options
+    /// name inputs or outputs the program does not have.
     pub fn compile(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
-        match self.compile_as(shader, options) {
-            Err(Error::Jit(JitError::Limit { .. })) if is_graph(shader, options) => {
-                self.compile_as(shader, &options.clone().flow(FlowForm::Dispatch))
-            }
-            outcome => outcome,
+        let code = self.compile_as(shader, options)?;
+        match is_graph(shader, options) && code.is_too_large() {
+            true => self.compile_as(shader, &options.clone().flow(FlowForm::Dispatch)),
+            false => Ok(code),
         }
     }
 
@@ -116,7 +123,12 @@ impl Engine {
             }
         }
         match options.backend {
-            Backend::Jit => Home::native(&self.home, &prepared, layout, options.lanes),
+            Backend::Jit => Ok(Home::native(&self.home, &prepared, &layout, options.lanes)?),
+            Backend::Tiered => {
+                let tier = Tier::new(prepared, layout, options.lanes, Arc::downgrade(&self.home));
+                Home::ask(&self.home, &tier, &tier.layout);
+                Ok(Arc::new(CompiledShader::tiered(tier)))
+            }
             Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, options.lanes))),
         }
     }
@@ -149,6 +161,13 @@ impl Engine {
     /// Whether `mad` rounds once; see [`Config::fused`].
     pub fn is_fused(&self) -> bool {
         self.home.fused
+    }
+}
+
+impl Drop for Engine {
+    /// What was to be compiled on the thread of [tiered](Backend::Tiered) shaders is not, except for what is in hand.
+    fn drop(&mut self) {
+        self.home.worker.close();
     }
 }
 
@@ -185,10 +204,14 @@ impl Home {
             let Passed { lowered: Lowered { function, interface }, exact, times } = passed;
             let (reads_input, needs_uniforms) = reads(&function, &interface);
             let (needs_resource, needs_sampler) = reads_resources(&function);
+            let static_rows = jit::static_rows(&function);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
+                entry: options.entry,
+                static_rows,
                 needs_resource,
                 needs_sampler,
+                reads_vertex_id: reads_vertex_id(&function),
                 last_state_counts: interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
                 interface,
                 function,
@@ -226,28 +249,60 @@ impl Home {
         Ok(Passed { lowered, exact, times: [lower_time, start.elapsed() - lower_time] })
     }
 
-    /// The last stage: native code for one layout.
-    pub(crate) fn native(
-        home: &Arc<Home>,
-        prepared: &Arc<Prepared>,
-        layout: Layout,
-        lanes: Lanes,
-    ) -> Result<Arc<CompiledShader>, Error> {
+    /// The last stage: native code for one layout, or, if that is over a limit, what says so.
+    pub(crate) fn native(home: &Arc<Home>, prepared: &Arc<Prepared>, layout: &Layout, lanes: Lanes) -> Outcome {
         let target = home.target.as_ref().map_err(JitError::clone)?;
-        let mut key = KeyBuilder::new("native");
-        key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.groups().into());
-        layout.inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
-        key.bytes(&layout.outputs);
         let make = || {
-            let home = Arc::downgrade(home);
-            let compiled = CompiledShader::compile(Arc::clone(prepared), layout, lanes, target, home)?;
+            let compiled =
+                CompiledShader::compile(Arc::clone(prepared), layout.clone(), lanes, target, Arc::downgrade(home))?;
+            if let Some(code) = compiled.native_code() {
+                compiled.tell(home, code, "");
+            }
             Ok(Cached::Compiled(Arc::new(compiled)))
         };
-        match home.cache.get_or_compile(key.finish(), make)? {
-            Cached::Compiled(compiled) => Ok(compiled),
-            Cached::Prepared(_) => unreachable!("the key is one of native code"),
+        match home.cache.get_or_compile(native_key(prepared, layout, lanes, target), make) {
+            Ok(Cached::Compiled(compiled)) => Ok(compiled),
+            Err(Error::Jit(error)) => Err(error),
+            Ok(Cached::Prepared(_)) | Err(_) => unreachable!("the key is one of native code"),
         }
     }
+
+    /// The same without waiting: what there is, or else the worker is asked for it.
+    pub(crate) fn ask(home: &Arc<Home>, tier: &Arc<Tier>, layout: &Layout) -> Option<Arc<CompiledShader>> {
+        let target = match &home.target {
+            Ok(target) => target,
+            Err(error) => {
+                tier.receive(layout, Err(error.clone()));
+                return None;
+            }
+        };
+        let key = native_key(&tier.prepared, layout, tier.lanes, target);
+        if let Some(Ok(Cached::Compiled(code))) = home.cache.get(&key) {
+            if let Some(reason) = code.refusal() {
+                tier.receive(layout, Err(reason));
+                return None;
+            }
+            if code.is_complete() {
+                tier.receive(layout, Ok(Arc::clone(&code)));
+                return Some(code);
+            }
+        }
+        home.worker.ask(home, key, tier, layout);
+        None
+    }
+
+    /// Whether native code is to be made known to profilers.
+    pub(crate) fn writes_perf_map(&self) -> bool {
+        self.perf_map
+    }
+}
+
+/// What identifies native code of a program.
+fn native_key(prepared: &Prepared, layout: &Layout, lanes: Lanes, target: &Target) -> Key {
+    let mut key = KeyBuilder::new("native");
+    key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.groups().into());
+    layout.inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
+    key.bytes(&layout.outputs).finish()
 }
 
 /// Number of products that obey the rule of PICA200.

@@ -215,6 +215,9 @@ pub enum JitError {
     /// Cranelift refused the function, or memory for the code could not be had. A defect of this crate or of the machine.
     #[error("code generation failed: {0}")]
     Codegen(String),
+    /// The engine was dropped before it made the code. Only of [tiered](crate::Backend::Tiered) shaders.
+    #[error("the engine was dropped before there was native code")]
+    Abandoned,
 }
 
 /// Why numbers and bytes make no texture.
@@ -310,6 +313,14 @@ pub enum CallError {
         needed: usize,
         /// Bytes it holds.
         available: usize,
+    },
+    /// An index of a draw names no vertex there could be.
+    #[error("index {index} with base vertex {base_vertex} is no vertex")]
+    NoVertex {
+        /// The index.
+        index: u32,
+        /// What is added to it.
+        base_vertex: i32,
     },
     /// A loop ran longer than the configured fuel.
     #[error("out of fuel: a loop ran more than {fuel} times for one group of vertices")]

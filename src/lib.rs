@@ -10,6 +10,8 @@
 //!
 //! [`Engine`] puts them in a row with a cache in front; [`Shader`], [`CompiledShader`] and [`Call`] are what a program holds.
 //!
+//! Features: `cli`, on unless turned off, is the command-line tool; `rayon` has calls that run on every thread of a pool.
+//!
 //! What always holds:
 //!
 //! * Native code and interpreter give the same bits, NaN payloads apart.
@@ -30,7 +32,9 @@ pub mod frontend;
 pub mod fuzzing;
 mod interfaces;
 pub mod jit;
+mod native;
 mod options;
+mod perf_map;
 pub mod pica;
 pub mod pipeline;
 pub mod scan;
@@ -39,18 +43,20 @@ mod shader;
 #[path = "../tests/support/containers.rs"]
 mod test_data;
 pub mod texture;
+mod tiering;
 pub mod validate;
 
 pub use cache::CacheStats;
 pub use call::{
-    Attribute, Call, Difference, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState, OutputLayout,
-    OutputView, Outputs, PicaUniforms, Place, Resource,
+    Attribute, AttributeRate, Call, Difference, DistinctVertices, EmittedTriangle, EmittedTriangles, GeometryInput,
+    GeometryState, IndexedOutputs, Indices, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
 };
 pub use compiled::{CompileTimes, CompiledShader};
 pub use disassemble::ListingOptions;
 pub use engine::Engine;
 pub use error::Error;
 pub use frontend::pica::{FlowForm, NumberMode};
+pub use native::NativeStatus;
 pub use options::{Backend, CompileOptions, Config, Lanes};
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
 pub use texture::{

@@ -22,6 +22,7 @@ pub struct Config {
     pub(crate) cache_bytes: u64,
     pub(crate) fuel: u32,
     pub(crate) fused: Option<bool>,
+    pub(crate) perf_map: bool,
     /// Gives every NaN that arithmetic makes the same bits, so that engines also agree on programs that look at them.
     #[cfg(feature = "fuzzing")]
     pub(crate) canonical_nans: bool,
@@ -34,6 +35,7 @@ impl Default for Config {
             cache_bytes: 64 << 20,
             fuel: 1 << 20,
             fused: None,
+            perf_map: false,
             #[cfg(feature = "fuzzing")]
             canonical_nans: false,
         }
@@ -62,17 +64,46 @@ impl Config {
         self.fused = Some(fused);
         self
     }
+
+    /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece that is made,
+    /// `shaderjit:<program>-<digest>:<entry>:<lanes>`. Unless said, it is not. Without effect elsewhere. Nothing says when code is
+    /// freed; where a later piece lies at the same place, the later line counts.
+    pub fn perf_map(mut self, write: bool) -> Config {
+        self.perf_map = write;
+        self
+    }
 }
 
-/// What runs a shader. Both give the same bits, NaN payloads apart.
+/// What runs a shader. All give the same bits, NaN payloads apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Native code.
+    /// Native code, which [`Engine::compile`](crate::Engine::compile) makes. The interpreter if the program is too large for that:
+    /// see [`CompiledShader::native_status`](crate::CompiledShader::native_status).
     #[default]
     Jit,
     /// The IR's interpreter: slow, on every machine, and without compile time.
     Interpreter,
+    /// The interpreter at first, and native code as soon as it is there: a thread of the engine makes it, in the order in which it
+    /// was asked for, and the same [`CompiledShader`](crate::CompiledShader) uses it from the next call on. Compiling takes as
+    /// long as decoding and the passes do, and no run waits for code: one with another layout is interpreted until the thread has
+    /// made the code for that. For programs that must not stutter when a new shader comes.
+    ///
+    /// Code is made only for shaders that somebody holds. Where none can be made, the interpreter goes on.
+    ///
+    /// ```
+    /// use shaderjit::{Backend, CompileOptions, Config, Engine, NativeStatus, Shader};
+    ///
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+    /// let engine = Engine::new(Config::default())?;
+    /// let code = engine.compile(&Shader::parse(bytes)?, &CompileOptions::default().backend(Backend::Tiered))?;
+    /// let early = code.call().zero_unbound(true).run(0..3)?; // on whichever is ready
+    /// # #[cfg(target_arch = "x86_64")]
+    /// assert_eq!(code.wait_native(), NativeStatus::Ready);
+    /// assert!(code.call().zero_unbound(true).run(0..3)?.first_difference(&early).is_none());
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    Tiered,
 }
 
 /// How many vertices run in lockstep.

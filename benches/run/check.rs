@@ -1,10 +1,10 @@
 //! Nobody is timed on wrong results.
 
-use crate::Race;
-use crate::contender::NAMES;
+use crate::contender::{Contender, NAMES};
 use crate::draw::{VERTICES, data, floats, relative_difference};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::Vec4;
+use crate::{Race, indexed};
 use shaderjit::container::Shbin;
 use std::fs;
 
@@ -30,6 +30,21 @@ pub fn check(races: &mut [Race]) {
         let [interpreter, narrow, wide, _] =
             outputs.map(|outputs| outputs.into_iter().map(f32::to_bits).collect::<Vec<_>>());
         assert!(interpreter == narrow && interpreter == wide, "{race}: the engines differ");
+    }
+}
+
+/// Runs everybody who draws the mesh once.
+///
+/// # Panics
+/// Somebody computes something else than the others.
+pub fn check_indexed(contenders: &mut [Box<dyn Contender + '_>]) {
+    let outputs = contenders.iter_mut().map(|contender| {
+        contender.run();
+        contender.outputs().into_iter().map(f32::to_bits).collect::<Vec<_>>()
+    });
+    let outputs: Vec<_> = outputs.collect();
+    for (name, other) in indexed::NAMES.iter().zip(&outputs) {
+        assert!(*other == outputs[0], "the mesh by {name}: not its vertices");
     }
 }
 

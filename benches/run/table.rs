@@ -3,7 +3,7 @@
 
 use crate::contender::NAMES;
 use crate::draw::VERTICES;
-use crate::{Contender, Race};
+use crate::{Contender, Race, indexed};
 use std::time::{Duration, Instant};
 
 /// Rounds over all draw calls and contenders.
@@ -33,6 +33,21 @@ pub fn print(races: &mut [Race]) {
         let times = [interpreter, narrow, wide, plain].map(|time| format!("{time:.2}"));
         println!("| {} | {} | {} |", race.name, times.join(" | "), ratios.join(" | "));
     }
+}
+
+/// Measures and prints the draws of a mesh.
+pub fn print_indexed(contenders: &mut [Box<dyn Contender + '_>; indexed::NAMES.len()]) {
+    let mut times = [const { Vec::new() }; indexed::NAMES.len()];
+    for _ in 0..ROUNDS {
+        for (contender, times) in contenders.iter_mut().zip(&mut times) {
+            times.push(measure(&mut **contender));
+        }
+    }
+    let times = times.map(median);
+    println!("\nK2 on a mesh of {VERTICES} vertices and six indices a vertex, JIT N=1, ns/vertex:\n");
+    println!("| {} |", indexed::NAMES.join(" | "));
+    println!("|{}", "---:|".repeat(indexed::NAMES.len()));
+    println!("| {} |", times.map(|time| format!("{time:.2} ({:.2}x)", time / times[0])).join(" | "));
 }
 
 /// Nanoseconds a vertex: the median run, so that those which were interrupted do not count.

@@ -1,58 +1,45 @@
 //! A call on the IR's interpreter: the same groups of vertices as native code makes, so that both give the same results, running
 //! out of fuel included.
 
-use super::uniforms::BoundSpaces;
-use super::{Attribute, OutputLayout};
+use super::shade::{Block, Shade};
+use super::{Attribute, Call, OutputLayout};
 use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::texture::BoundTextures;
 use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 
-/// A call whose bindings are checked.
-pub(super) struct Job<'a> {
-    pub prepared: &'a Prepared,
-    /// One entry an input element, from the first vertex on.
-    pub attributes: &'a [Attribute<'a>],
-    pub spaces: &'a BoundSpaces,
+/// The interpreter with everything bound but the inputs.
+pub(super) struct Interpreted<'c, const L: usize> {
+    interpreter: Interpreter<'c, L>,
+    prepared: &'c Prepared,
+    inputs: Vec<[Lanes<L>; 4]>,
+    uniforms: Vec<&'c [[u32; 4]]>,
     /// One entry a resource.
-    pub resources: &'a [&'a [u8]],
-    pub textures: &'a BoundTextures<'a>,
-    pub count: u32,
-    pub first_vertex: u32,
-    pub instance: u32,
+    resources: &'c [&'c [u8]],
+    textures: &'c BoundTextures<'c>,
+    layout: &'c OutputLayout,
+    instance: u32,
 }
 
-impl Job<'_> {
-    /// Runs all vertices, L at a time. The lanes past the last vertex repeat it.
-    pub fn run<const L: usize>(&self, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        let mut interpreter = Interpreter::<L>::new(self.prepared.exact_function());
-        let uniforms = self.spaces.rows();
-        let options = InterpOptions { fuel: self.prepared.fuel, fused: self.prepared.fused };
-        let mut inputs = vec![[[0; L]; 4]; self.attributes.len()];
-        let count = self.count as usize;
-        for first in (0..count).step_by(L) {
-            let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(count - 1));
-            self.fetch(&vertices, &mut inputs);
-            let bindings = Bindings {
-                inputs: &inputs,
-                vertex_id: vertices.map(|vertex| self.first_vertex.wrapping_add(vertex as u32)),
-                instance_id: self.instance,
-                uniforms: &uniforms,
-                resources: self.resources,
-                textures: self.textures,
-            };
-            let outputs = interpreter.run(&bindings, &options).map_err(|error| match error {
-                InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },
-                error => CallError::Invalid(error.to_string()),
-            })?;
-            self.store(first, outputs, layout, bytes);
+impl<'c, const L: usize> Interpreted<'c, L> {
+    /// For a call whose bindings are checked.
+    pub fn new(call: &'c Call<'_>, layout: &'c OutputLayout, resources: &'c [&'c [u8]]) -> Interpreted<'c, L> {
+        let prepared = &**call.shader.prepared();
+        Interpreted {
+            interpreter: Interpreter::new(prepared.exact_function()),
+            prepared,
+            inputs: vec![[[0; L]; 4]; prepared.interface.inputs.len()],
+            uniforms: call.spaces.rows(),
+            resources,
+            textures: &call.textures,
+            layout,
+            instance: call.instance,
         }
-        Ok(())
     }
 
-    fn fetch<const L: usize>(&self, vertices: &[usize; L], inputs: &mut [[Lanes<L>; 4]]) {
-        for ((attribute, components), read) in self.attributes.iter().zip(inputs).zip(&self.prepared.reads_input) {
+    fn fetch(&mut self, vertices: &[usize; L], attributes: &[Attribute<'_>]) {
+        for ((attribute, components), read) in attributes.iter().zip(&mut self.inputs).zip(&self.prepared.reads_input) {
             if !read {
                 continue;
             }
@@ -64,19 +51,41 @@ impl Job<'_> {
             }
         }
     }
+}
 
-    fn store<const L: usize>(&self, first: usize, outputs: &[[Lanes<L>; 4]], layout: &OutputLayout, bytes: &mut [u8]) {
-        let elements = self.prepared.interface.outputs.iter().zip(outputs).zip(layout.places());
-        for ((element, components), place) in elements {
-            let Some(place) = place else { continue };
-            let stored = &components[..element.components() as usize];
-            for (lane, vertex) in (first..self.count as usize).take(L).enumerate() {
-                let at = place.offset + vertex * place.stride;
-                let words = bytes[at..].as_chunks_mut().0;
-                for (word, component) in words.iter_mut().zip(stored) {
-                    *word = component[lane].to_le_bytes();
+impl<const L: usize> Shade for Interpreted<'_, L> {
+    /// Runs all vertices, L at a time. The lanes past the last vertex repeat it.
+    fn shade(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
+        let options = InterpOptions { fuel: self.prepared.fuel, fused: self.prepared.fused };
+        let count = block.count as usize;
+        for first in (0..count).step_by(L) {
+            let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(count - 1));
+            self.fetch(&vertices, block.attributes);
+            let bindings = Bindings {
+                inputs: &self.inputs,
+                vertex_id: vertices.map(|vertex| block.first_vertex.wrapping_add(vertex as u32)),
+                instance_id: self.instance,
+                uniforms: &self.uniforms,
+                resources: self.resources,
+                textures: self.textures,
+            };
+            let outputs = self.interpreter.run(&bindings, &options).map_err(|error| match error {
+                InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },
+                error => CallError::Invalid(error.to_string()),
+            })?;
+            let rows = block.first_row + first..block.first_row + count.min(first + L);
+            let elements = self.prepared.interface.outputs.iter().zip(outputs).zip(self.layout.places());
+            for ((element, components), place) in elements {
+                let Some(place) = place else { continue };
+                let stored = &components[..element.components() as usize];
+                for (lane, row) in rows.clone().enumerate() {
+                    let words = bytes[place.offset + row * place.stride..].as_chunks_mut().0;
+                    for (word, component) in words.iter_mut().zip(stored) {
+                        *word = component[lane].to_le_bytes();
+                    }
                 }
             }
         }
+        Ok(())
     }
 }

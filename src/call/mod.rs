@@ -2,15 +2,20 @@
 
 mod attribute;
 mod geometry;
+mod indexed;
 mod interpret;
 mod outputs;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod resource;
+mod shade;
 mod texture;
 mod uniforms;
 
-pub use attribute::Attribute;
+pub use attribute::{Attribute, AttributeRate};
 pub(crate) use geometry::last_counts;
 pub use geometry::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
+pub use indexed::{DistinctVertices, IndexedOutputs, Indices};
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
 pub use resource::Resource;
@@ -19,10 +24,10 @@ pub use uniforms::PicaUniforms;
 use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
 use crate::frontend::UniformKind;
-use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
-use crate::options::{Backend, Lanes};
+use crate::jit::Scratch;
 use crate::texture::BoundTextures;
 use resource::BoundResources;
+use shade::{Block, Choice};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,10 +67,6 @@ pub struct Call<'a> {
     first_vertex: u32,
     instance: u32,
 }
-
-/// How many vertices, from the first one of a group in which a guard failed, run in exact form: what makes a guard fail seldom
-/// comes alone. A multiple of any number of lanes.
-const EXACT_VERTICES: u32 = 64;
 
 /// What an unbound input reads.
 static ZEROS: [u8; 16] = [0; 16];
@@ -123,7 +124,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`constants`](Self::constants).
     pub fn constants_in_space(&mut self, slot: u32, space: u32, bytes: &[u8]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::ConstantBuffer { slot, space }, &uniforms::rows(bytes))
+        self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))
     }
 
     /// Binds PICA float uniforms, `c0` first. Those not given are zero. The container's constants stand above what is bound.
@@ -131,8 +132,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
     pub fn pica_floats(&mut self, rows: &[[f32; 4]]) -> Result<&mut Call<'a>, CallError> {
-        let rows: Vec<[u32; 4]> = rows.iter().map(|row| row.map(f32::to_bits)).collect();
-        self.bind_space(UniformKind::PicaFloat, &rows)
+        self.bind_space(UniformKind::PicaFloat, rows.iter().map(|row| row.map(f32::to_bits)))
     }
 
     /// Binds PICA integer uniforms, `i0` first.
@@ -140,8 +140,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_ints(&mut self, rows: &[[u8; 4]]) -> Result<&mut Call<'a>, CallError> {
-        let rows: Vec<[u32; 4]> = rows.iter().map(|row| row.map(u32::from)).collect();
-        self.bind_space(UniformKind::PicaInt, &rows)
+        self.bind_space(UniformKind::PicaInt, rows.iter().map(|row| row.map(u32::from)))
     }
 
     /// Binds PICA bool uniforms: bit n is `bn`.
@@ -149,7 +148,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_bools(&mut self, mask: u16) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaBool, &[[mask.into(), 0, 0, 0]])
+        self.bind_space(UniformKind::PicaBool, [[mask.into(), 0, 0, 0]].into_iter())
     }
 
     /// Binds those PICA uniforms that the program reads.
@@ -161,7 +160,11 @@ impl<'a> Call<'a> {
         self
     }
 
-    fn bind_space(&mut self, kind: UniformKind, rows: &[[u32; 4]]) -> Result<&mut Call<'a>, CallError> {
+    fn bind_space(
+        &mut self,
+        kind: UniformKind,
+        rows: impl Iterator<Item = [u32; 4]>,
+    ) -> Result<&mut Call<'a>, CallError> {
         let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
         let index = index.ok_or_else(|| CallError::UnknownBinding { what: uniforms::name(kind) })?;
         self.spaces.bind(self.shader, index, rows);
@@ -228,7 +231,7 @@ impl<'a> Call<'a> {
     /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes bound
     /// need code of their own and that cannot be made.
     pub fn run(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
-        self.outputs(vertices, self.backend())
+        self.outputs(vertices, Choice::Jit)
     }
 
     /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
@@ -236,7 +239,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn interpret(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
-        self.outputs(vertices, Backend::Interpreter)
+        self.outputs(vertices, Choice::Interpreter)
     }
 
     /// Shades a range of the vertices in the streams and stores the outputs where `layout` says, the first vertex of the range
@@ -245,106 +248,45 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`run`](Self::run), and if the buffer is too short for the layout.
     pub fn run_into(&self, vertices: Range<u32>, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        self.execute(vertices, layout, bytes, self.backend())
+        self.execute(vertices, layout, bytes, Choice::Jit)
     }
 
-    fn backend(&self) -> Backend {
-        if self.shader.native_code().is_some() { Backend::Jit } else { Backend::Interpreter }
+    fn outputs(&self, vertices: Range<u32>, choice: Choice<'_>) -> Result<Outputs, CallError> {
+        self.collect(count(&vertices)?, |layout, bytes| self.execute(vertices, layout, bytes, choice))
     }
 
-    fn outputs(&self, vertices: Range<u32>, backend: Backend) -> Result<Outputs, CallError> {
+    /// Memory for the outputs of so many vertices, and what `run` puts there.
+    fn collect(
+        &self,
+        count: u32,
+        run: impl FnOnce(&OutputLayout, &mut [u8]) -> Result<(), CallError>,
+    ) -> Result<Outputs, CallError> {
         let layout = OutputLayout::packed(self.shader);
         let stride = outputs::packed_stride(&self.shader.interface().outputs);
-        let count = count(&vertices)? as usize;
+        let count = count as usize;
         let size = count.saturating_mul(stride);
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(size).is_err() {
             return Err(CallError::Invalid(format!("no memory for {size} bytes of outputs")));
         }
         bytes.resize(size, 0);
-        self.execute(vertices, &layout, &mut bytes, backend)?;
+        run(&layout, &mut bytes)?;
         Ok(Outputs { prepared: Arc::clone(self.shader.prepared()), layout, stride, count, bytes })
     }
 
+    /// Runs on native code, where the shader has some, unless the interpreter is asked for.
     fn execute(
         &self,
         vertices: Range<u32>,
         layout: &OutputLayout,
         bytes: &mut [u8],
-        backend: Backend,
+        choice: Choice<'_>,
     ) -> Result<(), CallError> {
-        if self.shader.interface().geometry.is_some() {
-            return Err(CallError::Invalid("a geometry shader is run by `run_geometry`".to_string()));
-        }
         let count = count(&vertices)?;
-        let elements = &self.shader.interface().outputs;
-        layout.check(elements, count as usize, bytes.len())?;
-        self.check_uniforms()?;
-        self.check_resources()?;
-        self.check_samplers()?;
-        let attributes = self.attributes(&vertices)?;
-        if count == 0 {
-            return Ok(());
-        }
         let first_vertex = self.first_vertex.wrapping_add(vertices.start);
-        match backend {
-            Backend::Jit => self.run_native(count, first_vertex, &attributes, layout, bytes),
-            Backend::Interpreter => {
-                let job = interpret::Job {
-                    prepared: self.shader.prepared(),
-                    attributes: &attributes,
-                    spaces: &self.spaces,
-                    resources: &self.resources.bytes(),
-                    textures: &self.textures,
-                    count,
-                    first_vertex,
-                    instance: self.instance,
-                };
-                match self.shader.lanes() {
-                    Lanes::Four => job.run::<4>(layout, bytes),
-                    Lanes::Eight => job.run::<8>(layout, bytes),
-                }
-            }
-        }
-    }
-
-    fn run_native(
-        &self,
-        count: u32,
-        first_vertex: u32,
-        attributes: &[Attribute<'a>],
-        layout: &OutputLayout,
-        bytes: &mut [u8],
-    ) -> Result<(), CallError> {
-        let elements = self.shader.interface().outputs.iter().zip(layout.places());
-        let wanted = Layout {
-            inputs: attributes.iter().map(|attribute| attribute.format).collect(),
-            outputs: elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)).collect(),
-        };
-        let variant = self.shader.variant(&wanted)?;
-        let inputs: Vec<InputStream<'_>> =
-            attributes.iter().map(|&Attribute { bytes, stride, .. }| InputStream { bytes, stride }).collect();
-        let place = |place: &Option<Place>| {
-            let Place { offset, stride } = place.unwrap_or(Place { offset: 0, stride: 0 });
-            OutputElement { offset, stride }
-        };
-        let places: Vec<OutputElement> = layout.places().iter().map(place).collect();
-        let batch = Batch {
-            inputs: &inputs,
-            uniforms: self.spaces.native(),
-            resources: &self.resources.bytes(),
-            textures: &self.textures,
-            count,
-            first_vertex,
-            instance: self.instance,
-            fuel: self.shader.prepared().fuel,
-        };
-        let mut output = OutputBuffer { bytes, elements: &places };
-        // Taken, not borrowed: a texture of the caller's may run a shader itself.
-        let mut scratch = SCRATCH.take();
-        let result = run_guarded(variant.as_deref().unwrap_or(self.shader), &batch, &mut output, &mut scratch);
-        SCRATCH.set(scratch);
-        result
+        self.with_engine(&vertices, count, layout, bytes.len(), choice, |engine, work| {
+            engine.shade(&Block { attributes: &work.attributes, count, first_vertex, first_row: 0 }, bytes)
+        })
     }
 
     fn check_uniforms(&self) -> Result<(), CallError> {
@@ -374,42 +316,29 @@ impl<'a> Call<'a> {
 
     /// What each input element reads for these vertices, the first one's bytes first.
     fn attributes(&self, vertices: &Range<u32>) -> Result<Vec<Attribute<'a>>, CallError> {
+        let mut attributes = Vec::new();
+        self.resolve_attributes(vertices, &mut attributes)?;
+        Ok(attributes)
+    }
+
+    fn resolve_attributes(&self, vertices: &Range<u32>, attributes: &mut Vec<Attribute<'a>>) -> Result<(), CallError> {
         let elements = &self.shader.interface().inputs;
-        let resolve = |(number, bound): (usize, &Option<Attribute<'a>>)| {
-            let element = &elements[number];
+        for (number, (element, bound)) in elements.iter().zip(&self.inputs).enumerate() {
             // The default format has every component, so that all of them are zero. It is also what inputs nobody reads get,
             // so that their formats make no difference to the code.
             let zero = Attribute::new(Prepared::default_format(element), &ZEROS, 0);
-            match bound {
-                _ if !self.shader.reads_input(number) => Ok(zero),
-                Some(attribute) => attribute.slice(vertices).map_err(|needed| {
+            attributes.push(match bound {
+                _ if !self.shader.reads_input(number) => zero,
+                Some(attribute) => attribute.slice(vertices, self.instance).map_err(|needed| {
                     let what = format!("input {}", element.name());
                     CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
-                }),
-                None if self.zero_unbound => Ok(zero),
-                None => Err(CallError::MissingBinding { what: format!("input {}", element.name()) }),
-            }
-        };
-        self.inputs.iter().enumerate().map(resolve).collect()
+                })?,
+                None if self.zero_unbound => zero,
+                None => return Err(CallError::MissingBinding { what: format!("input {}", element.name()) }),
+            });
+        }
+        Ok(())
     }
-}
-
-/// Runs native code, and its exact form from where a guard fails.
-fn run_guarded(
-    shader: &CompiledShader,
-    batch: &Batch<'_>,
-    output: &mut OutputBuffer<'_>,
-    scratch: &mut Scratch,
-) -> Result<(), CallError> {
-    let code = shader.native_code().expect("the backend is native code");
-    let mut next = 0;
-    while let Progress::GuardFailed { vertex } = code.run_range(batch, next..batch.count, output, scratch)? {
-        next = vertex.saturating_add(EXACT_VERTICES).min(batch.count);
-        let Progress::Done = shader.exact_code()?.run_range(batch, vertex..next, output, scratch)? else {
-            unreachable!("the exact form has no guards")
-        };
-    }
-    Ok(())
 }
 
 /// Number of vertices in a range.

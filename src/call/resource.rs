@@ -146,8 +146,8 @@ impl<'a> BoundResources<'a> {
     }
 
     /// What both engines read; nothing where nothing is bound.
-    pub fn bytes(&self) -> Vec<&[u8]> {
-        self.bytes.iter().map(|bytes| bytes.as_deref().unwrap_or_default()).collect()
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.iter().map(|bytes| bytes.as_deref().unwrap_or_default())
     }
 }
 

@@ -22,20 +22,22 @@ impl BoundSpaces {
             rows: vec![Vec::new(); count],
             native: vec![UniformRows::default(); count],
         };
-        (0..count).for_each(|index| spaces.set(shader, index, &[]));
+        (0..count).for_each(|index| spaces.set(shader, index, [].into_iter()));
         spaces
     }
 
     /// Binds the space at `index`.
-    pub fn bind(&mut self, shader: &CompiledShader, index: usize, rows: &[[u32; 4]]) {
+    pub fn bind(&mut self, shader: &CompiledShader, index: usize, rows: impl Iterator<Item = [u32; 4]>) {
         self.is_bound[index] = true;
         self.set(shader, index, rows);
     }
 
-    fn set(&mut self, shader: &CompiledShader, index: usize, rows: &[[u32; 4]]) {
+    fn set(&mut self, shader: &CompiledShader, index: usize, new: impl Iterator<Item = [u32; 4]>) {
         let Interface { uniforms, presets, .. } = shader.interface();
         let space = uniforms[index].space;
-        let mut rows = rows.to_vec();
+        let rows = &mut self.rows[index];
+        rows.clear();
+        rows.extend(new);
         for preset in presets.iter().filter(|preset| preset.space == space) {
             let row = preset.row as usize;
             if rows.len() <= row {
@@ -45,9 +47,8 @@ impl BoundSpaces {
                 *value = (*value & !mask) | (bits & mask);
             }
         }
-        let readable = shader.native_code().map_or(0, |code| code.uniform_rows(space));
-        self.native[index] = UniformRows::from_rows(&rows, readable);
-        self.rows[index] = rows;
+        // Also for a shader that has no native code yet: it may have some when the call runs.
+        self.native[index].bind(rows, shader.prepared().static_rows[space.as_u32() as usize]);
     }
 
     pub fn is_bound(&self, index: usize) -> bool {
@@ -85,14 +86,14 @@ impl BoundSpaces {
 }
 
 /// The rows of a buffer, little-endian. What is missing of the last one is zero.
-pub(super) fn rows(bytes: &[u8]) -> Vec<[u32; 4]> {
+pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = [u32; 4]> {
     let row = |bytes: &[u8]| {
         let mut padded = [0; 16];
         padded[..bytes.len()].copy_from_slice(bytes);
         let words = padded.as_chunks().0;
         std::array::from_fn(|word| u32::from_le_bytes(words[word]))
     };
-    bytes.chunks(16).map(row).collect()
+    bytes.chunks(16).map(row)
 }
 
 /// How errors name a space.

@@ -63,11 +63,22 @@ impl UniformRows {
     }
 
     fn collect(bound: impl Iterator<Item = Row>, readable: u32) -> UniformRows {
-        let mut rows: Vec<Row> = bound.take(limits::UNIFORM_ROWS).collect();
-        let bound = rows.len() as u32;
-        let readable = (readable.min(limits::STATIC_ROWS) as usize).max(rows.len() + 1);
-        rows.resize(readable, Row::default());
-        UniformRows { rows, bound }
+        let mut rows = UniformRows { rows: Vec::new(), bound: 0 };
+        rows.assign(bound, readable);
+        rows
+    }
+
+    /// What [`from_rows`](Self::from_rows) makes, in the memory that is here.
+    pub fn bind(&mut self, rows: &[[u32; 4]], readable: u32) {
+        self.assign(rows.iter().copied().map(Row), readable);
+    }
+
+    fn assign(&mut self, bound: impl Iterator<Item = Row>, readable: u32) {
+        self.rows.clear();
+        self.rows.extend(bound.take(limits::UNIFORM_ROWS));
+        self.bound = self.rows.len() as u32;
+        let readable = (readable.min(limits::STATIC_ROWS) as usize).max(self.rows.len() + 1);
+        self.rows.resize(readable, Row::default());
     }
 
     /// Sets some rows, which are bound afterwards, as are all in front of them.

@@ -37,7 +37,8 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilderContext;
 use emit::{ArrayPlace, Splat};
 use memory::CodeMemory;
-use shaderjit_ir::{Array, Function, Space};
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::{Array, Function, Op, Space};
 use std::cell::RefCell;
 
 /// What the caller's buffers hold: compiled into the code.
@@ -235,6 +236,21 @@ fn build(
 ) -> Result<CodeInfo, JitError> {
     contexts.cranelift.func.signature = signature();
     emit::emit(func, layout, target, options, &mut contexts.cranelift.func, &mut contexts.builder)
+}
+
+/// For each uniform space, how many rows code of the function may read without a check.
+pub(crate) fn static_rows(func: &Function) -> Vec<u32> {
+    let mut rows = vec![0; func.spaces.len()];
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let InstData { op, imm, .. } = func.insts[inst];
+        if let (Op::UniformLoad, Imm::Row { space, row, .. }) = (op, imm)
+            && row < limits::STATIC_ROWS
+        {
+            let rows = &mut rows[space.as_u32() as usize];
+            *rows = (row + 1).max(*rows);
+        }
+    }
+    rows
 }
 
 /// `fn(*const BatchArgs, first: u32, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our

@@ -4,7 +4,7 @@ use super::assembler::Assembler;
 use super::output_map::{OutputVertex, Places};
 use super::registers::{InputMode, Unit};
 use super::setup::ShaderSetup;
-use crate::call::{Attribute, GeometryInput, OutputLayout, Place};
+use crate::call::{Attribute, DistinctVertices, GeometryInput, Indices, OutputLayout, Place};
 use crate::compiled::CompiledShader;
 use crate::engine::Engine;
 use crate::error::{CallError, Error};
@@ -65,39 +65,38 @@ enum Form {
     Attributes,
 }
 
-/// The vertices that a draw needs shaded, and where each of them is afterwards.
-struct Needed {
-    /// The numbers of those shaded, if they are not a range.
-    gathered: Option<Vec<u16>>,
-    range: Range<u32>,
+/// The vertices that a draw needs shaded, each once.
+enum Needed<'a> {
+    Range(Range<u32>),
+    Indexed(DistinctVertices, &'a [u16]),
 }
 
-impl Needed {
-    fn of_range(range: Range<u32>) -> Needed {
-        Needed { gathered: None, range }
+impl Needed<'_> {
+    fn of<'a>(vertices: &Vertices<'a>) -> Result<Needed<'a>, CallError> {
+        Ok(match vertices {
+            Vertices::Range(range) => Needed::Range(range.clone()),
+            Vertices::Indices(indices) => Needed::Indexed(DistinctVertices::new(Indices::U16(indices), 0)?, indices),
+        })
     }
 
-    /// The range that has all indices, unless most of it would be shaded in vain.
-    fn of_indices(indices: &[u16]) -> Needed {
-        let mut unique = indices.to_vec();
-        unique.sort_unstable();
-        unique.dedup();
-        let range = match (unique.first(), unique.last()) {
-            (Some(&first), Some(&last)) => u32::from(first)..u32::from(last) + 1,
-            _ => 0..0,
+    /// How many there are.
+    fn len(&self) -> usize {
+        match self {
+            Needed::Range(range) => range.len(),
+            Needed::Indexed(vertices, _) => vertices.count() as usize,
+        }
+    }
+
+    /// For each vertex of the draw, in order, where it is among those shaded.
+    fn places(&self) -> impl Iterator<Item = u32> {
+        let (range, indexed) = match self {
+            Needed::Range(range) => (0..range.len() as u32, None),
+            Needed::Indexed(vertices, indices) => (0..0, Some((vertices, *indices))),
         };
-        match range.len() > 2 * unique.len() + 16 {
-            true => Needed { range: 0..unique.len() as u32, gathered: Some(unique) },
-            false => Needed { gathered: None, range },
-        }
-    }
-
-    /// Where an index is among those shaded.
-    fn place(&self, index: u16) -> u32 {
-        match &self.gathered {
-            Some(unique) => unique.partition_point(|&other| other < index) as u32,
-            None => u32::from(index) - self.range.start,
-        }
+        let rows = indexed.into_iter().flat_map(|(vertices, indices)| {
+            indices.iter().map(|&index| vertices.row(index.into()).expect("its vertices are those of the indices"))
+        });
+        range.chain(rows)
     }
 }
 
@@ -123,19 +122,10 @@ impl Unit {
 
     fn draw_vertices(&mut self, engine: &Engine, draw: &Draw<'_>) -> Result<Triangles, Error> {
         let form = Form::Slots(self.output_map.slots(self.vertex.output_mask()));
-        let mut assembler = Assembler::new(self.topology());
-        let mut submit = |vertex| assembler.submit(vertex, false);
-        let (needed, indices) = match &draw.vertices {
-            Vertices::Range(range) => {
-                (Needed::of_range(range.clone()), (0..range.len() as u32).filter_map(&mut submit).collect())
-            }
-            Vertices::Indices(indices) => {
-                let needed = Needed::of_indices(indices);
-                let triangles = indices.iter().filter_map(|&index| submit(needed.place(index))).collect();
-                (needed, triangles)
-            }
-        };
+        let needed = Needed::of(&draw.vertices)?;
         let vertices = self.shade(engine, draw.attributes, &needed, form)?;
+        let mut assembler = Assembler::new(self.topology());
+        let indices = needed.places().filter_map(|vertex| assembler.submit(vertex, false)).collect();
         Ok(Triangles { vertices, indices })
     }
 
@@ -187,17 +177,13 @@ impl Unit {
         vertices: &Vertices<'_>,
         stride: usize,
     ) -> Result<Vec<u8>, Error> {
-        match vertices {
-            Vertices::Range(range) => {
-                self.shade(engine, attributes, &Needed::of_range(range.clone()), Form::Attributes)
-            }
-            Vertices::Indices(indices) => {
-                let needed = Needed::of_indices(indices);
-                let shaded = self.shade(engine, attributes, &needed, Form::Attributes)?;
-                let at = |&index: &u16| &shaded[needed.place(index) as usize * stride..][..stride];
-                Ok(indices.iter().flat_map(at).copied().collect())
-            }
+        let needed = Needed::of(vertices)?;
+        let shaded = self.shade(engine, attributes, &needed, Form::Attributes)?;
+        if let Needed::Range(_) = needed {
+            return Ok(shaded);
         }
+        let at = |place: u32| &shaded[place as usize * stride..][..stride];
+        Ok(needed.places().flat_map(at).copied().collect())
     }
 
     /// Runs the vertex shader.
@@ -205,21 +191,12 @@ impl Unit {
         &mut self,
         engine: &Engine,
         attributes: &[Attribute<'_>],
-        needed: &Needed,
+        needed: &Needed<'_>,
         form: Form,
     ) -> Result<Vec<u8>, Error> {
-        let gathered: Vec<Vec<u8>> = match &needed.gathered {
-            None => Vec::new(),
-            Some(unique) => {
-                attributes.iter().map(|attribute| gather(attribute, unique)).collect::<Result<_, CallError>>()?
-            }
-        };
         let mut inputs = [None; 16];
-        for (number, (attribute, register)) in attributes.iter().zip(self.vertex.input_registers()).enumerate() {
-            inputs[register] = Some(match gathered.get(number) {
-                Some(bytes) => Attribute { bytes, stride: attribute.format.bytes(), ..*attribute },
-                None => *attribute,
-            });
+        for (attribute, register) in attributes.iter().zip(self.vertex.input_registers()) {
+            inputs[register] = Some(*attribute);
         }
 
         let mut options = self.compile_options();
@@ -252,8 +229,11 @@ impl Unit {
             Form::Slots(_) => (OutputLayout::packed(&code), OutputVertex::BYTES),
             Form::Attributes => attribute_layout(&code, &self.vertex),
         };
-        let mut bytes = vec![0; needed.range.len() * stride];
-        call.run_into(needed.range.clone(), &layout, &mut bytes)?;
+        let mut bytes = vec![0; needed.len() * stride];
+        match needed {
+            Needed::Range(range) => call.run_into(range.clone(), &layout, &mut bytes)?,
+            Needed::Indexed(vertices, _) => call.run_distinct_into(vertices, &layout, &mut bytes)?,
+        }
         Ok(bytes)
     }
 
@@ -353,23 +333,6 @@ fn attribute_layout(code: &CompiledShader, setup: &ShaderSetup) -> (OutputLayout
         layout.with(register.into(), Place { offset: REGISTER * number, stride })
     });
     (layout, stride)
-}
-
-/// The bytes of some vertices, one behind the other.
-fn gather(attribute: &Attribute<'_>, vertices: &[u16]) -> Result<Vec<u8>, CallError> {
-    let size = attribute.format.bytes();
-    let mut bytes = Vec::with_capacity(vertices.len() * size);
-    for &vertex in vertices {
-        let start = usize::from(vertex).checked_mul(attribute.stride);
-        let end = start.and_then(|start| start.checked_add(size)).unwrap_or(usize::MAX);
-        let vertex = attribute.bytes.get(end.saturating_sub(size)..end).ok_or_else(|| CallError::ShortBuffer {
-            what: "an attribute".to_string(),
-            needed: end,
-            available: attribute.bytes.len(),
-        })?;
-        bytes.extend_from_slice(vertex);
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

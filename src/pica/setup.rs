@@ -199,12 +199,20 @@ impl ShaderSetup {
         if let Some((last, code)) = &program.compiled
             && last == options
             && engine.has_made(code)
+            // Too large as a graph on the engine's thread: it is found in another form.
+            && !code.is_too_large()
         {
             return Ok(Arc::clone(code));
         }
         let code = engine.compile(&program.shader, options)?;
         program.compiled = Some((options.clone(), Arc::clone(&code)));
         Ok(code)
+    }
+
+    /// The code that ran last.
+    #[cfg(test)]
+    pub(super) fn last_code(&self) -> Option<&CompiledShader> {
+        Some(&self.program.as_ref()?.compiled.as_ref()?.1)
     }
 
     fn changed(&mut self, changed: bool) {

@@ -19,6 +19,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Outcome {
     let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
+    args.shader.require_native(&code)?;
     if cfg!(not(target_arch = "x86_64")) {
         return Err(Failure::input("assembly is printed for x86-64 only"));
     }

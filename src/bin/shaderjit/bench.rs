@@ -49,6 +49,7 @@ pub fn run(args: &Args) -> Outcome {
     let options = args.compile.options(&args.shader)?;
     let compile = || engine.compile(&shader, &options);
     let code = compile().map_err(|error| args.shader.failure(error))?;
+    args.shader.require_native(&code)?;
     let budget = Duration::from_millis(args.millis);
 
     let mut times = Vec::new();

@@ -14,5 +14,6 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Outcome {
     let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
+    args.shader.require_native(&code)?;
     Ok(Report::text(code.clif()?))
 }

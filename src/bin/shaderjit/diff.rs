@@ -42,6 +42,7 @@ pub fn run(args: &Args) -> Outcome {
     let engine = args.compile.engine(Some(FUEL))?;
     let options = args.compile.options(&args.shader)?;
     let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(error))?;
+    args.shader.require_native(&code)?;
     let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
     let mut call = bindings.call(shader.format(), &code)?;
 

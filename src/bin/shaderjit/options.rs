@@ -3,7 +3,8 @@
 use crate::report::{Failure, Outcome, Report};
 use clap::ValueEnum;
 use shaderjit::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, FlowForm, Lanes, NumberMode, PicaUniforms, Shader,
+    Backend, CompileOptions, CompiledShader, Config, Engine, FlowForm, Lanes, NativeStatus, NumberMode, PicaUniforms,
+    Shader,
 };
 use std::io::Read;
 use std::path::PathBuf;
@@ -75,6 +76,14 @@ impl ProgramArgs {
     /// Which program of the shader.
     pub fn entry(&self) -> usize {
         if self.raw.is_some() { 0 } else { self.entry }
+    }
+
+    /// There is native code, or this says why not.
+    pub fn require_native(&self, code: &CompiledShader) -> Result<(), Failure> {
+        match code.native_status() {
+            NativeStatus::Refused(reason) => Err(self.failure(format_args!("there is no native code: {reason}"))),
+            _ => Ok(()),
+        }
     }
 
     /// An error with the file's name in front.

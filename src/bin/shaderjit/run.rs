@@ -4,9 +4,9 @@ use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};
 use crate::geometry::{self, GeometryArgs};
 use crate::options::{CompileArgs, OutputArgs, ProgramArgs};
-use crate::report::Outcome;
+use crate::report::{Outcome, message};
 use clap::ValueEnum;
-use shaderjit::Backend;
+use shaderjit::{Backend, CompiledShader, NativeStatus};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -48,12 +48,14 @@ pub fn run(args: &Args) -> Outcome {
     let format = args.format.unwrap_or(default);
     if args.geometry.is_asked() {
         let (shader, code) = args.geometry.compile(&args.shader, &args.compile, backend)?;
+        note_interpreted(&code);
         let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
         let primitives = args.geometry.primitives(&shader, &bindings)?;
         let call = bindings.call(shader.format(), &code)?;
         return args.output.write(geometry::print(&primitives.run(&call)?, format));
     }
     let (shader, code) = args.compile.compile(&args.shader, backend)?;
+    note_interpreted(&code);
     let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
     let mut call = bindings.call(shader.format(), &code)?;
     let mut instances = Vec::new();
@@ -62,4 +64,11 @@ pub fn run(args: &Args) -> Outcome {
     }
     let results = Results { format: shader.format(), code: &code, instances };
     args.output.write(results.print(format))
+}
+
+/// Says so if the interpreter runs what native code was asked for.
+fn note_interpreted(code: &CompiledShader) {
+    if let NativeStatus::Refused(reason) = code.native_status() {
+        message(format_args!("note: the interpreter runs it: {reason}"));
+    }
 }

@@ -12,8 +12,8 @@ pub use triangles::{EmittedTriangle, EmittedTriangles};
 use super::uniforms::BoundSpaces;
 use super::{Call, SCRATCH, count};
 use crate::compiled::Prepared;
-use crate::error::CallError;
-use crate::frontend::{GeometryInterface, UniformKind};
+use crate::error::{CallError, JitError};
+use crate::frontend::{GeometryInterface, Interface, UniformKind};
 use crate::jit::Layout;
 use crate::options::{Backend, Lanes};
 use groups::{Groups, Interpreted, Native};
@@ -64,7 +64,7 @@ impl<'a> Call<'a> {
         state: &mut GeometryState,
     ) -> Result<EmittedTriangles, CallError> {
         let mut triangles = EmittedTriangles::default();
-        self.geometry(input.into(), state, &mut triangles, self.backend())?;
+        self.geometry(input.into(), state, &mut triangles, Backend::Jit)?;
         Ok(triangles)
     }
 
@@ -78,7 +78,7 @@ impl<'a> Call<'a> {
         state: &mut GeometryState,
         triangles: &mut EmittedTriangles,
     ) -> Result<(), CallError> {
-        self.geometry(input.into(), state, triangles, self.backend())
+        self.geometry(input.into(), state, triangles, Backend::Jit)
     }
 
     /// The same on the IR's interpreter: the same triangles, the same state and the same errors.
@@ -109,24 +109,33 @@ impl<'a> Call<'a> {
         triangles.clear(geometry);
         let job = Job { call: self, prepared, geometry, input };
         let (instance, textures) = (self.instance, &self.textures);
-        match (backend, self.shader.lanes()) {
-            (Backend::Interpreter, Lanes::Four) => {
-                job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state, triangles)
+        if backend != Backend::Interpreter
+            && let Some(native) = self.shader.native_for(&layout(prepared))?
+        {
+            let before = state.clone();
+            let mut scratch = SCRATCH.take();
+            let result = job.run(&mut Native::new(&native, &mut scratch, textures, instance), state, triangles);
+            SCRATCH.set(scratch);
+            if !matches!(result, Err(CallError::Compile(JitError::Limit { .. }))) {
+                return result;
             }
-            (Backend::Interpreter, Lanes::Eight) => {
-                job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state, triangles)
-            }
-            (Backend::Jit, _) => {
-                let formats = prepared.interface.inputs.iter().map(Prepared::default_format).collect();
-                let outputs = prepared.interface.outputs.iter().map(|element| element.components() as u8).collect();
-                let variant = self.shader.variant(&Layout { inputs: formats, outputs })?;
-                let shader = variant.as_deref().unwrap_or(self.shader);
-                let mut scratch = SCRATCH.take();
-                let result = job.run(&mut Native::new(shader, &mut scratch, textures, instance), state, triangles);
-                SCRATCH.set(scratch);
-                result
-            }
+            // A guard failed, and the form without guards is too large.
+            *state = before;
+            triangles.clear(geometry);
         }
+        match self.shader.lanes() {
+            Lanes::Four => job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state, triangles),
+            Lanes::Eight => job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state, triangles),
+        }
+    }
+}
+
+/// Inputs and outputs of a group lie in rows.
+fn layout(prepared: &Prepared) -> Layout {
+    let Interface { inputs, outputs, .. } = &prepared.interface;
+    Layout {
+        inputs: inputs.iter().map(Prepared::default_format).collect(),
+        outputs: outputs.iter().map(|element| element.components() as u8).collect(),
     }
 }
 

@@ -3,6 +3,7 @@ use crate::call::PicaUniforms;
 use crate::container::Shbin;
 use crate::frontend::pica::opcode::{Field, Opcode};
 use crate::frontend::pica::testing::{PLAIN, word};
+use crate::native::NativeStatus;
 use crate::options::{Backend, Config};
 use crate::pica::{OutputMap, Topology};
 
@@ -35,6 +36,18 @@ fn both_backends(unit: &Unit, engine: &Engine, draw: &Draw<'_>) -> Triangles {
     let triangles = native.draw(engine, draw).unwrap();
     assert_eq!(interpreted.draw(engine, draw).unwrap(), triangles);
     assert_eq!(interpreted.geometry_state(), native.geometry_state());
+    // The first draw runs on whichever engine is ready, the second one on native code.
+    let (mut tiered, fresh) = (unit.clone(), self::engine());
+    tiered.set_backend(Backend::Tiered);
+    let begun = tiered.geometry_state().clone();
+    for _ in 0..2 {
+        *tiered.geometry_state_mut() = begun.clone();
+        assert_eq!(tiered.draw(&fresh, draw).unwrap(), triangles);
+        assert_eq!(tiered.geometry_state(), native.geometry_state());
+        for code in [tiered.vertex.last_code(), tiered.geometry.last_code()].into_iter().flatten() {
+            assert_eq!(code.wait_native(), NativeStatus::Ready);
+        }
+    }
     triangles
 }
 

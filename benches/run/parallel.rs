@@ -1,0 +1,89 @@
+//! K2 to K4 at a million vertices, on one thread and on all of them: feature `rayon`.
+
+use crate::draw::{Draw, VERTICES};
+use criterion::{Criterion, Throughput};
+use shaderjit::{Backend, Call, CompiledShader, Engine, Lanes, OutputLayout};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the vertices of a draw call are repeated.
+const REPEATS: u32 = 100;
+/// Vertices of a batch.
+const BATCH: u32 = REPEATS * VERTICES;
+/// Rounds of the table.
+const ROUNDS: usize = 15;
+
+/// A draw call with many vertices, and room for what it gives.
+pub struct Batch {
+    draw: Draw,
+    code: Arc<CompiledShader>,
+    layout: OutputLayout,
+    outputs: Vec<u8>,
+}
+
+impl Batch {
+    /// K2 to K4.
+    pub fn all(engine: &Engine) -> Vec<Batch> {
+        let draws = Draw::kernels().into_iter().skip(1);
+        draws.map(|draw| Batch::new(draw, engine)).collect()
+    }
+
+    fn new(mut draw: Draw, engine: &Engine) -> Batch {
+        draw.vertices = draw.vertices.repeat(REPEATS as usize);
+        let options = draw.options(Backend::Jit, Lanes::Four);
+        let code = engine.compile(&draw.shader, &options).expect("the program is supported");
+        let (layout, stride) = draw.layout(&code);
+        Batch { draw, code, layout, outputs: vec![0; BATCH as usize * stride] }
+    }
+
+    fn run(&mut self, on_all_threads: bool) {
+        let Batch { draw, code, layout, outputs } = self;
+        let call: Call<'_> = draw.call(code).expect("the shader has what is bound");
+        let ended = match on_all_threads {
+            true => call.run_parallel_into(0..BATCH, layout, outputs),
+            false => call.run_into(0..BATCH, layout, outputs),
+        };
+        ended.expect("everything is bound");
+    }
+
+    fn time(&mut self, on_all_threads: bool) -> Duration {
+        let start = Instant::now();
+        self.run(on_all_threads);
+        start.elapsed()
+    }
+}
+
+/// Checks that both give the same, then times both.
+pub fn bench(criterion: &mut Criterion, batches: &mut [Batch]) {
+    for batch in batches {
+        batch.run(false);
+        let expected = batch.outputs.clone();
+        batch.outputs.fill(0);
+        batch.run(true);
+        assert!(batch.outputs == expected, "{}", batch.draw.name);
+        let mut group = criterion.benchmark_group(format!("parallel/{}", batch.draw.name));
+        group.throughput(Throughput::Elements(BATCH.into()));
+        group.bench_function("run", |bencher| bencher.iter(|| batch.run(false)));
+        group.bench_function("run_parallel", |bencher| bencher.iter(|| batch.run(true)));
+        group.finish();
+    }
+}
+
+/// Both in turn, round after round.
+pub fn print(batches: &mut [Batch]) {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    println!("\nns/vertex at {BATCH} vertices, one thread and {threads}, medians of {ROUNDS} interleaved rounds:\n");
+    println!("| kernel | run | run_parallel | ratio |\n|---|---:|---:|---:|");
+    for batch in batches {
+        let mut times = [const { Vec::new() }; 2];
+        for _ in 0..ROUNDS {
+            times[0].push(batch.time(false));
+            times[1].push(batch.time(true));
+        }
+        let [one, all] = times.map(|mut times| {
+            times.sort_unstable();
+            times[ROUNDS / 2].as_nanos() as f64 / f64::from(BATCH)
+        });
+        println!("| {} | {one:.2} | {all:.2} | {:.2}x |", batch.draw.name, one / all);
+    }
+}

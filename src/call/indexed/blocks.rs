@@ -1,0 +1,148 @@
+//! The distinct vertices of a draw as blocks that an engine shades.
+
+use super::DistinctVertices;
+use crate::call::Attribute;
+use crate::call::shade::{Block, Shade, Work, recycle};
+use crate::error::CallError;
+use std::mem;
+use std::ops::Range;
+
+/// Vertices in a row that are shaded where they lie; fewer are copied together with others, for a block of few vertices takes
+/// long for what it is.
+const LONG_RUN: usize = 64;
+
+/// The most vertices copied together: their rows stay in the nearest cache. A multiple of any number of lanes.
+const GATHERED: usize = 256;
+
+/// Bytes behind copied rows: native code reads rows of 12 bytes as 16.
+const PADDING: usize = 4;
+
+/// A draw whose bindings are checked.
+pub(super) struct Draw<'d> {
+    pub vertices: &'d DistinctVertices,
+    /// The number the shader sees for index 0.
+    pub first_number: u32,
+    /// Whether it looks at it. Numbers of copied vertices do not follow one another.
+    pub reads_numbers: bool,
+}
+
+impl Draw<'_> {
+    /// Shades all vertices; the attributes begin with the first one.
+    pub fn shade(&self, engine: &mut dyn Shade, work: &mut Work<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
+        let Some(indices) = self.vertices.indices() else {
+            let (count, first_vertex) = (self.vertices.count(), self.number(0));
+            return engine.shade(&Block { attributes: &work.attributes, count, first_vertex, first_row: 0 }, bytes);
+        };
+        let mut row = 0;
+        while row < indices.len() {
+            let run = run_length(&indices[row..]);
+            let mut end = row + run;
+            if run >= LONG_RUN || self.reads_numbers {
+                self.shade_run(row..end, engine, work, bytes)?;
+            } else {
+                end = end_of_short_runs(indices, row, end);
+                self.shade_gathered(row..end, indices, engine, work, bytes)?;
+            }
+            row = end;
+        }
+        Ok(())
+    }
+
+    /// The number the shader sees for the vertex of a row.
+    fn number(&self, row: usize) -> u32 {
+        self.first_number.wrapping_add(self.vertices.index(row as u32))
+    }
+
+    /// Shades vertices that follow one another.
+    fn shade_run(
+        &self,
+        rows: Range<usize>,
+        engine: &mut dyn Shade,
+        work: &mut Work<'_>,
+        bytes: &mut [u8],
+    ) -> Result<(), CallError> {
+        let offset = (self.vertices.index(rows.start as u32) - self.vertices.index(0)) as usize;
+        let mut attributes: Vec<Attribute<'_>> = mem::take(&mut work.block);
+        attributes.extend(
+            work.attributes
+                .iter()
+                .map(|attribute| Attribute { bytes: &attribute.bytes[offset * attribute.stride..], ..*attribute }),
+        );
+        let (count, first_vertex) = (rows.len() as u32, self.number(rows.start));
+        let result =
+            engine.shade(&Block { attributes: &attributes, count, first_vertex, first_row: rows.start }, bytes);
+        work.block = recycle(attributes);
+        result
+    }
+
+    /// Shades vertices that do not follow one another: their inputs are copied.
+    fn shade_gathered(
+        &self,
+        rows: Range<usize>,
+        indices: &[u32],
+        engine: &mut dyn Shade,
+        work: &mut Work<'_>,
+        bytes: &mut [u8],
+    ) -> Result<(), CallError> {
+        let first = indices[0];
+        let copied = &indices[rows.clone()];
+        let room = |attribute: &Attribute<'_>| match attribute.stride {
+            0 => 0,
+            _ => attribute.format.bytes() * copied.len() + PADDING,
+        };
+        let needed = work.attributes.iter().map(room).sum();
+        if work.gathered.len() < needed {
+            work.gathered.resize(needed, 0);
+        }
+        let mut rest = &mut work.gathered[..];
+        let mut attributes: Vec<Attribute<'_>> = mem::take(&mut work.block);
+        for attribute in &work.attributes {
+            let (copy, behind) = rest.split_at_mut(room(attribute));
+            rest = behind;
+            attributes.push(match (attribute.stride, attribute.format.bytes()) {
+                (0, _) => *attribute,
+                (_, 4) => gather::<4>(attribute, first, copied, copy),
+                (_, 8) => gather::<8>(attribute, first, copied, copy),
+                (_, 12) => gather::<12>(attribute, first, copied, copy),
+                _ => gather::<16>(attribute, first, copied, copy),
+            });
+        }
+        let (count, first_vertex) = (copied.len() as u32, self.number(rows.start));
+        let result =
+            engine.shade(&Block { attributes: &attributes, count, first_vertex, first_row: rows.start }, bytes);
+        work.block = recycle(attributes);
+        result
+    }
+}
+
+/// How many of the indices follow one another from the first on.
+fn run_length(indices: &[u32]) -> usize {
+    let breaks = indices.windows(2).position(|pair| pair[1] - pair[0] != 1);
+    breaks.map_or(indices.len(), |at| at + 1)
+}
+
+/// Where a block of short runs ends that begins at `start`, its first run ending at `end`.
+fn end_of_short_runs(indices: &[u32], start: usize, mut end: usize) -> usize {
+    while end < indices.len() && end - start < GATHERED {
+        let run = run_length(&indices[end..indices.len().min(end + LONG_RUN)]);
+        if run == LONG_RUN {
+            return end;
+        }
+        end += run;
+    }
+    end.min(start + GATHERED)
+}
+
+/// Copies rows of `N` bytes, which is the format's.
+fn gather<'g, const N: usize>(
+    attribute: &Attribute<'_>,
+    first: u32,
+    indices: &[u32],
+    copy: &'g mut [u8],
+) -> Attribute<'g> {
+    for (row, &index) in copy.as_chunks_mut::<N>().0.iter_mut().zip(indices) {
+        let start = (index - first) as usize * attribute.stride;
+        row.copy_from_slice(&attribute.bytes[start..][..N]);
+    }
+    Attribute { bytes: copy, stride: N, ..*attribute }
+}

@@ -1,0 +1,156 @@
+//! Indexed draws: every vertex that an index names is shaded once, and every index finds its vertex's row of the outputs.
+
+mod blocks;
+mod distinct;
+
+pub use distinct::DistinctVertices;
+
+use super::shade::Choice;
+use super::{Call, OutputLayout, Outputs};
+use crate::error::CallError;
+
+/// An index buffer, as much of it as is drawn. No index is special: what cuts strips is the caller's to take out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indices<'a> {
+    /// `DXGI_FORMAT_R16_UINT`.
+    U16(&'a [u16]),
+    /// `DXGI_FORMAT_R32_UINT`.
+    U32(&'a [u32]),
+}
+
+impl Indices<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Indices::U16(indices) => indices.len(),
+            Indices::U32(indices) => indices.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What an indexed draw gives: a row of outputs a distinct vertex, and which row is an index's.
+#[derive(Clone, Debug)]
+pub struct IndexedOutputs {
+    /// The rows.
+    pub outputs: Outputs,
+    /// Which vertex has which.
+    pub vertices: DistinctVertices,
+}
+
+impl IndexedOutputs {
+    /// The row of the vertex that an index names, if it was among those of the draw: the vertex's number in [`Outputs`].
+    pub fn row(&self, index: u32) -> Option<usize> {
+        Some(self.vertices.row(index)? as usize)
+    }
+}
+
+impl Call<'_> {
+    /// Shades the vertices of an indexed draw, each once, however often it is indexed. Vertex `index + base_vertex` of the
+    /// streams is an index's.
+    ///
+    /// As in Direct3D, the number the shader sees (`SV_VertexID`) is the index, the base vertex not added; the call's
+    /// [first vertex](Self::first_vertex) is added to it.
+    ///
+    /// ```
+    /// use shaderjit::{Attribute, CompileOptions, Config, Engine, Indices, Shader};
+    ///
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+    /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+    /// # let (vertices, constants) = (vec![0; 4 * 12], vec![0; 64]);
+    /// let mut call = code.call();
+    /// call.constants(0, &constants)?;
+    /// call.input("POSITION", 0, Attribute::f32x3(&vertices, 12))?;
+    /// # call.zero_unbound(true);
+    /// // Two triangles of four vertices.
+    /// let indices = [0, 1, 2, 2, 1, 3];
+    /// let draw = call.run_indexed(Indices::U16(&indices), 0)?;
+    /// assert_eq!(draw.outputs.count(), 4);
+    /// let positions = draw.outputs.get("SV_Position", 0).expect("a vertex shader has a position");
+    /// for triangle in indices.as_chunks::<3>().0 {
+    ///     let corners = triangle.map(|index| positions.f32(draw.row(index.into()).expect("it is drawn")));
+    ///     assert!(corners.iter().all(Option::is_some));
+    /// }
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run) of a range that has all the vertices, and [`NoVertex`](CallError::NoVertex), before anything runs.
+    pub fn run_indexed(&self, indices: Indices<'_>, base_vertex: i32) -> Result<IndexedOutputs, CallError> {
+        self.indexed_outputs(indices, base_vertex, Choice::Jit)
+    }
+
+    /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
+    ///
+    /// # Errors
+    /// As [`run_indexed`](Self::run_indexed).
+    pub fn interpret_indexed(&self, indices: Indices<'_>, base_vertex: i32) -> Result<IndexedOutputs, CallError> {
+        self.indexed_outputs(indices, base_vertex, Choice::Interpreter)
+    }
+
+    /// The same into the caller's memory: which vertices there are goes to `vertices`, and their outputs where `layout` says, the
+    /// first row at its offsets. There are at most as many rows as indices. Native code allocates nothing in a call like one it
+    /// has run before.
+    ///
+    /// # Errors
+    /// As [`run_indexed`](Self::run_indexed), and if the buffer is too short for the rows; `vertices` then says how many
+    /// there are.
+    pub fn run_indexed_into(
+        &self,
+        indices: Indices<'_>,
+        base_vertex: i32,
+        vertices: &mut DistinctVertices,
+        layout: &OutputLayout,
+        bytes: &mut [u8],
+    ) -> Result<(), CallError> {
+        vertices.set(indices, base_vertex)?;
+        self.run_distinct_into(vertices, layout, bytes)
+    }
+
+    /// The same for vertices that are known: those of an index buffer that is drawn again and again are found once.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and if the buffer is too short for the rows.
+    pub fn run_distinct_into(
+        &self,
+        vertices: &DistinctVertices,
+        layout: &OutputLayout,
+        bytes: &mut [u8],
+    ) -> Result<(), CallError> {
+        self.execute_distinct(vertices, layout, bytes, Choice::Jit)
+    }
+
+    fn indexed_outputs(
+        &self,
+        indices: Indices<'_>,
+        base_vertex: i32,
+        choice: Choice<'_>,
+    ) -> Result<IndexedOutputs, CallError> {
+        let vertices = DistinctVertices::new(indices, base_vertex)?;
+        let outputs =
+            self.collect(vertices.count(), |layout, bytes| self.execute_distinct(&vertices, layout, bytes, choice))?;
+        Ok(IndexedOutputs { outputs, vertices })
+    }
+
+    fn execute_distinct(
+        &self,
+        vertices: &DistinctVertices,
+        layout: &OutputLayout,
+        bytes: &mut [u8],
+        choice: Choice<'_>,
+    ) -> Result<(), CallError> {
+        let range = vertices.range();
+        self.with_engine(&range, vertices.count(), layout, bytes.len(), choice, |engine, work| {
+            let draw = blocks::Draw {
+                vertices,
+                first_number: self.first_vertex,
+                reads_numbers: self.shader.prepared().reads_vertex_id,
+            };
+            draw.shade(engine, work, bytes)
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! Native code that is made beside the calls: what a shader has got of it so far, the queue of what is asked for, and the
+//! thread that makes it.
+//!
+//! A job is one program for one layout, whoever asks. Everybody points weakly at everybody: what nobody holds any more is not
+//! compiled, and neither shaders nor the thread keep an engine alive.
+
+use crate::cache::Key;
+use crate::compiled::{CompiledShader, Prepared};
+use crate::engine::Home;
+use crate::error::JitError;
+use crate::jit::Layout;
+use crate::options::Lanes;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+
+/// A shader that has native code, or why there is none.
+pub(crate) type Outcome = Result<Arc<CompiledShader>, JitError>;
+
+/// The layouts beside its own that a shader keeps native code for. That of more is asked of the cache.
+const OTHERS: usize = 4;
+
+/// What a shader has got so far.
+pub(crate) struct Tier {
+    pub prepared: Arc<Prepared>,
+    pub layout: Layout,
+    pub lanes: Lanes,
+    pub home: Weak<Home>,
+    /// For its own layout.
+    own: OnceLock<Outcome>,
+    /// For layouts that calls have bound, the latest last.
+    others: Mutex<VecDeque<(Layout, Outcome)>>,
+}
+
+impl Tier {
+    /// Nothing yet.
+    pub fn new(prepared: Arc<Prepared>, layout: Layout, lanes: Lanes, home: Weak<Home>) -> Arc<Tier> {
+        Arc::new(Tier { prepared, layout, lanes, home, own: OnceLock::new(), others: Mutex::default() })
+    }
+
+    /// What has become of its own layout, if anything yet.
+    pub fn own(&self) -> Option<&Outcome> {
+        self.own.get()
+    }
+
+    /// The same, waited for.
+    pub fn wait(&self) -> &Outcome {
+        self.own.wait()
+    }
+
+    /// The native code for a layout, if it is there. If not it will be, unless it cannot be made.
+    pub fn native_for(self: &Arc<Tier>, layout: &Layout) -> Option<Arc<CompiledShader>> {
+        if *layout == self.layout {
+            return self.own.get()?.clone().ok();
+        }
+        let known = self.others().iter().find(|(other, _)| other == layout).map(|(_, outcome)| outcome.clone());
+        match known {
+            Some(outcome) => outcome.ok(),
+            None => Home::ask(&self.home.upgrade()?, self, layout),
+        }
+    }
+
+    /// Takes what has become of a layout.
+    pub fn receive(&self, layout: &Layout, outcome: Outcome) {
+        if *layout == self.layout {
+            // Only where somebody was faster, with the same.
+            let _ = self.own.set(outcome);
+            return;
+        }
+        let mut others = self.others();
+        others.retain(|(other, _)| other != layout);
+        if others.len() == OTHERS {
+            others.pop_front();
+        }
+        others.push_back((layout.clone(), outcome));
+    }
+
+    fn others(&self) -> MutexGuard<'_, VecDeque<(Layout, Outcome)>> {
+        self.others.lock().expect("nobody panics with the lock held")
+    }
+}
+
+/// The queue of an engine and its thread, which begins with the first job.
+#[derive(Default)]
+pub(crate) struct Worker {
+    queue: Arc<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    order: VecDeque<Key>,
+    /// Those in `order`.
+    jobs: HashMap<Key, Job>,
+    has_thread: bool,
+    is_closed: bool,
+}
+
+/// One program for one layout, with who waits for it.
+struct Job {
+    layout: Layout,
+    waiting: Vec<Weak<Tier>>,
+}
+
+impl Job {
+    /// Tells everybody.
+    fn end(&self, outcome: &Outcome) {
+        self.waiting.iter().filter_map(Weak::upgrade).for_each(|tier| tier.receive(&self.layout, outcome.clone()));
+    }
+}
+
+impl Worker {
+    /// Asks for native code under this key, of the program of `tier` for `layout`.
+    pub fn ask(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) {
+        if let Err(error) = self.push(home, key, tier, layout) {
+            tier.receive(layout, Err(error));
+        }
+    }
+
+    fn push(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) -> Result<(), JitError> {
+        let mut state = self.queue.lock();
+        if state.is_closed {
+            return Err(JitError::Abandoned);
+        }
+        if !state.has_thread {
+            let (queue, home) = (Arc::clone(&self.queue), Arc::downgrade(home));
+            let thread = std::thread::Builder::new().name("shaderjit".to_string()).spawn(move || serve(&queue, &home));
+            thread.map_err(|error| JitError::Codegen(format!("no thread to make code on: {error}")))?;
+            state.has_thread = true;
+        }
+        state.add(key, tier, layout);
+        self.queue.wake.notify_one();
+        Ok(())
+    }
+
+    /// Drops every job and ends the thread. The job in hand is finished, but not waited for.
+    pub fn close(&self) {
+        let jobs = {
+            let mut state = self.queue.lock();
+            state.is_closed = true;
+            state.order.clear();
+            std::mem::take(&mut state.jobs)
+        };
+        self.queue.wake.notify_all();
+        jobs.values().for_each(|job| job.end(&Err(JitError::Abandoned)));
+    }
+}
+
+impl State {
+    fn add(&mut self, key: Key, tier: &Arc<Tier>, layout: &Layout) {
+        if self.jobs.len() == self.jobs.capacity() {
+            // Before it grows, what nobody waits for goes.
+            self.jobs.retain(|_, job| job.waiting.iter().any(|tier| tier.strong_count() > 0));
+            self.order.retain(|key| self.jobs.contains_key(key));
+        }
+        let job = self.jobs.entry(key).or_insert_with(|| {
+            self.order.push_back(key);
+            Job { layout: layout.clone(), waiting: Vec::new() }
+        });
+        let tier = Arc::downgrade(tier);
+        job.waiting.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&tier));
+        job.waiting.push(tier);
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics with the lock held")
+    }
+
+    /// The next job; `None` when there will be none.
+    fn next(&self) -> Option<Job> {
+        let idle = |state: &mut State| state.order.is_empty() && !state.is_closed;
+        let mut state = self.wake.wait_while(self.lock(), idle).expect("nobody panics with the lock held");
+        let key = state.order.pop_front()?;
+        Some(state.jobs.remove(&key).expect("there is a job for every key in order"))
+    }
+}
+
+/// The thread.
+fn serve(queue: &Queue, home: &Weak<Home>) {
+    while let Some(job) = queue.next() {
+        let Some(tier) = job.waiting.iter().find_map(Weak::upgrade) else { continue };
+        let Some(home) = home.upgrade() else {
+            job.end(&Err(JitError::Abandoned));
+            continue;
+        };
+        // A defect must not leave anybody waiting.
+        let made = catch_unwind(AssertUnwindSafe(|| make(&home, &tier, &job.layout)));
+        job.end(&made.unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string()))));
+    }
+}
+
+fn make(home: &Arc<Home>, tier: &Tier, layout: &Layout) -> Outcome {
+    let code = Home::native(home, &tier.prepared, layout, tier.lanes)?;
+    code.refusal().map_or(Ok(()), Err)?;
+    // Nobody shall wait for the exact form when a guard fails.
+    code.complete();
+    Ok(code)
+}
