@@ -1,9 +1,9 @@
 //! What native code is given: the only contract between [`emit`](super::emit) and [`call`](super::call).
 //!
-//! The native function is `fn(*const BatchArgs, first: u32, count: u32) -> u32`: it shades the elements `first..first + count`,
-//! `count` being a multiple of the lanes, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write only:
+//! The native function is `fn(*const BatchArgs, count: u32) -> u32`: it shades the elements `0..count`, `count` being a multiple of
+//! the lanes and not zero, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write only:
 //! * the [`BatchArgs`] and its tables;
-//! * of each input stream it uses, [`read_bytes`] bytes of each element `first..first + count`;
+//! * of each input stream it uses, [`read_bytes`] bytes of each element;
 //! * of each output stream it stores, the stored components of each such element;
 //! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
 //! * of each resource, its bytes;

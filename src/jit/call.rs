@@ -9,6 +9,7 @@ pub use group::GroupRunner;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
+use super::emit::{Splat, Word};
 use super::limits;
 use super::mode;
 use super::texture::TextureArgs;
@@ -236,11 +237,11 @@ impl Code {
         self.splat_uniforms(batch, scratch);
         self.bind_memory(batch, &mut scratch.tables);
 
-        let readable = self.bind_buffers(batch, output, scratch).min(count);
+        let readable = self.bind_buffers(batch, output, first, scratch).min(count);
         let whole = readable.saturating_sub(first) / lanes * lanes;
         if whole > 0 {
-            // SAFETY: `bind_buffers` says that native code may read and write vertices `0..readable` of the caller's buffers.
-            let stopped = unsafe { self.call(batch, scratch, 0, count - 1, first..first + whole)? };
+            // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the caller's buffers.
+            let stopped = unsafe { self.call(batch, scratch, first, count - 1 - first, whole)? };
             if let Some(vertex) = stopped {
                 return Ok(Progress::GuardFailed { vertex });
             }
@@ -249,8 +250,8 @@ impl Code {
             let valid = lanes.min(count - start);
             self.bind_tail(batch, scratch, start, valid);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
-            if unsafe { self.call(batch, scratch, start, valid - 1, 0..lanes)? }.is_some() {
-                return Ok(Progress::GuardFailed { vertex: start as u32 });
+            if let Some(vertex) = unsafe { self.call(batch, scratch, start, valid - 1, lanes)? } {
+                return Ok(Progress::GuardFailed { vertex });
             }
             self.copy_tail(output, scratch, start, valid);
         }
@@ -268,11 +269,19 @@ impl Code {
 
     /// Puts the uniforms into scratch memory that the code reads as vectors.
     fn splat_uniforms(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
-        for splat in &self.info.splats {
-            let space = splat.space as usize;
+        let word = |space: u32, row: u32, component: u8| {
+            let space = space as usize;
             let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
-            scratch.hoisted[splat.place as usize] =
-                Row([rows.rows[splat.row as usize].0[usize::from(splat.component)]; 4]);
+            rows.rows[row as usize].0[usize::from(component)]
+        };
+        for &Splat { place, space, row, component } in &self.info.splats {
+            scratch.hoisted[place as usize] = Row([word(space, row, component); 4]);
+        }
+        for &(place, words) in &self.info.rows {
+            scratch.hoisted[place as usize] = Row(words.map(|it| match it {
+                Word::Literal(literal) => literal,
+                Word::Uniform { space, row, component } => word(space, row, component),
+            }));
         }
     }
 
@@ -326,13 +335,20 @@ impl Code {
         }));
     }
 
-    /// Points the streams to the caller's buffers, and says for how many vertices native code stays inside them.
-    fn bind_buffers(&self, batch: &Batch<'_>, output: &mut OutputBuffer<'_>, scratch: &mut Scratch) -> usize {
+    /// Points the streams to vertex `first` of the caller's buffers, and says up to which vertex native code stays inside them.
+    fn bind_buffers(
+        &self,
+        batch: &Batch<'_>,
+        output: &mut OutputBuffer<'_>,
+        first: usize,
+        scratch: &mut Scratch,
+    ) -> usize {
         let Scratch { tail_inputs, tables, .. } = scratch;
         let mut whole = batch.count as usize;
         tables.inputs.clear();
         for (index, (stream, format)) in batch.inputs.iter().zip(&self.info.inputs).enumerate() {
-            tables.inputs.push(InputArgs { data: stream.bytes.as_ptr(), stride: stream.stride });
+            let data = stream.bytes.as_ptr().wrapping_add(first.wrapping_mul(stream.stride));
+            tables.inputs.push(InputArgs { data, stride: stream.stride });
             let Some(format) = format else { continue };
             match (stream.bytes.len().checked_sub(abi::read_bytes(*format)), stream.stride) {
                 (Some(_), 0) => {}
@@ -351,7 +367,7 @@ impl Code {
         let data = output.bytes.as_mut_ptr();
         tables.outputs.extend(output.elements.iter().map(|element| OutputArgs {
             // Inside the buffer for every element that is stored: `check`.
-            data: data.wrapping_add(element.offset),
+            data: data.wrapping_add(element.offset).wrapping_add(first.wrapping_mul(element.stride)),
             stride: element.stride,
         }));
         whole
@@ -392,18 +408,18 @@ impl Code {
         }
     }
 
-    /// Shades some elements of the bound streams, the first of which is vertex `start` of the batch. The element at which a group
-    /// begins in which a guard failed, if any.
+    /// Shades the first elements of the bound streams; element 0 is vertex `start` of the batch. The vertex at which a group begins
+    /// in which a guard failed, if any.
     ///
     /// # Safety
-    /// The streams in `scratch.tables` must be good for these elements as [`abi`] says, their number a multiple of the lanes.
+    /// The streams in `scratch.tables` must be good for so many elements as [`abi`] says, a multiple of the lanes that is not zero.
     unsafe fn call(
         &self,
         batch: &Batch<'_>,
         scratch: &mut Scratch,
         start: usize,
         last: usize,
-        elements: Range<usize>,
+        count: usize,
     ) -> Result<Option<u32>, CallError> {
         let textures = TextureArgs::new(batch.textures);
         let mut args = BatchArgs {
@@ -421,18 +437,17 @@ impl Code {
             zero: 0,
             stopped: 0,
         };
-        let (first, count) = (elements.start as u32, elements.len() as u32);
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource, a
         // resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read without a
         // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller
         // vouches for the streams.
-        let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, first, count) };
+        let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, count as u32) };
         if let Some(panic) = textures.into_panic() {
             resume_unwind(panic);
         }
         match status {
             abi::DONE => Ok(None),
-            abi::GUARD_FAILED => Ok(Some(args.stopped)),
+            abi::GUARD_FAILED => Ok(Some(start as u32 + args.stopped)),
             _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),
         }
     }

@@ -7,7 +7,7 @@ use super::simd::Simd;
 use crate::attribute::{AttributeFormat, NumericKind};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I32, I32X4, I64X2};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
 
 /// The address of the row of an element.
 pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Value) -> Value {
@@ -73,6 +73,30 @@ fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) ->
             simd.transpose(rows).to_vec()
         }
     }
+}
+
+/// A component of one vertex, 32 bits taken as they are, in all four: loaded from its row, or out of that if it is at hand.
+pub fn broadcast(simd: &mut Simd<'_>, ty: Type, row: Value, whole: Option<Value>, component: u8) -> Value {
+    let all = match whole {
+        Some(whole) => simd.shuffle(whole, whole, [component; 4]),
+        None => {
+            let scalar = simd.load(F32, row, i32::from(component) * 4);
+            simd.ins().splat(F32X4, scalar)
+        }
+    };
+    simd.cast(ty, all)
+}
+
+/// Stores the first three or all four components of one vertex.
+pub fn store_row(simd: &mut Simd<'_>, vertex: Value, components: u8, row: Value) {
+    if components == 4 {
+        simd.store(vertex, row, 0);
+        return;
+    }
+    store_low_half(simd, vertex, row);
+    let vertex = simd.cast(I32X4, vertex);
+    let third = simd.ins().extractlane(vertex, 2u8);
+    simd.store(third, row, 8);
 }
 
 fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], component: usize) -> Value {
@@ -170,10 +194,7 @@ pub fn store(simd: &mut Simd<'_>, components: &[Value], rows: [Value; 4]) {
         [x, y, z] => {
             let vertices = simd.transpose([x, y, z, z]);
             for (vertex, row) in vertices.into_iter().zip(rows) {
-                store_low_half(simd, vertex, row);
-                let vertex = simd.cast(I32X4, vertex);
-                let third = simd.ins().extractlane(vertex, 2u8);
-                simd.store(third, row, 8);
+                store_row(simd, vertex, 3, row);
             }
         }
         [x, y, z, w] => {

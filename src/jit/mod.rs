@@ -35,7 +35,7 @@ use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilderContext;
-use emit::{ArrayPlace, Splat};
+use emit::{ArrayPlace, Splat, Word};
 use memory::CodeMemory;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Array, Function, Op, Space};
@@ -90,8 +90,10 @@ struct CodeInfo {
     arrays: SecondaryMap<Array, ArrayPlace>,
     /// Bytes of what is computed once a call.
     hoisted_bytes: usize,
-    /// What a call puts there.
+    /// What a call puts there in all lanes.
     splats: Vec<Splat>,
+    /// What a call puts there word by word, and where.
+    rows: Vec<(u32, [Word; 4])>,
 }
 
 impl Code {
@@ -253,11 +255,11 @@ pub(crate) fn static_rows(func: &Function) -> Vec<u32> {
     rows
 }
 
-/// `fn(*const BatchArgs, first: u32, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our
+/// `fn(*const BatchArgs, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our
 /// own assembly.
 fn signature() -> Signature {
     let mut signature = Signature::new(CallConv::SystemV);
-    signature.params = [types::I64, types::I32, types::I32].map(AbiParam::new).to_vec();
+    signature.params = [types::I64, types::I32].map(AbiParam::new).to_vec();
     signature.returns = vec![AbiParam::new(types::I32)];
     signature
 }

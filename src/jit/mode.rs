@@ -20,7 +20,7 @@ const DEFAULT: u64 = 0;
 /// # Safety
 /// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
 #[cfg(target_arch = "x86_64")]
-pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, count: u32) -> u32 {
+pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) -> u32 {
     const DENORMALS_ARE_ZERO: u32 = 1 << 6;
     const FLUSH_TO_ZERO: u32 = 1 << 15;
     let flushing = DEFAULT | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
@@ -38,8 +38,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, 
             in("r13") &raw const flushing,
             in("r14") entry,
             in("rdi") ptr::from_mut(args),
-            in("esi") first,
-            in("edx") count,
+            in("esi") count,
             lateout("eax") status,
             clobber_abi("sysv64"),
         );
@@ -52,7 +51,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, 
 /// # Safety
 /// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
 #[cfg(target_arch = "aarch64")]
-pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, count: u32) -> u32 {
+pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) -> u32 {
     const FLUSH_TO_ZERO: u64 = 1 << 24;
     let status: u32;
     // SAFETY: as on x86-64; x20 to x22 are preserved by the ABI.
@@ -66,8 +65,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, 
             in("x21") DEFAULT | FLUSH_TO_ZERO,
             in("x22") entry,
             in("x0") ptr::from_mut(args),
-            in("w1") first,
-            in("w2") count,
+            in("w1") count,
             lateout("w0") status,
             clobber_abi("C"),
         );
@@ -80,7 +78,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, first: u32, 
 /// # Safety
 /// None needed.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub unsafe fn call_flushing(_entry: *const u8, _args: &mut BatchArgs, _first: u32, _count: u32) -> u32 {
+pub unsafe fn call_flushing(_entry: *const u8, _args: &mut BatchArgs, _count: u32) -> u32 {
     unreachable!("no code is made for this machine")
 }
 

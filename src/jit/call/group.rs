@@ -70,7 +70,7 @@ impl<'a> GroupRunner<'a> {
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own, and nobody
         // else has had the scratch memory since.
-        let stopped = unsafe { code.call(batch, self.scratch, 0, valid - 1, 0..lanes)? };
+        let stopped = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes)? };
         Ok(stopped.map_or(Progress::Done, |vertex| Progress::GuardFailed { vertex }))
     }
 

@@ -22,34 +22,30 @@ impl Emitter<'_, '_> {
     /// Emits the whole native function.
     pub(super) fn run(&mut self) -> Result<(), JitError> {
         self.create_blocks();
-        let [start, hoist, group, done] = [(); 4].map(|()| self.simd.builder.create_block());
+        let start = self.simd.builder.create_block();
 
         // start: what no group changes.
         self.simd.builder.append_block_params_for_function_params(start);
         self.simd.builder.switch_to_block(start);
-        let &[args, first, count] = self.simd.builder.block_params(start) else {
-            unreachable!("the signature has three parameters")
+        let &[args, count] = self.simd.builder.block_params(start) else {
+            unreachable!("the signature has two parameters")
         };
         self.args = args;
-        let first = self.simd.ins().uextend(I64, first);
-        let elements = self.simd.ins().uextend(I64, count);
-        let end = self.simd.ins().iadd(first, elements);
+        self.count = self.simd.ins().uextend(I64, count);
         self.load_pointers();
         self.load_resource_table();
-        self.simd.ins().brif(count, hoist, &[], done, &[]);
-
-        self.simd.builder.switch_to_block(hoist);
         self.hoist()?;
-        let rows = self.begin_streams(first);
-        self.simd.ins().jump(group, &group_args(first, rows));
+        let rows = self.begin_streams();
+        let first = self.simd.ins().iconst(I64, 0);
+        self.simd.ins().jump(self.group, &group_args(first, rows));
 
-        // group: what every group begins with.
-        self.element = self.simd.builder.append_block_param(group, I64);
+        // group: what every group begins with, and the IR's entry, which no edge goes to.
+        self.element = self.simd.builder.append_block_param(self.group, I64);
         for _ in 0..self.plan.carried.len() {
-            let row = self.simd.builder.append_block_param(group, I64);
+            let row = self.simd.builder.append_block_param(self.group, I64);
             self.first_rows.push(row);
         }
-        self.simd.builder.switch_to_block(group);
+        self.simd.builder.switch_to_block(self.group);
         if self.plan.loops {
             let fuel = self.simd.builder.declare_var(I32);
             let budget = self.simd.load(I32, args, offset::FUEL);
@@ -58,33 +54,36 @@ impl Emitter<'_, '_> {
         }
         self.begin_guards();
         self.zero_arrays();
-        let entry = self.blocks[self.func.entry()];
-        self.simd.ins().jump(entry, &[]);
-
-        let mut returns = false;
         for index in 0..self.plan.order.len() {
-            returns |= self.block(self.plan.order[index])?;
+            self.block(self.plan.order[index])?;
         }
-
-        if returns {
+        if self.plan.returns > 1 {
             self.simd.builder.switch_to_block(self.next);
-            self.check_guards();
-            let lanes = self.simd.ins().iconst(I64, self.plan.groups as i64 * 4);
-            let element = self.simd.ins().iadd(self.element, lanes);
-            let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
-            let rows = self.next_rows();
-            self.simd.ins().brif(more, group, &group_args(element, rows), done, &[]);
+            self.end_group();
         }
-        if self.plan.loops && !(returns && self.plan.guards) {
+        if self.plan.loops && !(self.plan.returns > 0 && self.plan.guards) {
             self.leave(self.out_of_fuel, abi::OUT_OF_FUEL);
         }
-        self.leave(done, abi::DONE);
+        self.leave(self.done, abi::DONE);
         Ok(())
+    }
+
+    /// Goes on to the next group, if there is one.
+    fn end_group(&mut self) {
+        self.check_guards();
+        let lanes = self.simd.ins().iconst(I64, self.plan.groups as i64 * 4);
+        let element = self.simd.ins().iadd(self.element, lanes);
+        let more = self.simd.icmp(IntCC::UnsignedLessThan, element, self.count);
+        let rows = self.next_rows();
+        self.simd.ins().brif(more, self.group, &group_args(element, rows), self.done, &[]);
     }
 
     fn create_blocks(&mut self) {
         for index in 0..self.plan.order.len() {
             let block = self.plan.order[index];
+            if block == self.func.entry() {
+                continue;
+            }
             let target = self.simd.builder.create_block();
             self.blocks[block] = target;
             for &param in &self.func.blocks[block].params {
@@ -104,15 +103,17 @@ impl Emitter<'_, '_> {
         self.simd.ins().return_(&[status]);
     }
 
-    /// Emits one block; whether it returns.
-    fn block(&mut self, block: Block) -> Result<bool, JitError> {
-        self.simd.builder.switch_to_block(self.blocks[block]);
+    /// Emits one block.
+    fn block(&mut self, block: Block) -> Result<(), JitError> {
+        if block != self.func.entry() {
+            self.simd.builder.switch_to_block(self.blocks[block]);
+        }
         self.memo.clear();
         self.outputs.clear();
         let data = &self.func.blocks[block];
         for &inst in &data.insts {
             let inst = &self.func.insts[inst];
-            if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) {
+            if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) || self.plan.rows.cover(inst) {
                 continue;
             }
             self.inst(inst)?;
@@ -125,14 +126,16 @@ impl Emitter<'_, '_> {
                 self.fetch_input(element);
             }
         }
-        self.flush_guards();
         let terminator = data.terminator();
         let returns = *terminator == Terminator::Return;
+        if returns {
+            self.store_outputs()?;
+        }
+        self.flush_guards();
         if !self.outputs.is_empty() && !returns {
             return Err(codegen("an output is set in a block that does not return".to_string()));
         }
-        self.terminator(block, terminator)?;
-        Ok(returns)
+        self.terminator(block, terminator)
     }
 
     fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
@@ -178,10 +181,8 @@ impl Emitter<'_, '_> {
                     self.edge(block, call, &args);
                 }
             }
-            Terminator::Return => {
-                self.store_outputs();
-                self.simd.ins().jump(self.next, &[]);
-            }
+            Terminator::Return if self.plan.returns == 1 => self.end_group(),
+            Terminator::Return => _ = self.simd.ins().jump(self.next, &[]),
         }
         Ok(())
     }

@@ -3,35 +3,20 @@
 use super::Emitter;
 use super::plan::Stream;
 use crate::jit::Layout;
-use cranelift_codegen::entity::EntitySet;
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
-use shaderjit_ir::function::{Imm, Terminator};
-use shaderjit_ir::{Block, Function, Op, Value};
+use shaderjit_ir::function::Imm;
+use shaderjit_ir::{Function, Op, Value};
 
 /// What is copied.
 #[derive(Default)]
 pub struct Copies {
     /// For each output element of the layout, the input element that it is.
     of_output: Vec<Option<u32>>,
-    /// Values that something else than a copy uses.
-    used: EntitySet<Value>,
 }
 
 impl Copies {
     /// Finds the outputs of which every stored component is that component of one input, stored in words.
-    pub fn find(func: &Function, layout: &Layout, order: &[Block]) -> Copies {
-        let mut outputs = vec![[None; 4]; layout.outputs.len()];
-        let insts = order.iter().flat_map(|&block| func.blocks[block].insts.iter().map(move |&inst| (block, inst)));
-        let returns = |block: Block| *func.blocks[block].terminator() == Terminator::Return;
-        for (block, inst) in insts.clone() {
-            let data = &func.insts[inst];
-            if let (Op::Output, Imm::Element { element, component }) = (data.op, data.imm)
-                && let Some(components) = outputs.get_mut(element as usize)
-                && returns(block)
-            {
-                components[usize::from(component)] = Some(data.args[0]);
-            }
-        }
+    pub fn find(func: &Function, layout: &Layout, outputs: &[[Option<Value>; 4]]) -> Copies {
         let source = |(components, &stored): (&[Option<Value>; 4], &u8)| {
             let inputs = (0..stored).map(|component| {
                 let data = func.def_inst(components[usize::from(component)]?)?;
@@ -47,19 +32,7 @@ impl Copies {
                 format.kind().is_word() && format.components() >= inputs.len() && inputs.iter().all(|&it| it == first);
             is_whole.then_some(first)
         };
-        let mut copies =
-            Copies { of_output: outputs.iter().zip(&layout.outputs).map(source).collect(), used: EntitySet::new() };
-        for (_, inst) in insts {
-            let data = &func.insts[inst];
-            let is_copied = matches!((data.op, data.imm), (Op::Output, Imm::Element { element, .. }) if copies.source(element).is_some());
-            if !is_copied {
-                data.args.iter().for_each(|&arg| _ = copies.used.insert(arg));
-            }
-        }
-        for &block in order {
-            func.blocks[block].terminator().uses().for_each(|value| _ = copies.used.insert(value));
-        }
-        copies
+        Copies { of_output: outputs.iter().zip(&layout.outputs).map(source).collect() }
     }
 
     /// The input element that an output element is a copy of.
@@ -70,11 +43,6 @@ impl Copies {
     /// Every input element of which there is a copy.
     pub fn sources(&self) -> impl Iterator<Item = u32> {
         self.of_output.iter().copied().flatten()
-    }
-
-    /// Whether the value of an input is needed apart from copies.
-    pub fn leave(&self, value: Value) -> bool {
-        self.used.contains(value)
     }
 }
 

@@ -32,11 +32,16 @@ impl Emitter<'_, '_> {
         let vectors = if self.is_uniform(value) { 1 } else { self.plan.groups };
         let groups = self.groups(value);
         for &vector in &groups[..vectors] {
-            let Some(guards) = &mut self.guards else { unreachable!("the plan has found every guard") };
-            match guards.pending.take() {
-                Some(other) => self.note_unordered(other, vector),
-                None => guards.pending = Some(vector),
-            }
+            self.note(vector);
+        }
+    }
+
+    /// Notes a vector of values.
+    pub(super) fn note(&mut self, vector: clif::Value) {
+        let Some(guards) = &mut self.guards else { unreachable!("the plan has found every guard") };
+        match guards.pending.take() {
+            Some(other) => self.note_unordered(other, vector),
+            None => guards.pending = Some(vector),
         }
     }
 

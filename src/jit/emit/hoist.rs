@@ -6,6 +6,7 @@
 //! keeps it out of the code; the others by code in front of the loop.
 
 use super::Emitter;
+use super::rows::RowForms;
 use crate::error::JitError;
 use crate::jit::abi::offset;
 use crate::jit::limits;
@@ -38,6 +39,45 @@ pub struct Splat {
     pub component: u8,
 }
 
+/// One word of a row that a call fills in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A literal.
+    Literal(u32),
+    /// A component of a uniform row that can be read without a check.
+    Uniform {
+        /// Number of the uniform space.
+        space: u32,
+        /// Row.
+        row: u32,
+        /// Component.
+        component: u8,
+    },
+}
+
+impl Word {
+    /// The word that a value is; `None` if it has to be computed.
+    fn of(func: &Function, value: Value) -> Option<Word> {
+        let data = func.def_inst(value)?;
+        match (data.op, data.imm) {
+            (Op::Const, Imm::Bits(bits)) => Some(Word::Literal(bits as u32)),
+            (Op::UniformLoad, Imm::Row { space, row, component }) if row < limits::STATIC_ROWS => {
+                Some(Word::Uniform { space: space.as_u32(), row, component })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Four floats that the loop loads as one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HoistedRow {
+    /// The call puts them there.
+    Call { place: u32, words: [Word; 4] },
+    /// Code in front of the loop does.
+    Code { place: u32, values: [Value; 4] },
+}
+
 /// What runs in front of the loop.
 #[derive(Default)]
 pub struct Hoisted {
@@ -45,10 +85,14 @@ pub struct Hoisted {
     insts: Vec<Inst>,
     /// Floats that the loop does not compute.
     floats: EntitySet<Value>,
+    /// What the instructions compute.
+    computed: EntitySet<Value>,
     /// Floats that the loop uses, in the order of their places.
     kept: Vec<Value>,
     /// Those of them that the call puts there.
     pub splats: Vec<Splat>,
+    /// The rows of uniforms that row forms use, behind the floats.
+    rows: Vec<HoistedRow>,
     places: SecondaryMap<Value, PackedOption<Place>>,
 }
 
@@ -77,44 +121,78 @@ impl Hoisted {
             }
         }
 
+        hoisted.insts = candidates;
+        hoisted
+    }
+
+    /// Gives what the loop uses its place, and drops the instructions that nobody needs then.
+    pub fn place(&mut self, func: &Function, order: &[Block], rows: &RowForms) {
         let mut needed = EntitySet::new();
         for &block in order {
             let data = &func.blocks[block];
-            let in_loop = |&&inst: &&Inst| func.insts[inst].result.is_none_or(|it| !hoisted.floats.contains(it));
-            let args = data.insts.iter().filter(in_loop).flat_map(|&inst| func.insts[inst].args.iter().copied());
+            let insts = data.insts.iter().map(|&inst| &func.insts[inst]);
+            let in_loop = insts
+                .filter(|inst| inst.result.is_none_or(|result| !self.floats.contains(result)) && !rows.cover(inst));
+            let args = in_loop.flat_map(|inst| inst.args.iter().copied());
             let passed = data.terminator().calls().flat_map(|call| call.args.iter().copied());
             for value in args.chain(passed) {
-                if hoisted.floats.contains(value) && needed.insert(value) {
-                    hoisted.places[value] = Place(hoisted.kept.len() as u32).into();
-                    hoisted.kept.push(value);
+                if self.floats.contains(value) && needed.insert(value) {
+                    self.places[value] = Place(self.kept.len() as u32).into();
+                    self.kept.push(value);
                 }
             }
         }
-        for (place, &value) in (0..).zip(&hoisted.kept) {
-            let data = func.def_inst(value).expect("what is hoisted is the result of an instruction");
-            if let (Op::UniformLoad, Imm::Row { space, row, component }) = (data.op, data.imm)
-                && row < limits::STATIC_ROWS
-            {
-                hoisted.splats.push(Splat { place, space: space.as_u32(), row, component });
+        for (place, &value) in (0..).zip(&self.kept) {
+            if let Some(Word::Uniform { space, row, component }) = Word::of(func, value) {
+                self.splats.push(Splat { place, space, row, component });
                 needed.remove(value);
             }
         }
-        for inst in candidates.into_iter().rev() {
+        for (place, row) in (self.kept.len() as u32..).zip(&rows.uniforms) {
+            match row.map(|value| Word::of(func, value)) {
+                [Some(x), Some(y), Some(z), Some(w)] => self.rows.push(HoistedRow::Call { place, words: [x, y, z, w] }),
+                _ => {
+                    row.iter().for_each(|&value| _ = needed.insert(value));
+                    self.rows.push(HoistedRow::Code { place, values: *row });
+                }
+            }
+        }
+        let mut insts = Vec::new();
+        for &inst in self.insts.iter().rev() {
             let data = &func.insts[inst];
             if data.result.is_some_and(|result| needed.contains(result)) {
                 data.args.iter().for_each(|&arg| {
                     needed.insert(arg);
                 });
-                hoisted.insts.push(inst);
+                insts.push(inst);
             }
         }
-        hoisted.insts.reverse();
-        hoisted
+        insts.reverse();
+        self.insts = insts;
+        self.computed = needed;
     }
 
     /// Bytes of what is kept.
     pub fn bytes(&self) -> usize {
-        16 * self.kept.len()
+        16 * (self.kept.len() + self.rows.len())
+    }
+
+    /// Byte at which a [row of uniforms](RowForms::uniforms) is kept.
+    pub fn row_place(&self, number: u32) -> i32 {
+        (self.kept.len() as i32 + number as i32) * 16
+    }
+
+    /// The rows that a call puts there.
+    pub fn call_rows(&self) -> impl Iterator<Item = (u32, [Word; 4])> {
+        self.rows.iter().filter_map(|row| match *row {
+            HoistedRow::Call { place, words } => Some((place, words)),
+            HoistedRow::Code { .. } => None,
+        })
+    }
+
+    /// Whether no code loads this value, because all that wants it is what a call puts into memory, or nothing wants it.
+    pub fn is_filled_in(&self, value: Value) -> bool {
+        self.floats.contains(value) && !self.computed.contains(value)
     }
 
     /// Whether the loop leaves this value to what runs in front of it.
@@ -129,7 +207,7 @@ impl Emitter<'_, '_> {
         for index in 0..self.plan.hoisted.insts.len() {
             self.inst(&self.func.insts[self.plan.hoisted.insts[index]])?;
         }
-        if self.plan.hoisted.kept.is_empty() {
+        if self.plan.hoisted.bytes() == 0 {
             return Ok(());
         }
         let memory = self.simd.load(I64, self.args, offset::HOISTED);
@@ -138,6 +216,14 @@ impl Emitter<'_, '_> {
             if splats.next_if_eq(&place).is_none() {
                 let splat = self.values[*value].0[0];
                 self.simd.store(splat, memory, place as i32 * 16);
+            }
+        }
+        for index in 0..self.plan.hoisted.rows.len() {
+            if let HoistedRow::Code { place, values } = self.plan.hoisted.rows[index] {
+                for (lane, value) in (0..).zip(values) {
+                    let scalar = self.scalar(value);
+                    self.simd.store(scalar, memory, place as i32 * 16 + lane * 4);
+                }
             }
         }
         self.hoisted = Some(memory);
@@ -176,7 +262,9 @@ mod tests {
                     \u{20}   output.i32 0.1, v4\n\
                     \u{20}   return\n}\n";
         let func = parse(text).unwrap();
-        let hoisted = Hoisted::find(&func, &reverse_postorder(&func), &uniform_values(&func));
+        let order = reverse_postorder(&func);
+        let mut hoisted = Hoisted::find(&func, &order, &uniform_values(&func));
+        hoisted.place(&func, &order, &RowForms::default());
         let value = Value::from_u32;
         // The integer runs in front of the loop for what is made of it, and in the loop for its other user. The call puts v1 into
         // memory, but the product needs it as well.

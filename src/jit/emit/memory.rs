@@ -96,13 +96,13 @@ impl Emitter<'_, '_> {
         [data, stride].map(|field| self.simd.load(I64, table, field))
     }
 
-    /// Loads the strides of the streams that the loop carries, and returns the row of `first` in each.
-    pub(super) fn begin_streams(&mut self, first: clif::Value) -> Vec<clif::Value> {
+    /// Loads the strides of the streams that the loop carries, and returns the first row of each.
+    pub(super) fn begin_streams(&mut self) -> Vec<clif::Value> {
         let mut rows = Vec::with_capacity(self.plan.carried.len());
         for index in 0..self.plan.carried.len() {
             let [data, stride] = self.load_stream(self.plan.carried[index]);
             self.strides.push(stride);
-            rows.push(fetch::row_address(&mut self.simd, data, stride, first));
+            rows.push(data);
         }
         rows
     }
@@ -172,13 +172,17 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores every element of the layout. Components that were never set are zero.
-    pub(super) fn store_outputs(&mut self) {
+    pub(super) fn store_outputs(&mut self) -> Result<(), JitError> {
         for (element, &stored) in (0..).zip(&self.layout.outputs) {
             if stored == 0 {
                 continue;
             }
             if let Some(input) = self.plan.copies.source(element) {
                 self.copy_rows(input, element, stored);
+                continue;
+            }
+            if self.plan.rows.has(element) {
+                self.store_form(element, stored)?;
                 continue;
             }
             let set = self.outputs.get(&element).copied().unwrap_or_default();
@@ -195,6 +199,7 @@ impl Emitter<'_, '_> {
                 fetch::store(&mut self.simd, &components, *rows);
             }
         }
+        Ok(())
     }
 
     // ---- uniform spaces

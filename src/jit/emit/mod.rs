@@ -12,8 +12,8 @@
 //!
 //! Literals are not held at all, but made where they are used.
 //!
-//! The native function is a loop over groups of lanes around the IR's blocks:
-//! `start → what is hoisted → group (→ zero arrays) → IR's entry → … → next → group or done`.
+//! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What is hoisted
+//! is in `start`, the IR's entry in `group`; the next group begins where the IR returns.
 
 mod buffer;
 mod control;
@@ -23,6 +23,7 @@ mod guard;
 mod hoist;
 mod memory;
 mod plan;
+mod rows;
 mod scalar;
 mod texture;
 mod value;
@@ -47,7 +48,7 @@ use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use value::{Groups, Memo, Parts};
 
-pub use hoist::Splat;
+pub use hoist::{Splat, Word};
 
 /// Emits the function's code into `output`, which has its signature already.
 pub fn emit(
@@ -70,6 +71,7 @@ pub fn emit(
         arrays: plan.arrays.clone(),
         hoisted_bytes: plan.hoisted.bytes(),
         splats: plan.hoisted.splats.clone(),
+        rows: plan.hoisted.call_rows().collect(),
     };
     let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
     let mut emitter = Emitter::new(func, layout, plan, simd, target);
@@ -97,6 +99,8 @@ struct Emitter<'a, 'b> {
     outputs: HashMap<u32, [Option<Value>; 4]>,
     /// The pointer to [`BatchArgs`](super::abi::BatchArgs).
     args: clif::Value,
+    /// Number of elements, 64-bit.
+    count: clif::Value,
     /// Number of the element in the group's first lane, 64-bit.
     element: clif::Value,
     /// Where what was hoisted lies, once it does.
@@ -121,15 +125,19 @@ struct Emitter<'a, 'b> {
     /// What is left of the group's fuel, if there are loops.
     fuel: Option<Variable>,
     out_of_fuel: clif::Block,
-    /// Ends the group.
+    /// Begins a group.
+    group: clif::Block,
+    /// Ends the group, where several blocks return.
     next: clif::Block,
+    /// Ends the function.
+    done: clif::Block,
 }
 
 impl<'a, 'b> Emitter<'a, 'b> {
     fn new(func: &'a Function, layout: &'a Layout, plan: Plan, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
-        let (out_of_fuel, next) = (simd.builder.create_block(), simd.builder.create_block());
+        let [out_of_fuel, group, next, done] = [(); 4].map(|()| simd.builder.create_block());
         Emitter {
             func,
             layout,
@@ -142,6 +150,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             fetched: vec![None; plan.wanted.len()],
             outputs: HashMap::new(),
             args: none,
+            count: none,
             element: none,
             hoisted: None,
             strides: Vec::new(),
@@ -155,7 +164,9 @@ impl<'a, 'b> Emitter<'a, 'b> {
             rows: HashMap::new(),
             fuel: None,
             out_of_fuel,
+            group,
             next,
+            done,
             plan,
         }
     }

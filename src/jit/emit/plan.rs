@@ -2,10 +2,11 @@
 
 use super::copy::Copies;
 use super::hoist::Hoisted;
+use super::rows::RowForms;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
 
@@ -46,6 +47,10 @@ pub struct Plan {
     pub wanted: Vec<u8>,
     /// Outputs that are copies of inputs.
     pub copies: Copies,
+    /// Outputs that are computed by rows.
+    pub rows: RowForms,
+    /// Values that something else uses than copies and what is done by rows.
+    used: EntitySet<Value>,
     /// For each input element of the layout, whether its rows are read.
     pub reads: Vec<bool>,
     /// The streams whose rows the loop steps along, if they are few.
@@ -54,6 +59,8 @@ pub struct Plan {
     pub hoisted: Hoisted,
     /// Whether any value is guarded.
     pub guards: bool,
+    /// How many blocks return.
+    pub returns: usize,
     /// Whether any edge goes backwards.
     pub loops: bool,
     /// For each uniform space, whether anything is loaded from it.
@@ -82,10 +89,13 @@ impl Plan {
             uniform: uniform_values(func),
             wanted: vec![0; layout.inputs.len()],
             copies: Copies::default(),
+            rows: RowForms::default(),
+            used: EntitySet::new(),
             reads: vec![false; layout.inputs.len()],
             carried: Vec::new(),
             hoisted: Hoisted::default(),
             guards: false,
+            returns: 0,
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
             uniform_rows: vec![0; func.spaces.len()],
@@ -95,7 +105,17 @@ impl Plan {
             zeroed_bytes,
         };
         plan.hoisted = Hoisted::find(func, &plan.order, &plan.uniform);
-        plan.copies = Copies::find(func, layout, &plan.order);
+        let returns = |&block: &Block| *func.blocks[block].terminator() == Terminator::Return;
+        let returning: Vec<Block> = plan.order.iter().copied().filter(returns).collect();
+        plan.returns = returning.len();
+        if let [block] = returning[..] {
+            let outputs = last_outputs(func, layout, block);
+            plan.copies = Copies::find(func, layout, &outputs);
+            let copied = |output| plan.copies.source(output).is_some();
+            plan.rows = RowForms::find(func, layout, &plan.order, &outputs, (&plan.hoisted, &plan.uniform), copied);
+        }
+        plan.hoisted.place(func, &plan.order, &plan.rows);
+        plan.note_uses(func);
         for (position, &block) in (0..).zip(&func.layout) {
             plan.position[block] = position;
         }
@@ -106,7 +126,8 @@ impl Plan {
                 plan.note_reads(&func.insts[inst])?;
             }
         }
-        plan.copies.sources().for_each(|element| plan.reads[element as usize] = true);
+        let by_rows = plan.copies.sources().chain(plan.rows.inputs());
+        by_rows.for_each(|element| plan.reads[element as usize] = true);
         let used = |used: bool, stream| used.then_some(stream);
         let inputs = (0..).zip(&plan.reads).filter_map(|(element, &reads)| used(reads, Stream::Input(element)));
         let outputs = (0..).zip(&layout.outputs).filter_map(|(element, &it)| used(it != 0, Stream::Output(element)));
@@ -117,20 +138,36 @@ impl Plan {
         Ok(plan)
     }
 
+    fn note_uses(&mut self, func: &Function) {
+        for &block in &self.order {
+            let data = &func.blocks[block];
+            for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
+                let copied = match (inst.op, inst.imm) {
+                    (Op::Output, Imm::Element { element, .. }) => self.copies.source(element).is_some(),
+                    _ => false,
+                };
+                if !copied && !self.rows.cover(inst) {
+                    inst.args.iter().for_each(|&arg| _ = self.used.insert(arg));
+                }
+            }
+            data.terminator().uses().for_each(|value| _ = self.used.insert(value));
+        }
+    }
+
     fn note_reads(&mut self, inst: &InstData) -> Result<(), JitError> {
         let op = inst.op;
         match (op, inst.imm) {
             (Op::Input, Imm::Element { element, component }) => {
                 let wanted = self.wanted.get_mut(element as usize);
                 let wanted = wanted.ok_or_else(|| codegen(format!("the layout has no input {element}")))?;
-                if inst.result.is_some_and(|result| self.copies.leave(result)) {
+                if inst.result.is_some_and(|result| self.used.contains(result)) {
                     *wanted |= 1 << component;
                     self.reads[element as usize] = true;
                 }
             }
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, .. }) => {
                 let space = space.as_u32() as usize;
-                self.used_spaces[space] = true;
+                self.used_spaces[space] |= inst.result.is_none_or(|result| !self.hoisted.is_filled_in(result));
                 if op == Op::UniformLoad && row < limits::STATIC_ROWS {
                     self.uniform_rows[space] = self.uniform_rows[space].max(row + 1);
                 }
@@ -152,6 +189,19 @@ impl Plan {
         let tables = func.spaces.values().zip(&self.uniform_rows);
         tables.map(|(space, &rows)| space.table.as_ref().map(|table| UniformRows::from_rows(table, rows))).collect()
     }
+}
+
+/// For each output element of the layout, the values that a block sets its components to.
+fn last_outputs(func: &Function, layout: &Layout, block: Block) -> Vec<[Option<Value>; 4]> {
+    let mut outputs = vec![[None; 4]; layout.outputs.len()];
+    for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
+        if let (Op::Output, Imm::Element { element, component }) = (data.op, data.imm)
+            && let Some(components) = outputs.get_mut(element as usize)
+        {
+            components[usize::from(component)] = Some(data.args[0]);
+        }
+    }
+    outputs
 }
 
 fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(), JitError> {
