@@ -38,6 +38,8 @@ pub(crate) struct Prepared {
     pub needs_uniforms: Vec<bool>,
     /// How many rows native code reads without a check; one entry a space.
     pub static_rows: Vec<u32>,
+    /// How many lanes suit it.
+    pub lanes: Lanes,
     /// Which resources the code reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
     /// Whether the code reads the vertices' numbers.

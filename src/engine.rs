@@ -122,14 +122,15 @@ impl Engine {
                 layout.inputs[number] = Prepared::default_format(element);
             }
         }
+        let lanes = options.lanes.unwrap_or(prepared.lanes);
         match options.backend {
-            Backend::Jit => Ok(Home::native(&self.home, &prepared, &layout, options.lanes)?),
+            Backend::Jit => Ok(Home::native(&self.home, &prepared, &layout, lanes)?),
             Backend::Tiered => {
-                let tier = Tier::new(prepared, layout, options.lanes, Arc::downgrade(&self.home));
+                let tier = Tier::new(prepared, layout, lanes, Arc::downgrade(&self.home));
                 Home::ask(&self.home, &tier, &tier.layout);
                 Ok(Arc::new(CompiledShader::tiered(tier)))
             }
-            Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, options.lanes))),
+            Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, lanes))),
         }
     }
 
@@ -205,10 +206,13 @@ impl Home {
             let (reads_input, needs_uniforms) = reads(&function, &interface);
             let (needs_resource, needs_sampler) = reads_resources(&function);
             let static_rows = jit::static_rows(&function);
+            // What a geometry shader leaves behind is read lane by lane.
+            let is_wide = interface.geometry.is_none() && jit::groups(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 entry: options.entry,
                 static_rows,
+                lanes: if is_wide { Lanes::Eight } else { Lanes::Four },
                 needs_resource,
                 needs_sampler,
                 reads_vertex_id: reads_vertex_id(&function),
@@ -312,7 +316,7 @@ fn products(function: &Function) -> u64 {
 
 /// The most instructions, edges, block parameters and edge arguments of a PICA200 program as a graph, without guards. What is
 /// larger would take native code tenths of a second to make, and gives way to the form that is of one size for every program.
-const GRAPH_SIZE: u64 = 1 << 15;
+const GRAPH_SIZE: u64 = 1 << 14;
 
 /// Instructions that a product takes more without guards.
 const EXACT_PRODUCT: u64 = 6;

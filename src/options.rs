@@ -107,10 +107,9 @@ pub enum Backend {
 }
 
 /// How many vertices run in lockstep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lanes {
     /// Four: one SIMD register a value.
-    #[default]
     Four,
     /// Eight: two registers a value. Pays where loops depend on data and few values live at once.
     Eight,
@@ -143,7 +142,7 @@ impl Lanes {
 pub struct CompileOptions {
     pub(crate) entry: usize,
     pub(crate) backend: Backend,
-    pub(crate) lanes: Lanes,
+    pub(crate) lanes: Option<Lanes>,
     /// By interface slot, the name of a class instance and the number in its array.
     pub(crate) classes: BTreeMap<u32, (String, u32)>,
     /// For PICA200 programs.
@@ -165,9 +164,11 @@ impl CompileOptions {
         self
     }
 
-    /// How many vertices run in lockstep. Unless said, four.
+    /// How many vertices run in lockstep. Unless said, eight for small programs with a loop that depends on data, where they are
+    /// faster, else four, which compile two to three times as fast. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says
+    /// which.
     pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
-        self.lanes = lanes;
+        self.lanes = Some(lanes);
         self
     }
 

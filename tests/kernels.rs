@@ -5,7 +5,7 @@
 mod draw;
 
 use draw::{Draw, VERTICES, floats, relative_difference};
-use shaderjit::{Backend, Config, Engine, Lanes};
+use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes};
 
 /// The largest error, as a part of the channel's largest value.
 const TOLERANCE: f32 = 1e-4;
@@ -52,4 +52,17 @@ draws! {
     pica_loop_call_if 6;
     pica_chain 7;
     pica_lights 8;
+}
+
+/// Eight lanes where a loop depends on data and carries little, four everywhere else; and what the caller says, if he does.
+#[test]
+fn the_number_of_lanes_suits_the_program() {
+    let engine = Engine::new(Config::default()).unwrap();
+    for draw in Draw::all() {
+        let options = draw.options(Backend::Jit, Lanes::Four);
+        assert_eq!(engine.compile(&draw.shader, &options).unwrap().lanes(), Lanes::Four);
+        let chosen = engine.compile(&draw.shader, &CompileOptions::default()).unwrap().lanes();
+        println!("{} {chosen:?}", draw.name);
+        assert_eq!(chosen == Lanes::Eight, draw.name == "K3", "{}", draw.name);
+    }
 }

@@ -3,6 +3,7 @@
 //! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows four bytes past
 //! their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
+mod copy;
 mod group;
 
 pub use group::GroupRunner;
@@ -168,6 +169,10 @@ pub enum Progress {
     },
 }
 
+/// How many vertices native code shades before their copied outputs are copied: few enough that their bytes are still in the
+/// first-level cache, enough that beginning again costs little.
+const COPIED_AT_ONCE: usize = 192;
+
 /// Memory that calls reuse, so that none after the first allocates. One call uses it at a time; any code can.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -187,6 +192,18 @@ struct Tables {
     outputs: Vec<OutputArgs>,
     spaces: Vec<SpaceArgs>,
     resources: Vec<ResourceArgs>,
+}
+
+impl Tables {
+    /// Points every stream to a later element.
+    fn step(&mut self, elements: usize) {
+        for InputArgs { data, stride } in &mut self.inputs {
+            *data = data.wrapping_add(elements.wrapping_mul(*stride));
+        }
+        for OutputArgs { data, stride } in &mut self.outputs {
+            *data = data.wrapping_add(elements.wrapping_mul(*stride));
+        }
+    }
 }
 
 // SAFETY: the pointers are written anew by each call and followed only during it.
@@ -239,12 +256,20 @@ impl Code {
 
         let readable = self.bind_buffers(batch, output, first, scratch).min(count);
         let whole = readable.saturating_sub(first) / lanes * lanes;
-        if whole > 0 {
-            // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the caller's buffers.
-            let stopped = unsafe { self.call(batch, scratch, first, count - 1 - first, whole)? };
+        let at_once = if self.info.copies.is_empty() { whole } else { COPIED_AT_ONCE };
+        let mut start = first;
+        while start < first + whole {
+            let shaded = at_once.min(first + whole - start);
+            // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the caller's buffers,
+            // and the streams point to vertex `start`.
+            let stopped = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded)? };
+            let end = stopped.map_or(start + shaded, |vertex| vertex as usize);
+            self.copy_outputs(batch, output, start..end);
             if let Some(vertex) = stopped {
                 return Ok(Progress::GuardFailed { vertex });
             }
+            scratch.tables.step(shaded);
+            start = end;
         }
         for start in (first + whole..count).step_by(lanes) {
             let valid = lanes.min(count - start);
@@ -253,6 +278,7 @@ impl Code {
             if let Some(vertex) = unsafe { self.call(batch, scratch, start, valid - 1, lanes)? } {
                 return Ok(Progress::GuardFailed { vertex });
             }
+            self.copy_scratch_outputs(scratch);
             self.copy_tail(output, scratch, start, valid);
         }
         Ok(Progress::Done)

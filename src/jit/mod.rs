@@ -7,7 +7,7 @@
 //! * `mode` switches the floating-point mode around native code, and back around `double`, which native code calls.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //!
-//! `unsafe` is only in `memory.rs`, `call.rs`, `mode.rs` and `double.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `memory.rs`, `call.rs`, `call/copy.rs`, `mode.rs` and `double.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod call;
@@ -22,10 +22,12 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod texture;
+mod width;
 
 pub use call::{Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
 pub(crate) use emit::size;
 pub use target::Target;
+pub(crate) use width::groups;
 
 use crate::attribute::AttributeFormat;
 use crate::error::JitError;
@@ -78,6 +80,8 @@ struct CodeInfo {
     inputs: Vec<Option<AttributeFormat>>,
     /// Stored components of the outputs.
     outputs: Vec<u8>,
+    /// Outputs that a call copies from an input: output element, input element.
+    copies: Vec<(u32, u32)>,
     /// For each uniform space, how many rows are read without a check.
     uniform_rows: Vec<u32>,
     /// For each uniform space, its rows if it is a table of the program.

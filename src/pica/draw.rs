@@ -238,7 +238,11 @@ impl Unit {
     }
 
     fn compile_options(&self) -> CompileOptions {
-        CompileOptions::default().backend(self.backend).lanes(self.lanes).numbers(self.options.numbers)
+        let options = CompileOptions::default().backend(self.backend).numbers(self.options.numbers);
+        match self.lanes {
+            Some(lanes) => options.lanes(lanes),
+            None => options,
+        }
     }
 
     fn geometry_code(&mut self, engine: &Engine) -> Result<(Arc<CompiledShader>, Slots), Error> {

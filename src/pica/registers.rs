@@ -63,7 +63,7 @@ pub struct Unit {
     /// Memory for what the geometry shader emits.
     pub(super) emitted: EmittedTriangles,
     pub(super) options: LowerOptions,
-    pub(super) lanes: Lanes,
+    pub(super) lanes: Option<Lanes>,
     pub(super) backend: Backend,
     pub(super) specializes: bool,
     geostage: u32,
@@ -136,7 +136,7 @@ impl Unit {
 
     /// How many vertices run in lockstep.
     pub fn set_lanes(&mut self, lanes: Lanes) {
-        self.lanes = lanes;
+        self.lanes = Some(lanes);
     }
 
     /// How triangles are made of vertices.

@@ -185,9 +185,9 @@ impl OutputArgs {
 /// How to compile.
 #[derive(clap::Args)]
 pub struct CompileArgs {
-    /// Groups of four vertices that run in lockstep
-    #[arg(long, value_name = "1|2", default_value = "1", value_parser = ["1", "2"])]
-    groups: String,
+    /// Groups of four vertices that run in lockstep [default: as suits the program]
+    #[arg(long, value_name = "1|2", value_parser = ["1", "2"])]
+    groups: Option<String>,
     /// Whether `mad` and `dp` round once where the program leaves it open [default: as this machine can]
     #[arg(long, value_enum, value_name = "HOW")]
     mad: Option<Mad>,
@@ -222,14 +222,18 @@ impl CompileArgs {
         Ok(Engine::new(config)?)
     }
 
-    pub fn lanes(&self) -> Lanes {
-        if self.groups == "2" { Lanes::Eight } else { Lanes::Four }
+    /// How many lanes, if that was said.
+    pub fn lanes(&self) -> Option<Lanes> {
+        self.groups.as_ref().map(|groups| if groups == "2" { Lanes::Eight } else { Lanes::Four })
     }
 
     /// What to compile of the shader.
     pub fn options(&self, shader: &ProgramArgs) -> Result<CompileOptions, Failure> {
-        let options = CompileOptions::default().entry(shader.entry()).lanes(self.lanes());
-        let mut options = self.pica.apply(options)?;
+        let mut options = CompileOptions::default().entry(shader.entry());
+        if let Some(lanes) = self.lanes() {
+            options = options.lanes(lanes);
+        }
+        options = self.pica.apply(options)?;
         for Class { slot, name, number } in &self.class {
             options = options.class(*slot, name, *number);
         }

@@ -71,6 +71,7 @@ impl<'a> GroupRunner<'a> {
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own, and nobody
         // else has had the scratch memory since.
         let stopped = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes)? };
+        code.copy_scratch_outputs(self.scratch);
         Ok(stopped.map_or(Progress::Done, |vertex| Progress::GuardFailed { vertex }))
     }
 

@@ -1,9 +1,6 @@
-//! Outputs that are an input passed on: their rows are copied, not taken apart and put together again.
+//! Outputs that are an input passed on: the call copies their rows, and no code is made for them.
 
-use super::Emitter;
-use super::plan::Stream;
 use crate::jit::Layout;
-use cranelift_codegen::ir::types::{I32, I32X4, I64};
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::{Function, Op, Value};
 
@@ -40,27 +37,8 @@ impl Copies {
         self.of_output.get(output as usize).copied().flatten()
     }
 
-    /// Every input element of which there is a copy.
-    pub fn sources(&self) -> impl Iterator<Item = u32> {
-        self.of_output.iter().copied().flatten()
-    }
-}
-
-impl Emitter<'_, '_> {
-    /// Stores the first `words` words of each row of an input as an output.
-    pub(super) fn copy_rows(&mut self, input: u32, output: u32, words: u8) {
-        let parts: &[_] = match words {
-            1 => &[(I32, 0)],
-            2 => &[(I64, 0)],
-            3 => &[(I64, 0), (I32, 8)],
-            _ => &[(I32X4, 0)],
-        };
-        let (from, to) = (self.rows(Stream::Input(input)), self.rows(Stream::Output(output)));
-        for (from, to) in from.into_iter().zip(to) {
-            for &(ty, at) in parts {
-                let word = self.simd.load(ty, from, at);
-                self.simd.store(word, to, at);
-            }
-        }
+    /// Every copy: output element, input element.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..).zip(&self.of_output).filter_map(|(output, input)| Some((output, (*input)?)))
     }
 }

@@ -174,11 +174,7 @@ impl Emitter<'_, '_> {
     /// Stores every element of the layout. Components that were never set are zero.
     pub(super) fn store_outputs(&mut self) -> Result<(), JitError> {
         for (element, &stored) in (0..).zip(&self.layout.outputs) {
-            if stored == 0 {
-                continue;
-            }
-            if let Some(input) = self.plan.copies.source(element) {
-                self.copy_rows(input, element, stored);
+            if stored == 0 || self.plan.copies.source(element).is_some() {
                 continue;
             }
             if self.plan.rows.has(element) {

@@ -70,6 +70,7 @@ pub fn emit(
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
         hoisted_bytes: plan.hoisted.bytes(),
+        copies: plan.copies.iter().collect(),
         splats: plan.hoisted.splats.clone(),
         rows: plan.hoisted.call_rows().collect(),
     };

@@ -126,15 +126,17 @@ impl Plan {
                 plan.note_reads(&func.insts[inst])?;
             }
         }
-        let by_rows = plan.copies.sources().chain(plan.rows.inputs());
-        by_rows.for_each(|element| plan.reads[element as usize] = true);
+        plan.rows.inputs().for_each(|element| plan.reads[element as usize] = true);
         let used = |used: bool, stream| used.then_some(stream);
         let inputs = (0..).zip(&plan.reads).filter_map(|(element, &reads)| used(reads, Stream::Input(element)));
-        let outputs = (0..).zip(&layout.outputs).filter_map(|(element, &it)| used(it != 0, Stream::Output(element)));
+        let outputs = (0..).zip(&layout.outputs).filter_map(|(element, &stored)| {
+            used(stored != 0 && plan.copies.source(element).is_none(), Stream::Output(element))
+        });
         plan.carried = inputs.chain(outputs).collect();
         if plan.carried.len() > CARRIED_STREAMS {
             plan.carried.clear();
         }
+        plan.copies.iter().for_each(|(_, input)| plan.reads[input as usize] = true);
         Ok(plan)
     }
 

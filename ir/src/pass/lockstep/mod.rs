@@ -48,13 +48,14 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     }
     remove_unreachable(func);
     make_reducible(func)?;
-    merge_returns(func);
-    simplify_params(func);
     straighten(func);
     if let [block] = func.layout[..] {
         straight_line(func, block);
         return Ok(());
     }
+    // The block that returns must be empty: it is run by lanes that come from anywhere.
+    merge_returns(func);
+    simplify_params(func);
     limit("block count", func.layout.len(), MAX_BLOCKS)?;
     let tree = RegionTree::new(func);
     let divergence = Divergence::new(func, &tree);
