@@ -38,7 +38,7 @@ use std::time::Duration;
 
 fn main() {
     if let Some(count) = processes::asked() {
-        let origin = format!("medians of {count} processes' {}", table::origin());
+        let origin = format!("medians over {count} processes of {}", table::origin());
         return table::print(&processes::medians(count), &origin);
     }
 

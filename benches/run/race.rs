@@ -23,7 +23,7 @@ pub struct Race<'a> {
     /// What it should compute.
     pub reference: &'a [f32],
     pub contenders: Contenders<'a>,
-    /// The bytes of its inputs and outputs, and room for them elsewhere.
+    /// What moves as many bytes as its inputs and outputs are.
     pub copy: Memcpy,
     pub shader: &'a Shader,
     /// What to compile native code of four and eight lanes with.
@@ -91,15 +91,15 @@ fn cycled<T: Clone>(values: &[T], length: usize) -> Vec<T> {
     values.iter().cycle().take(length).cloned().collect()
 }
 
-/// What moving the bytes takes, whatever is computed.
+/// What moving the bytes takes, whatever is computed: half of them are read, and half written.
 pub struct Memcpy {
     from: Vec<u8>,
     to: Vec<u8>,
 }
 
 impl Memcpy {
-    fn new(bytes: usize) -> Memcpy {
-        Memcpy { from: vec![1; bytes], to: vec![0; bytes] }
+    fn new(moved: usize) -> Memcpy {
+        Memcpy { from: vec![1; moved / 2], to: vec![0; moved / 2] }
     }
 
     pub fn run(&mut self) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Rounds over all draw calls and contenders, and over those of many vertices.
 const ROUNDS: usize = 15;
 const LARGE_ROUNDS: usize = 5;
-/// What a measurement takes at least.
+/// What a measurement takes at least. A single run is enough if it does.
 const AT_LEAST: Duration = Duration::from_millis(3);
 /// Vertices of what is timed at once, so that looking at the clock does not count.
 const AT_ONCE: u32 = 10_000;
@@ -21,14 +21,14 @@ const COMPILATIONS: usize = 25;
 
 /// Measures everything.
 pub fn rows(races: &mut [Race], engine: &Engine) -> Vec<Row> {
-    let mut rows = time(races, ROUNDS, AT_LEAST);
+    let mut rows = time(races, ROUNDS);
     for (race, row) in races.iter().zip(&mut rows).filter(|(race, _)| race.vertices == VERTICES) {
         compile(race, engine, row);
     }
     for source in Source::large() {
         let mut races = [source.race(engine)];
         check::check(&mut races);
-        rows.extend(time(&mut races, LARGE_ROUNDS, Duration::ZERO));
+        rows.extend(time(&mut races, LARGE_ROUNDS));
     }
     // A kernel's rows follow each other, in the order of the kernels.
     let order: Vec<String> = rows.iter().map(|row| row.kernel.clone()).collect();
@@ -37,16 +37,16 @@ pub fn rows(races: &mut [Race], engine: &Engine) -> Vec<Row> {
 }
 
 /// Nanoseconds a vertex.
-fn time(races: &mut [Race], rounds: usize, at_least: Duration) -> Vec<Row> {
+fn time(races: &mut [Race], rounds: usize) -> Vec<Row> {
     let mut times = vec![[const { Vec::new() }; COPY + 1]; races.len()];
     for _ in 0..rounds {
         for (Race { vertices, contenders, copy, .. }, times) in races.iter_mut().zip(&mut times) {
             for (contender, times) in contenders.iter_mut().zip(times.iter_mut()) {
                 if let Some(contender) = contender {
-                    times.push(measure(*vertices, at_least, || contender.run()));
+                    times.push(measure(*vertices, || contender.run()));
                 }
             }
-            times[COPY].push(measure(*vertices, at_least, || copy.run()));
+            times[COPY].push(measure(*vertices, || copy.run()));
         }
     }
     let row = |(race, times): (&Race, [Vec<f64>; COPY + 1])| {
@@ -78,7 +78,7 @@ fn compile(race: &Race, engine: &Engine, row: &mut Row) {
 /// Prints rows; `origin` says where they come from.
 pub fn print(rows: &[Row], origin: &str) {
     println!("\nns/vertex, one thread, {origin}.\n");
-    println!("- memcpy copies as many bytes as the inputs and outputs are.");
+    println!("- memcpy reads and writes together as many bytes as inputs and outputs are.");
     println!("- Of two figures or ratios, one is of N=1, one of N=2.");
     println!(
         "- At a million vertices the interpreter is left out: its time for a vertex does not depend on their number."
@@ -132,7 +132,7 @@ pub fn print_indexed(contenders: &mut [Box<dyn Contender + '_>; indexed::NAMES.l
     let mut times = [const { Vec::new() }; indexed::NAMES.len()];
     for _ in 0..ROUNDS {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
-            times.push(measure(VERTICES, AT_LEAST, || contender.run()));
+            times.push(measure(VERTICES, || contender.run()));
         }
     }
     let times = times.map(median);
@@ -142,19 +142,23 @@ pub fn print_indexed(contenders: &mut [Box<dyn Contender + '_>; indexed::NAMES.l
     println!("| {} |", times.map(|time| format!("{time:.2} ({:.2}x)", time / times[0])).join(" | "));
 }
 
-/// Nanoseconds a vertex: the median of at least one measurement, so that those which were interrupted do not count.
-fn measure(vertices: u32, at_least: Duration, mut run: impl FnMut()) -> f64 {
-    // The first run finds the caches as somebody else left them. Those of many vertices always do.
-    if !at_least.is_zero() {
-        run();
+/// Nanoseconds a vertex: the median, so that runs which were interrupted do not count.
+fn measure(vertices: u32, mut run: impl FnMut()) -> f64 {
+    let mut time = |runs: u32| {
+        let start = Instant::now();
+        (0..runs).for_each(|_| run());
+        let elapsed = start.elapsed();
+        (elapsed, elapsed.as_nanos() as f64 / (f64::from(vertices) * f64::from(runs)))
+    };
+    // The first run finds the caches as somebody else left them. In a long one that makes no difference.
+    let (long, first) = time(1);
+    if long >= AT_LEAST {
+        return first;
     }
-    let at_once = (AT_ONCE / vertices).max(1);
     let begin = Instant::now();
     let mut times = Vec::new();
-    while times.is_empty() || begin.elapsed() < at_least {
-        let start = Instant::now();
-        (0..at_once).for_each(|_| run());
-        times.push(start.elapsed().as_nanos() as f64 / (f64::from(vertices) * f64::from(at_once)));
+    while begin.elapsed() < AT_LEAST {
+        times.push(time((AT_ONCE / vertices).max(1)).1);
     }
     median(times)
 }
