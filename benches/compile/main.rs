@@ -41,6 +41,8 @@ fn engine() -> Engine {
 fn lengths(criterion: &mut Criterion) {
     let engine = engine();
     let mut group = criterion.benchmark_group("compile/generated");
+    // The longest takes a while.
+    group.sample_size(10);
     for length in generated::LENGTHS {
         let (shader, options) = (generated::shader(length), generated::options(Lanes::Four));
         group.bench_function(length.to_string(), |bencher| {
