@@ -420,6 +420,7 @@ fn benchmarks_give_every_figure() {
     {
         assert!(json[figure].as_f64().is_some_and(|value| value > 0.0), "{figure}: {json}");
     }
+    assert_eq!((&json["native"], json.get("refused")), (&serde_json::Value::Bool(true), None));
     assert!(stdout(&["bench", &file, "--millis", "1", "--count", "100"]).contains("ns/vertex"));
 }
 

@@ -312,7 +312,8 @@ fn the_command_line_says_why_there_is_no_native_code() {
         process.arg(command).arg(&path).args(arguments).output().unwrap()
     };
     let run = shaderjit("run", &["--count", "2", "--zero-unbound", "--format", "raw"]);
-    let others = ["asm", "clif", "bench", "diff"].map(|command| (command, shaderjit(command, &[])));
+    let bench = shaderjit("bench", &["--millis", "1", "--count", "2"]);
+    let others = ["asm", "clif", "diff"].map(|command| (command, shaderjit(command, &[])));
     std::fs::remove_file(&path).unwrap();
     let note = String::from_utf8(run.stderr).unwrap();
     assert_eq!((run.status.code(), run.stdout.len()), (Some(0), 32), "{note}");
@@ -320,6 +321,8 @@ fn the_command_line_says_why_there_is_no_native_code() {
         note.starts_with("shaderjit: note: the interpreter runs it: ") && note.contains("over the limit"),
         "{note}"
     );
+    let bench = String::from_utf8(bench.stdout).unwrap();
+    assert!(bench.contains("no native code, the interpreter runs it: ") && bench.contains("over the limit"), "{bench}");
     for (command, output) in others {
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{command}: {error}");

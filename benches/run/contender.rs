@@ -1,6 +1,7 @@
 //! Who runs a draw call, and with what.
 
-use crate::draw::{Draw, Uniforms, VERTICES, floats};
+use crate::draw::{Draw, Uniforms, floats};
+use crate::hand;
 use crate::plain::kernels::{k1, k2, k3, k4};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::{self, Vec4, Vertex};
@@ -8,8 +9,14 @@ use shaderjit::container::Container;
 use shaderjit::{Backend, CompiledShader, Engine, Lanes, OutputLayout};
 use std::sync::Arc;
 
-/// What the contenders are called. The first three are shaderjit.
-pub const NAMES: [&str; 4] = ["interpreter", "JIT N=1", "JIT N=2", "plain Rust"];
+/// How many of them are shaderjit: the first ones.
+pub const OURS: usize = 3;
+
+/// What the contenders are called.
+pub const NAMES: [&str; 5] = ["interpreter", "JIT N=1", "JIT N=2", "plain Rust", "hand-written"];
+
+/// Everybody who can do a draw call, in the order of [`NAMES`].
+pub type Contenders<'a> = [Option<Box<dyn Contender + 'a>>; NAMES.len()];
 
 /// Something that can do one draw call. What does not depend on the vertices or uniforms has been done before.
 pub trait Contender {
@@ -20,14 +27,20 @@ pub trait Contender {
     fn outputs(&self) -> Vec<f32>;
 }
 
-/// Everybody, in the order of [`NAMES`].
-pub fn all<'a>(draw: &'a Draw, engine: &Engine) -> [Box<dyn Contender + 'a>; NAMES.len()] {
+/// Who can do this draw call. There is hand-written code for K1 to K4, on some machines.
+pub fn all<'a>(draw: &'a Draw, engine: &Engine) -> Contenders<'a> {
     [
-        Box::new(Ours::new(draw, engine, Backend::Interpreter, Lanes::Four)),
-        Box::new(Ours::new(draw, engine, Backend::Jit, Lanes::Four)),
-        Box::new(Ours::new(draw, engine, Backend::Jit, Lanes::Eight)),
-        plain(draw),
+        Some(Box::new(Ours::new(draw, engine, Backend::Interpreter, Lanes::Four))),
+        Some(Box::new(Ours::new(draw, engine, Backend::Jit, Lanes::Four))),
+        Some(Box::new(Ours::new(draw, engine, Backend::Jit, Lanes::Eight))),
+        Some(plain(draw)),
+        HandWritten::new(draw).map(|kernel| Box::new(kernel) as _),
     ]
+}
+
+/// Vertices of a draw call.
+pub fn count(draw: &Draw) -> u32 {
+    (draw.vertices.len() / draw.stride) as u32
 }
 
 /// The library. A run is a call from its beginning: bind, shade, store into a buffer that is there.
@@ -41,15 +54,16 @@ struct Ours<'a> {
 impl<'a> Ours<'a> {
     fn new(draw: &'a Draw, engine: &Engine, backend: Backend, lanes: Lanes) -> Ours<'a> {
         let code = engine.compile(&draw.shader, &draw.options(backend, lanes)).expect("the program is supported");
+        assert_eq!(code.is_native(), backend == Backend::Jit, "{}: {:?}", draw.name, code.native_status());
         let (layout, stride) = draw.layout(&code);
-        Ours { draw, code, layout, outputs: vec![0; VERTICES as usize * stride] }
+        Ours { draw, code, layout, outputs: vec![0; count(draw) as usize * stride] }
     }
 }
 
 impl Contender for Ours<'_> {
     fn run(&mut self) {
         let call = self.draw.call(&self.code).expect("the shader has what is bound");
-        call.run_into(0..VERTICES, &self.layout, &mut self.outputs).expect("everything is bound");
+        call.run_into(0..count(self.draw), &self.layout, &mut self.outputs).expect("everything is bound");
     }
 
     fn outputs(&self) -> Vec<f32> {
@@ -99,6 +113,33 @@ impl<F: Fn(&vertex::Uniforms, &Vertex) -> [f32; N], const N: usize> Contender fo
     }
 }
 
+/// K1 to K4, written with SIMD. A run reads the vertices as the library does.
+struct HandWritten<'a> {
+    kernel: hand::Kernel,
+    uniforms: vertex::Uniforms,
+    vertices: &'a [u8],
+    outputs: Vec<u8>,
+}
+
+impl<'a> HandWritten<'a> {
+    fn new(draw: &'a Draw) -> Option<HandWritten<'a>> {
+        let Uniforms::Constants(constants) = &draw.uniforms else { return None };
+        let kernel = hand::Kernel::find(draw.name)?;
+        let outputs = vec![0; count(draw) as usize * kernel.stride()];
+        Some(HandWritten { kernel, uniforms: vertex::Uniforms::read(constants), vertices: &draw.vertices, outputs })
+    }
+}
+
+impl Contender for HandWritten<'_> {
+    fn run(&mut self) {
+        self.kernel.shade(&self.uniforms, self.vertices, &mut self.outputs);
+    }
+
+    fn outputs(&self) -> Vec<f32> {
+        floats(&self.outputs)
+    }
+}
+
 /// A PICA program, evaluated.
 struct PlainPica<'a> {
     draw: &'a Draw,
@@ -116,7 +157,7 @@ impl<'a> PlainPica<'a> {
         let program = Program::new(&shbin, 0, uniforms);
         let machine = Machine::new(&program);
         let vertices = floats(&draw.vertices).as_chunks().0.to_vec();
-        let outputs = vec![[0.0; 4]; VERTICES as usize * draw.outputs.len()];
+        let outputs = vec![[0.0; 4]; count(draw) as usize * draw.outputs.len()];
         PlainPica { draw, program, machine, vertices, outputs }
     }
 }

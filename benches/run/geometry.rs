@@ -1,7 +1,7 @@
 //! A PICA200 geometry shader: t31, two triangles an invocation. What is a vertex elsewhere is an invocation here.
 
-use crate::contender::{Contender, NAMES};
-use crate::draw::{VERTICES, data, floats};
+use crate::contender::{Contender, Contenders};
+use crate::draw::{data, floats};
 use crate::plain::pica::{Machine, Program, Stage};
 use crate::plain::vertex::Vec4;
 use shaderjit::container::Shbin;
@@ -23,6 +23,9 @@ const CORPUS: [usize; 2] = [256, 776];
 /// What is run.
 pub struct Primitives {
     container: Vec<u8>,
+    pub shader: Shader,
+    /// Invocations.
+    pub count: u32,
     uniforms: Vec<u8>,
     /// Six registers an invocation.
     inputs: Vec<u8>,
@@ -31,29 +34,43 @@ pub struct Primitives {
 }
 
 impl Primitives {
-    pub fn new() -> Primitives {
+    pub fn new(count: u32) -> Primitives {
         let corpus = data("pica/inputs/normal256.bin");
-        let invocations = corpus.chunks_exact(CORPUS[0]).cycle().take(VERTICES as usize);
+        let invocations = corpus.chunks_exact(CORPUS[0]).cycle().take(count as usize);
         let triangles = data("pica/t31_geo_point.d1.normal256.ref.gsout");
-        let triangles = triangles.chunks_exact(CORPUS[1]).cycle().take(2 * VERTICES as usize);
+        let triangles = triangles.chunks_exact(CORPUS[1]).cycle().take(2 * count as usize);
         let vertices = triangles.flat_map(|triangle| triangle[8..].chunks_exact(CORPUS[0]));
         let emitted: Vec<u8> = vertices.flat_map(|vertex| &vertex[..32]).copied().collect();
+        let container = data("pica/t31_geo_point.shbin");
         Primitives {
-            container: data("pica/t31_geo_point.shbin"),
+            shader: Shader::parse(&container).expect("the container is well-formed"),
+            container,
+            count,
             uniforms: data("pica/t31_geo_point.d1.uni.bin"),
             inputs: invocations.flat_map(|invocation| &invocation[..16 * INPUTS]).copied().collect(),
             reference: floats(&emitted),
         }
     }
+
+    /// Bytes of input and output.
+    pub fn bytes(&self) -> usize {
+        self.inputs.len() + size_of_val(&self.reference[..])
+    }
+
+    /// What to compile it for.
+    pub fn options(backend: Backend, lanes: Lanes) -> CompileOptions {
+        CompileOptions::default().entry(ENTRY).backend(backend).lanes(lanes)
+    }
 }
 
-/// Everybody, in the order of [`NAMES`].
-pub fn all<'a>(primitives: &'a Primitives, engine: &Engine) -> [Box<dyn Contender + 'a>; NAMES.len()] {
+/// Everybody. Nobody has written it with SIMD.
+pub fn all<'a>(primitives: &'a Primitives, engine: &Engine) -> Contenders<'a> {
     [
-        Box::new(Ours::new(primitives, engine, Backend::Interpreter, Lanes::Four)),
-        Box::new(Ours::new(primitives, engine, Backend::Jit, Lanes::Four)),
-        Box::new(Ours::new(primitives, engine, Backend::Jit, Lanes::Eight)),
-        Box::new(Plain::new(primitives)),
+        Some(Box::new(Ours::new(primitives, engine, Backend::Interpreter, Lanes::Four))),
+        Some(Box::new(Ours::new(primitives, engine, Backend::Jit, Lanes::Four))),
+        Some(Box::new(Ours::new(primitives, engine, Backend::Jit, Lanes::Eight))),
+        Some(Box::new(Plain::new(primitives))),
+        None,
     ]
 }
 
@@ -67,12 +84,11 @@ struct Ours<'a> {
 
 impl<'a> Ours<'a> {
     fn new(primitives: &'a Primitives, engine: &Engine, backend: Backend, lanes: Lanes) -> Ours<'a> {
-        let shader = Shader::parse(&primitives.container).expect("the container is well-formed");
-        let options = CompileOptions::default().entry(ENTRY).backend(backend).lanes(lanes);
+        let options = Primitives::options(backend, lanes);
         Ours {
             primitives,
             uniforms: PicaUniforms::from_bytes(&primitives.uniforms).expect("uniforms are 1556 bytes"),
-            code: engine.compile(&shader, &options).expect("the program is supported"),
+            code: engine.compile(&primitives.shader, &options).expect("the program is supported"),
             triangles: EmittedTriangles::default(),
         }
     }
@@ -87,7 +103,7 @@ impl Contender for Ours<'_> {
             call.input_element(register, attribute).expect("v0 to v5");
         }
         let mut state = GeometryState::default();
-        call.run_geometry_into(0..VERTICES, &mut state, &mut self.triangles).expect("everything is bound");
+        call.run_geometry_into(0..self.primitives.count, &mut state, &mut self.triangles).expect("everything is bound");
     }
 
     fn outputs(&self) -> Vec<f32> {

@@ -1,8 +1,11 @@
-//! Nanoseconds a vertex: interpreter, native code of both widths and plain Rust on the same draw calls, first by criterion and
-//! then side by side in one table; and a mesh with indices against its vertices alone.
+//! Nanoseconds a vertex: interpreter, native code of both widths, plain Rust and hand-written SIMD on the same draw calls, first by
+//! criterion and then side by side in one table, with compile times and code sizes; and a mesh with indices against its vertices
+//! alone.
 //!
 //! - `cargo bench --bench run` times everything.
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
+//! - `cargo bench --bench run -- --processes 5` runs five processes one after the other, each with the table only, and prints the
+//!   table of their medians.
 //! - `cargo bench --bench run -- --test` runs everything once.
 //! - `--features rayon` adds a million vertices on one thread and on all.
 //!
@@ -10,6 +13,8 @@
 
 #[path = "../draw/mod.rs"]
 mod draw;
+#[path = "../hand/mod.rs"]
+mod hand;
 #[path = "../plain/mod.rs"]
 mod plain;
 
@@ -19,38 +24,36 @@ mod geometry;
 mod indexed;
 #[cfg(feature = "rayon")]
 mod parallel;
+mod processes;
+mod race;
+mod row;
 mod table;
 
 use contender::Contender;
 use criterion::{Criterion, Throughput};
 use draw::{Draw, VERTICES};
+use race::{Race, Source};
 use shaderjit::{Config, Engine};
 use std::time::Duration;
 
-/// One draw call and everybody who can do it.
-struct Race<'a> {
-    name: &'a str,
-    /// What it should compute.
-    reference: &'a [f32],
-    /// In the order of [`contender::NAMES`].
-    contenders: [Box<dyn Contender + 'a>; contender::NAMES.len()],
-}
-
 fn main() {
-    let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
-    let draws = Draw::all();
-    let triangles = geometry::Primitives::new();
-    let mut races = Vec::new();
-    for draw in &draws {
-        let Draw { name, reference, .. } = draw;
-        races.push(Race { name, reference, contenders: contender::all(draw, &engine) });
+    if let Some(count) = processes::asked() {
+        let origin = format!("medians over {count} processes of {}", table::origin());
+        return table::print(&processes::medians(count), &origin);
     }
-    races.push(Race { name: "t31", reference: &triangles.reference, contenders: geometry::all(&triangles, &engine) });
 
-    let k2 = draws.iter().find(|draw| draw.name == "K2").expect("it is one of the kernels");
-    let mut indexed = indexed::all(k2, &engine);
-
+    let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
+    check::plain_pica();
+    let sources = Source::all();
+    let mut races: Vec<Race> = sources.iter().map(|source| source.race(&engine)).collect();
     check::check(&mut races);
+    if processes::is_asked() {
+        return table::rows(&mut races, &engine).iter().for_each(|row| println!("{}", row.to_text()));
+    }
+
+    let kernels = Draw::kernels();
+    let k2 = kernels.iter().find(|draw| draw.name == "K2").expect("it is one of the kernels");
+    let mut indexed = indexed::all(k2, &engine);
     check::check_indexed(&mut indexed);
 
     let mut criterion = Criterion::default()
@@ -58,11 +61,13 @@ fn main() {
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
-    for race in &mut races {
+    for race in races.iter_mut().filter(|race| race.vertices == VERTICES) {
         let mut group = criterion.benchmark_group(format!("run/{}", race.name));
         group.throughput(Throughput::Elements(VERTICES.into()));
         for (name, contender) in contender::NAMES.into_iter().zip(&mut race.contenders) {
-            group.bench_function(name, |bencher| bencher.iter(|| contender.run()));
+            if let Some(contender) = contender {
+                group.bench_function(name, |bencher| bencher.iter(|| contender.run()));
+            }
         }
         group.finish();
     }
@@ -81,7 +86,7 @@ fn main() {
     // `cargo bench` says `--bench`, `cargo test` does not.
     let said = |option: &str| std::env::args().any(|argument| argument == option);
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
-        table::print(&mut races);
+        table::print(&table::rows(&mut races, &engine), &table::origin());
         table::print_indexed(&mut indexed);
         #[cfg(feature = "rayon")]
         parallel::print(&mut batches);

@@ -3,36 +3,128 @@
 
 use crate::contender::NAMES;
 use crate::draw::VERTICES;
-use crate::{Contender, Race, indexed};
+use crate::race::{Race, Source};
+use crate::row::{CODE, COMPILE, COPY, FIGURES, Row, median};
+use crate::{Contender, check, indexed};
+use shaderjit::Engine;
 use std::time::{Duration, Instant};
 
-/// Rounds over all draw calls and contenders.
+/// Rounds over all draw calls and contenders, and over those of many vertices.
 const ROUNDS: usize = 15;
-/// What a measurement takes at least.
+const LARGE_ROUNDS: usize = 5;
+/// What a measurement takes at least. A single run is enough if it does.
 const AT_LEAST: Duration = Duration::from_millis(3);
+/// Vertices of what is timed at once, so that looking at the clock does not count.
+const AT_ONCE: u32 = 10_000;
+/// How often a program is compiled.
+const COMPILATIONS: usize = 25;
 
-/// Measures and prints.
-pub fn print(races: &mut [Race]) {
-    let mut times = vec![[const { Vec::new() }; NAMES.len()]; races.len()];
-    for _ in 0..ROUNDS {
-        for (race, times) in races.iter_mut().zip(&mut times) {
-            for (contender, times) in race.contenders.iter_mut().zip(times) {
-                times.push(measure(&mut **contender));
+/// Measures everything.
+pub fn rows(races: &mut [Race], engine: &Engine) -> Vec<Row> {
+    let mut rows = time(races, ROUNDS);
+    for (race, row) in races.iter().zip(&mut rows).filter(|(race, _)| race.vertices == VERTICES) {
+        compile(race, engine, row);
+    }
+    for source in Source::large() {
+        let mut races = [source.race(engine)];
+        check::check(&mut races);
+        rows.extend(time(&mut races, LARGE_ROUNDS));
+    }
+    // A kernel's rows follow each other, in the order of the kernels.
+    let order: Vec<String> = rows.iter().map(|row| row.kernel.clone()).collect();
+    rows.sort_by_key(|row| order.iter().position(|kernel| *kernel == row.kernel));
+    rows
+}
+
+/// Nanoseconds a vertex.
+fn time(races: &mut [Race], rounds: usize) -> Vec<Row> {
+    let mut times = vec![[const { Vec::new() }; COPY + 1]; races.len()];
+    for _ in 0..rounds {
+        for (Race { vertices, contenders, copy, .. }, times) in races.iter_mut().zip(&mut times) {
+            for (contender, times) in contenders.iter_mut().zip(times.iter_mut()) {
+                if let Some(contender) = contender {
+                    times.push(measure(*vertices, || contender.run()));
+                }
             }
+            times[COPY].push(measure(*vertices, || copy.run()));
         }
     }
-    println!("\nns/vertex at {VERTICES} vertices, one thread, medians of {ROUNDS} interleaved rounds:\n");
+    let row = |(race, times): (&Race, [Vec<f64>; COPY + 1])| {
+        let mut figures = [None; FIGURES];
+        for (figure, times) in figures.iter_mut().zip(times) {
+            *figure = (!times.is_empty()).then(|| median(times));
+        }
+        Row { kernel: race.name.to_string(), vertices: race.vertices, figures }
+    };
+    races.iter().zip(times).map(row).collect()
+}
+
+/// Microseconds from the container's bytes to native code, warm, and how much code it is.
+fn compile(race: &Race, engine: &Engine, row: &mut Row) {
+    for (lanes, options) in race.options.iter().enumerate() {
+        let compile = || {
+            // What is compiled finds the cache empty.
+            engine.clear_cache();
+            let start = Instant::now();
+            let code = engine.compile(race.shader, options).expect("the program is supported");
+            (start.elapsed(), code)
+        };
+        let times = (0..COMPILATIONS).map(|_| compile().0.as_secs_f64() * 1e6).collect();
+        row.figures[COMPILE + lanes] = Some(median(times));
+        row.figures[CODE + lanes] = compile().1.code().map(|code| code.len() as f64);
+    }
+}
+
+/// Prints rows; `origin` says where they come from.
+pub fn print(rows: &[Row], origin: &str) {
+    println!("\nns/vertex, one thread, {origin}.\n");
+    println!("- memcpy reads and writes together as many bytes as inputs and outputs are.");
+    println!("- Of two figures or ratios, one is of N=1, one of N=2.");
+    println!(
+        "- At a million vertices the interpreter is left out: its time for a vertex does not depend on their number."
+    );
+    if rows.iter().all(|row| row.figures[COPY - 1].is_none()) {
+        println!("- The hand-written kernels need x86-64 with AVX2 and FMA, which this machine is not.");
+    }
     if !cfg!(target_feature = "avx2") {
-        println!("Plain Rust is built for any machine; RUSTFLAGS=-Ctarget-cpu=native builds it for this one.\n");
+        println!("- Plain Rust is built for any machine; RUSTFLAGS=-Ctarget-cpu=native builds it for this one.");
     }
-    println!("| kernel | {} | N=1 vs interpreter | N=1 vs plain | N=2 vs plain |", NAMES.join(" | "));
-    println!("|---|{}", "---:|".repeat(NAMES.len() + 3));
-    for (race, times) in races.iter().zip(times) {
-        let [interpreter, narrow, wide, plain] = times.map(median);
-        let ratios = [interpreter / narrow, plain / narrow, plain / wide].map(|ratio| format!("{ratio:.2}x"));
-        let times = [interpreter, narrow, wide, plain].map(|time| format!("{time:.2}"));
-        println!("| {} | {} | {} |", race.name, times.join(" | "), ratios.join(" | "));
+    let ratios = "interpreter : JIT | plain : JIT | JIT : hand-written | compile us | code bytes |";
+    println!("\n| kernel | vertices | {} | memcpy | {ratios}", NAMES.join(" | "));
+    println!("|---|{}", "---:|".repeat(COPY + 7));
+    for Row { kernel, vertices, figures } in rows {
+        let times: Vec<String> = figures[..=COPY].iter().map(|&time| cell(time, 2)).collect();
+        let [interpreter, narrow, wide, plain, hand, ..] = *figures;
+        let jit = [narrow, wide];
+        let pairs = [
+            pair(jit.map(|jit| ratio(interpreter, jit)), 2),
+            pair(jit.map(|jit| ratio(plain, jit)), 2),
+            pair(jit.map(|jit| ratio(jit, hand)), 2),
+            pair([figures[COMPILE], figures[COMPILE + 1]], 0),
+            pair([figures[CODE], figures[CODE + 1]], 0),
+        ];
+        println!("| {kernel} | {vertices} | {} | {} |", times.join(" | "), pairs.join(" | "));
     }
+}
+
+fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? / b?)
+}
+
+fn cell(figure: Option<f64>, digits: usize) -> String {
+    figure.map_or_else(|| "-".to_string(), |figure| format!("{figure:.digits$}"))
+}
+
+fn pair(figures: [Option<f64>; 2], digits: usize) -> String {
+    match figures {
+        [None, None] => "-".to_string(),
+        [narrow, wide] => format!("{} / {}", cell(narrow, digits), cell(wide, digits)),
+    }
+}
+
+/// Says what the medians are of.
+pub fn origin() -> String {
+    format!("medians of {ROUNDS} interleaved rounds, {LARGE_ROUNDS} at a million vertices")
 }
 
 /// Measures and prints the draws of a mesh.
@@ -40,7 +132,7 @@ pub fn print_indexed(contenders: &mut [Box<dyn Contender + '_>; indexed::NAMES.l
     let mut times = [const { Vec::new() }; indexed::NAMES.len()];
     for _ in 0..ROUNDS {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
-            times.push(measure(&mut **contender));
+            times.push(measure(VERTICES, || contender.run()));
         }
     }
     let times = times.map(median);
@@ -50,21 +142,23 @@ pub fn print_indexed(contenders: &mut [Box<dyn Contender + '_>; indexed::NAMES.l
     println!("| {} |", times.map(|time| format!("{time:.2} ({:.2}x)", time / times[0])).join(" | "));
 }
 
-/// Nanoseconds a vertex: the median run, so that those which were interrupted do not count.
-fn measure(contender: &mut dyn Contender) -> f64 {
-    // The first run finds the caches as somebody else left them.
-    contender.run();
-    let start = Instant::now();
-    let mut runs = Vec::new();
-    while start.elapsed() < AT_LEAST {
+/// Nanoseconds a vertex: the median, so that runs which were interrupted do not count.
+fn measure(vertices: u32, mut run: impl FnMut()) -> f64 {
+    let mut time = |runs: u32| {
         let start = Instant::now();
-        contender.run();
-        runs.push(start.elapsed().as_nanos() as f64 / f64::from(VERTICES));
+        (0..runs).for_each(|_| run());
+        let elapsed = start.elapsed();
+        (elapsed, elapsed.as_nanos() as f64 / (f64::from(vertices) * f64::from(runs)))
+    };
+    // The first run finds the caches as somebody else left them. In a long one that makes no difference.
+    let (long, first) = time(1);
+    if long >= AT_LEAST {
+        return first;
     }
-    median(runs)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    while begin.elapsed() < AT_LEAST {
+        times.push(time((AT_ONCE / vertices).max(1)).1);
+    }
+    median(times)
 }

@@ -5,7 +5,7 @@ use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use serde::Serialize;
 use shaderjit::error::CallError;
-use shaderjit::{GeometryState, OutputLayout};
+use shaderjit::{GeometryState, NativeStatus, OutputLayout};
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near it.
@@ -30,10 +30,16 @@ pub struct Args {
 #[derive(Serialize)]
 struct Figures {
     vertices: u32,
+    /// Vertices in lockstep in native code.
     lanes: u32,
-    /// Native code, medians of whole runs.
-    jit_ns_per_vertex: f64,
-    jit_mverts_per_s: f64,
+    /// Whether there is native code.
+    native: bool,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    /// Native code, medians of whole runs; none without it.
+    jit_ns_per_vertex: Option<f64>,
+    jit_mverts_per_s: Option<f64>,
     interp_ns_per_vertex: f64,
     /// Warm, from the container's bytes to native code.
     compile_us: f64,
@@ -49,7 +55,10 @@ pub fn run(args: &Args) -> Outcome {
     let options = args.compile.options(&args.shader)?;
     let compile = || engine.compile(&shader, &options);
     let code = compile().map_err(|error| args.shader.failure(error))?;
-    args.shader.require_native(&code)?;
+    let refused = match code.native_status() {
+        NativeStatus::Refused(reason) => Some(reason.to_string()),
+        _ => None,
+    };
     let budget = Duration::from_millis(args.millis);
 
     let mut times = Vec::new();
@@ -70,26 +79,30 @@ pub fn run(args: &Args) -> Outcome {
     let (mut jit, mut interp) = if code.interface().geometry.is_some() {
         // Each invocation finds what the one before has left; those of a run begin with zeros.
         let state = GeometryState::default;
-        (
-            sample(budget, || call.run_geometry(0..bindings.count, &mut state()).map(drop))?,
-            sample(budget, || call.interpret_geometry(0..interpreted, &mut state()).map(drop))?,
-        )
+        let run = || call.run_geometry(0..bindings.count, &mut state()).map(drop);
+        let jit = if code.is_native() { sample(budget, run)? } else { Vec::new() };
+        (jit, sample(budget, || call.interpret_geometry(0..interpreted, &mut state()).map(drop))?)
     } else {
         let layout = OutputLayout::packed(&code);
-        let mut outputs = call.run(0..bindings.count)?.into_bytes();
-        (
-            sample(budget, || call.run_into(0..bindings.count, &layout, &mut outputs))?,
-            sample::<CallError>(budget, || call.interpret(0..interpreted).map(drop))?,
-        )
+        let interp = sample::<CallError>(budget, || call.interpret(0..interpreted).map(drop))?;
+        let jit = if code.is_native() {
+            let mut outputs = call.run(0..bindings.count)?.into_bytes();
+            sample(budget, || call.run_into(0..bindings.count, &layout, &mut outputs))?
+        } else {
+            Vec::new()
+        };
+        (jit, interp)
     };
 
     let per_vertex = |median: Duration, count: u32| median.as_secs_f64() * 1e9 / f64::from(count.max(1));
-    let jit_ns_per_vertex = per_vertex(median(&mut jit), bindings.count);
+    let jit_ns_per_vertex = (!jit.is_empty()).then(|| per_vertex(median(&mut jit), bindings.count));
     let figures = Figures {
         vertices: bindings.count,
         lanes: code.lanes().count(),
+        native: code.is_native(),
+        refused,
         jit_ns_per_vertex,
-        jit_mverts_per_s: 1e3 / jit_ns_per_vertex,
+        jit_mverts_per_s: jit_ns_per_vertex.map(|ns| 1e3 / ns),
         interp_ns_per_vertex: per_vertex(median(&mut interp), interpreted),
         compile_us: micros(|times| times.total()),
         lower_us: micros(|times| times.lower),
@@ -118,13 +131,22 @@ fn median(samples: &mut [Duration]) -> Duration {
 }
 
 fn text(figures: &Figures) -> String {
-    let Figures { vertices, lanes, jit_ns_per_vertex, jit_mverts_per_s, interp_ns_per_vertex, .. } = figures;
+    let Figures { vertices, lanes, interp_ns_per_vertex, .. } = figures;
     let Figures { compile_us, lower_us, passes_us, native_us, code_bytes, .. } = figures;
-    let ratio = interp_ns_per_vertex / jit_ns_per_vertex;
+    let (jit, ratio) = match (figures.jit_ns_per_vertex, figures.jit_mverts_per_s) {
+        (Some(ns), Some(mverts)) => (
+            format!("{ns:.2} ns/vertex, {mverts:.1} Mverts/s"),
+            format!(", {:.1} times as long", interp_ns_per_vertex / ns),
+        ),
+        _ => {
+            let reason = figures.refused.as_deref().unwrap_or("not asked for");
+            (format!("no native code, the interpreter runs it: {reason}"), String::new())
+        }
+    };
     format!(
         "vertices   {vertices}, {lanes} in lockstep\n\
-         jit        {jit_ns_per_vertex:.2} ns/vertex, {jit_mverts_per_s:.1} Mverts/s\n\
-         interp     {interp_ns_per_vertex:.1} ns/vertex, {ratio:.1} times as long\n\
+         jit        {jit}\n\
+         interp     {interp_ns_per_vertex:.1} ns/vertex{ratio}\n\
          compile    {compile_us:.0} us: lower {lower_us:.0}, passes {passes_us:.0}, native {native_us:.0}\n\
          code       {code_bytes} bytes\n"
     )

@@ -1,10 +1,17 @@
-//! Microseconds from a shader's bytes to something that runs, warm: to the IR, through every pass, to native code.
+//! Microseconds from a shader's bytes to something that runs, warm: to the IR, through every pass, to native code; and how that
+//! grows with the length of the program.
+//!
+//! - `cargo bench --bench compile` times everything, and ends with a table of generated shaders of 100 to 10,000 instructions.
+//! - `cargo bench --bench compile -- generated` times those alone; `-- table` prints the table alone.
 
-#[path = "draw/mod.rs"]
+#[path = "../draw/mod.rs"]
 #[expect(dead_code, reason = "nothing is drawn here")]
 mod draw;
+mod generated;
+#[path = "../../tests/support/mod.rs"]
+mod support;
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group};
 use draw::Draw;
 use shaderjit::pipeline::{self, PassOptions};
 use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Shader};
@@ -13,12 +20,41 @@ use std::time::Duration;
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
-    targets = compile
+    targets = compile, lengths
 }
-criterion_main!(benches);
+
+fn main() {
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+    // `cargo bench` says `--bench`, `cargo test` does not.
+    let said = |option: &str| std::env::args().any(|argument| argument == option);
+    if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
+        generated::print(&engine());
+    }
+}
+
+fn engine() -> Engine {
+    Engine::new(Config::default()).expect("the default configuration asks for nothing special")
+}
+
+/// Straight-line shaders.
+fn lengths(criterion: &mut Criterion) {
+    let engine = engine();
+    let mut group = criterion.benchmark_group("compile/generated");
+    // The longest takes a while.
+    group.sample_size(10);
+    for length in generated::LENGTHS {
+        let (shader, options) = (generated::shader(length), generated::options(Lanes::Four));
+        group.bench_function(length.to_string(), |bencher| {
+            let compile = |()| engine.compile(&shader, &options).expect("the program is supported");
+            bencher.iter_batched(|| engine.clear_cache(), compile, BatchSize::PerIteration);
+        });
+    }
+    group.finish();
+}
 
 fn compile(criterion: &mut Criterion) {
-    let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
+    let engine = engine();
     let passes = PassOptions { fused: engine.is_fused(), guards: true };
     for draw in Draw::all() {
         let mut group = criterion.benchmark_group(format!("compile/{}", draw.name));
