@@ -206,8 +206,8 @@ impl Home {
             let (reads_input, needs_uniforms) = reads(&function, &interface);
             let (needs_resource, needs_sampler) = reads_resources(&function);
             let static_rows = jit::static_rows(&function);
-            // What a geometry shader leaves behind is read lane by lane.
-            let is_wide = interface.geometry.is_none() && jit::groups(&function) == 2;
+            // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
+            let is_wide = !shader.format().is_pica() && jit::groups(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 entry: options.entry,

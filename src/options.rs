@@ -111,7 +111,7 @@ pub enum Backend {
 pub enum Lanes {
     /// Four: one SIMD register a value.
     Four,
-    /// Eight: two registers a value. Pays where loops depend on data and few values live at once.
+    /// Eight: two registers a value. Pays where one value has to wait for another, and not too many live at once.
     Eight,
 }
 
@@ -164,9 +164,9 @@ impl CompileOptions {
         self
     }
 
-    /// How many vertices run in lockstep. Unless said, eight for small programs with a loop that depends on data, where they are
-    /// faster, else four, which compile two to three times as fast. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says
-    /// which.
+    /// How many vertices run in lockstep. Unless said, eight for programs that are long enough or have a loop that depends on data,
+    /// where they are faster; four, which compile two to three times as fast, for short and for very long ones and for all of a
+    /// PICA200. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says which.
     pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
         self.lanes = Some(lanes);
         self

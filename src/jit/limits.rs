@@ -9,9 +9,16 @@ pub const EMITTED_INSTS: u64 = 262_144;
 /// Bytes of native code.
 pub const CODE_BYTES: u64 = 8 << 20;
 
-/// Bytes of the native function's stack frame. Frames of more than a page are probed, so a thread with a smaller stack
-/// meets its guard page.
-pub const FRAME_BYTES: u64 = 256 << 10;
+/// Above so many instructions in Cranelift's form, registers are allocated in one pass. The thorough way takes more than a second
+/// then, ten times the instructions fifty times as long; code of the quick way is about twice as large.
+pub const THOROUGH_INSTS: usize = 1 << 15;
+
+/// Working memory that has seen more instructions than this is not kept: it is slower for every small function after it.
+pub const KEPT_INSTS: usize = 1 << 13;
+
+/// Bytes of the native function's stack frame: a quarter of what Rust gives a thread. Frames of more than a page are probed, so a
+/// thread with a smaller stack meets its guard page.
+pub const FRAME_BYTES: u64 = 512 << 10;
 
 /// Bytes of register arrays for one group of lanes.
 pub const SCRATCH_BYTES: u64 = 16 << 20;

@@ -173,7 +173,7 @@ impl std::fmt::Debug for Code {
 pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
     with_contexts(|contexts| {
         let info = build(func, layout, target, options, contexts)?;
-        let isa = target.isa();
+        let isa = target.isa(contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS);
         let compiled = contexts
             .cranelift
             .compile(&**isa, &mut ControlPlane::default())
@@ -224,12 +224,14 @@ thread_local! {
     static CONTEXTS: RefCell<Option<Contexts>> = const { RefCell::new(None) };
 }
 
-/// Lends the thread's contexts. After an error they are dropped: they may hold half a function.
+/// Lends the thread's contexts. They are dropped after a large function, and after an error: they may hold half a function.
 fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
     let mut contexts = CONTEXTS.take().unwrap_or_else(Contexts::new);
     let result = f(&mut contexts)?;
-    contexts.cranelift.clear();
-    CONTEXTS.set(Some(contexts));
+    if contexts.cranelift.func.dfg.num_insts() <= limits::KEPT_INSTS {
+        contexts.cranelift.clear();
+        CONTEXTS.set(Some(contexts));
+    }
     Ok(result)
 }
 

@@ -12,6 +12,8 @@ pub struct Target {
     has_fma: bool,
     name: String,
     isa: OwnedTargetIsa,
+    /// The same with registers allocated in one pass.
+    quick: OwnedTargetIsa,
 }
 
 impl Target {
@@ -22,7 +24,7 @@ impl Target {
     pub fn host() -> Result<Target, JitError> {
         let mut builder = lookup()?;
         cranelift_native::infer_native_flags(&mut builder).map_err(|what| JitError::Target(what.to_string()))?;
-        Target::new(builder)
+        Target::new(&builder)
     }
 
     /// What every machine of this architecture has: on x86-64, SSE4.1 without AVX and FMA.
@@ -37,10 +39,26 @@ impl Target {
                 builder.enable(feature).map_err(|error| JitError::Target(error.to_string()))?;
             }
         }
-        Target::new(builder)
+        Target::new(&builder)
     }
 
-    fn new(builder: isa::Builder) -> Result<Target, JitError> {
+    fn new(builder: &isa::Builder) -> Result<Target, JitError> {
+        let [isa, quick] = [Target::finish(builder, "backtracking")?, Target::finish(builder, "single_pass")?];
+        let features: Vec<&str> =
+            isa.isa_flags().iter().filter(|flag| flag.as_bool() == Some(true)).map(|flag| flag.name).collect();
+        let has_fma = match isa.triple().architecture {
+            Architecture::X86_64 => features.contains(&"has_fma"),
+            _ => true,
+        };
+        let sse41 = features.contains(&"has_sse41") && features.contains(&"has_ssse3");
+        if isa.triple().architecture == Architecture::X86_64 && !sse41 {
+            return Err(JitError::Target("x86-64 without SSE4.1".to_string()));
+        }
+        let name = format!("{} {}", isa.triple(), features.join(" "));
+        Ok(Target { has_fma, name, isa, quick })
+    }
+
+    fn finish(builder: &isa::Builder, allocator: &str) -> Result<OwnedTargetIsa, JitError> {
         let mut flags = settings::builder();
         let values = [
             // The IR is optimised already; Cranelift's own optimiser makes vector code slower.
@@ -54,23 +72,12 @@ impl Target {
             // A large frame must meet the guard page, not jump over it.
             ("enable_probestack", "true"),
             ("probestack_strategy", "inline"),
+            ("regalloc_algorithm", allocator),
         ];
         for (name, value) in values {
             flags.set(name, value).map_err(|error| JitError::Target(error.to_string()))?;
         }
-        let isa = builder.finish(settings::Flags::new(flags)).map_err(|error| JitError::Target(error.to_string()))?;
-        let features: Vec<&str> =
-            isa.isa_flags().iter().filter(|flag| flag.as_bool() == Some(true)).map(|flag| flag.name).collect();
-        let has_fma = match isa.triple().architecture {
-            Architecture::X86_64 => features.contains(&"has_fma"),
-            _ => true,
-        };
-        let sse41 = features.contains(&"has_sse41") && features.contains(&"has_ssse3");
-        if isa.triple().architecture == Architecture::X86_64 && !sse41 {
-            return Err(JitError::Target("x86-64 without SSE4.1".to_string()));
-        }
-        let name = format!("{} {}", isa.triple(), features.join(" "));
-        Ok(Target { has_fma, name, isa })
+        builder.finish(settings::Flags::new(flags)).map_err(|error| JitError::Target(error.to_string()))
     }
 
     /// Architecture and features, all that generated code depends on: part of a cache key.
@@ -83,8 +90,9 @@ impl Target {
         self.has_fma
     }
 
-    pub(super) fn isa(&self) -> &OwnedTargetIsa {
-        &self.isa
+    /// For functions so large that registers must be allocated in one pass, or for others.
+    pub(super) fn isa(&self, is_large: bool) -> &OwnedTargetIsa {
+        if is_large { &self.quick } else { &self.isa }
     }
 
     /// The convention of `extern "C"` functions.

@@ -78,7 +78,7 @@ pub fn emit(
     let mut emitter = Emitter::new(func, layout, plan, simd, target);
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
-    emitter.simd.builder.finalize(target.isa().frontend_config());
+    emitter.simd.builder.finalize(target.isa(false).frontend_config());
     Ok(info)
 }
 
