@@ -41,7 +41,8 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (F64lo | F64hi | F64join, args) => words(f, data.op, args),
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
         (Fmulz, &[a, b]) => plain_product(f, a, b).or_else(|| signs_cancel(f, Fmulz, &[a, b])),
-        (Fadd | Fsub | Fmul | Fdiv | Fma | Fmad, args) => signs_cancel(f, data.op, args),
+        (Fma | Fmad, &[a, b, c]) => times_one(f, a, b, c).or_else(|| signs_cancel(f, data.op, &[a, b, c])),
+        (Fadd | Fsub | Fmul | Fdiv, args) => signs_cancel(f, data.op, args),
         (Fround24 | Fflush24, &[a]) => float24(f, data.op, a),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
@@ -281,6 +282,16 @@ fn sign(f: &Folder<'_>, op: Op, a: Value) -> Option<Simpler> {
         (Op::Fneg, Some(inner), _) => value(inner.args[0]),
         (Op::Fabs, Some(inner), _) => inst(Op::Fabs, Type::F32, &inner.args),
         (Op::Fabs, _, Some(_)) => value(a),
+        _ => None,
+    }
+}
+
+/// `x * 1 + c` is `x + c`, however often it rounds: the sum flushes denormals and quietens NaN as the product would.
+fn times_one(f: &Folder<'_>, a: Value, b: Value, c: Value) -> Option<Simpler> {
+    let is_one = |value| f.constant(value) == Some(1.0f32.to_bits());
+    match (is_one(a), is_one(b)) {
+        (true, _) => inst(Op::Fadd, Type::F32, &[b, c]),
+        (_, true) => inst(Op::Fadd, Type::F32, &[a, c]),
         _ => None,
     }
 }

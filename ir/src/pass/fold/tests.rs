@@ -259,6 +259,16 @@ fn signs() {
 }
 
 #[test]
+fn sums_of_a_product_with_one() {
+    for op in ["fma", "fmad"] {
+        for factors in ["x, c", "c, x"] {
+            let before = format!("c = const.f32 1.0; r = {op} {factors}, y; output.f32 0.0, r");
+            check(&before, "r = fadd x, y; output.f32 0.0, r");
+        }
+    }
+}
+
+#[test]
 fn float_arithmetic_with_neutral_operands_stays() {
     for lines in [
         "c = const.f32 1.0; r = fmul x, c",
