@@ -87,13 +87,17 @@ impl BoundSpaces {
 
 /// The rows of a buffer, little-endian. What is missing of the last one is zero.
 pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = [u32; 4]> {
-    let row = |bytes: &[u8]| {
-        let mut padded = [0; 16];
-        padded[..bytes.len()].copy_from_slice(bytes);
-        let words = padded.as_chunks().0;
+    let words = |bytes: &[u8; 16]| {
+        let words = bytes.as_chunks().0;
         std::array::from_fn(|word| u32::from_le_bytes(words[word]))
     };
-    bytes.chunks(16).map(row)
+    let (whole, rest) = bytes.as_chunks::<16>();
+    let last = (!rest.is_empty()).then(|| {
+        let mut padded = [0; 16];
+        padded[..rest.len()].copy_from_slice(rest);
+        words(&padded)
+    });
+    whole.iter().map(words).chain(last)
 }
 
 /// How errors name a space.

@@ -56,12 +56,15 @@ impl UniformRows {
     /// Copies a buffer, little-endian; a partial last row is filled with zeros. Code reads some rows without a check:
     /// `readable` says how many there must be, and [`Code::uniform_rows`] how many that is. Rows past the buffer are zero.
     pub fn from_bytes(bytes: &[u8], readable: u32) -> UniformRows {
+        let bytes = &bytes[..bytes.len().min(16 * limits::UNIFORM_ROWS)];
         UniformRows::collect(bytes.chunks(16).map(Row::from_bytes), readable)
     }
 
     /// The same from rows of four components.
     pub fn from_rows(rows: &[[u32; 4]], readable: u32) -> UniformRows {
-        UniformRows::collect(rows.iter().copied().map(Row), readable)
+        let mut bound = UniformRows { rows: Vec::new(), bound: 0 };
+        bound.bind(rows, readable);
+        bound
     }
 
     fn collect(bound: impl Iterator<Item = Row>, readable: u32) -> UniformRows {
@@ -72,12 +75,13 @@ impl UniformRows {
 
     /// What [`from_rows`](Self::from_rows) makes, in the memory that is here.
     pub fn bind(&mut self, rows: &[[u32; 4]], readable: u32) {
+        let rows = &rows[..rows.len().min(limits::UNIFORM_ROWS)];
         self.assign(rows.iter().copied().map(Row), readable);
     }
 
     fn assign(&mut self, bound: impl Iterator<Item = Row>, readable: u32) {
         self.rows.clear();
-        self.rows.extend(bound.take(limits::UNIFORM_ROWS));
+        self.rows.extend(bound);
         self.bound = self.rows.len() as u32;
         let readable = (readable.min(limits::STATIC_ROWS) as usize).max(self.rows.len() + 1);
         self.rows.resize(readable, Row::default());
