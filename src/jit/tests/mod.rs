@@ -6,6 +6,7 @@ mod control;
 mod memory;
 mod ops;
 mod resources;
+mod rows;
 mod textures;
 
 use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};

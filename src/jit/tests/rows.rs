@@ -1,0 +1,183 @@
+//! Outputs that are computed row by row, and those that are copied.
+
+use super::{Case, Rows, check, compile_all, lockstep, textures};
+use crate::attribute::AttributeFormat;
+use crate::jit::{
+    Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
+};
+use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
+
+/// Floats of every kind, denormals and NaN among them; vertices enough for whole groups and a tail.
+fn float_rows(seed: u32) -> Rows {
+    let special = [0.0, -0.0, 1.0, -2.5, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE, 1e-40, 3e38, 0.1];
+    let word = |number: u32| special[number as usize % special.len()].to_bits();
+    (0..19).map(|row| [0, 3, 5, 7].map(|step| word(seed + row * 7 + row / 3 + step))).collect()
+}
+
+fn inputs(b: &mut FunctionBuilder, element: u32) -> [Value; 4] {
+    [0, 1, 2, 3].map(|component| b.input(Type::F32, element, component))
+}
+
+/// `sum of column[i] * by[i]` in each component.
+fn product(b: &mut FunctionBuilder, space: Space, by: &[Value], fused: bool) -> [Value; 4] {
+    [0, 1, 2, 3].map(|component| {
+        let mut sum = None;
+        for (row, &factor) in (0..).zip(by) {
+            let entry = b.uniform_load(Type::F32, space, row, component);
+            sum = Some(match sum {
+                None => b.fmul([entry, factor]),
+                Some(sum) if fused => b.op(Op::Fma, &[entry, factor, sum]),
+                Some(sum) => {
+                    let term = b.fmul([entry, factor]);
+                    b.fadd([sum, term])
+                }
+            });
+        }
+        sum.expect("there are factors")
+    })
+}
+
+fn outputs(b: &mut FunctionBuilder, element: u32, values: [Value; 4]) {
+    (0..).zip(values).for_each(|(component, value)| b.output(element, component, value));
+}
+
+/// How many rows of uniforms and how many copies code of a function has.
+fn forms(func: &Function) -> (usize, usize) {
+    let code = &compile_all(func)[0];
+    (code.info.rows.len(), code.info.copies.len())
+}
+
+fn cases() -> Vec<Case> {
+    let uniforms = || vec![(0..6).flat_map(|row| float_rows(row * 3).into_iter().take(1)).collect()];
+    let case = |seed| Case {
+        inputs: vec![float_rows(seed), float_rows(seed + 1)],
+        uniforms: uniforms(),
+        ..Case::new(float_rows(0))
+    };
+    vec![case(0), case(4), Case { uniforms: vec![some_matrix()], ..case(2) }]
+}
+
+fn some_matrix() -> Rows {
+    (0..6u8).map(|row| [1u8, 2, 3, 4].map(|component| (f32::from(row * component) - 7.5).to_bits())).collect()
+}
+
+#[test]
+fn products_with_a_matrix() {
+    for fused in [false, true] {
+        let mut b = FunctionBuilder::new("product", 2, 2);
+        let space = b.add_space("c", None);
+        let v = inputs(&mut b, 0);
+        let position = product(&mut b, space, &v, fused);
+        outputs(&mut b, 0, position);
+        let tint = inputs(&mut b, 1);
+        let tinted = [0, 1, 2, 3].map(|component| {
+            let factor = b.uniform_load(Type::F32, space, 4, component);
+            b.fmul([tint[usize::from(component)], factor])
+        });
+        outputs(&mut b, 1, tinted);
+        b.ret();
+        let func = lockstep(b);
+        assert_eq!(forms(&func), (5, 0));
+        check(&func, &cases());
+    }
+}
+
+#[test]
+fn uniforms_that_are_computed_and_literals_among_them() {
+    let mut b = FunctionBuilder::new("computed", 2, 2);
+    let space = b.add_space("c", None);
+    let [x, ..] = inputs(&mut b, 0);
+    let minus = b.f32(-3.0);
+    let scaled = [0, 1, 2, 3].map(|component| {
+        let factor = b.uniform_load(Type::F32, space, 1, component);
+        let squared = if component == 2 { minus } else { b.fmul([factor, factor]) };
+        b.fsub([x, squared])
+    });
+    outputs(&mut b, 0, scaled);
+    // Nothing but uniforms, one of them a literal.
+    let constant = [0, 1, 2, 3]
+        .map(|component| if component == 1 { minus } else { b.uniform_load(Type::F32, space, 2, component) });
+    outputs(&mut b, 1, constant);
+    b.ret();
+    let func = lockstep(b);
+    assert_eq!(forms(&func).0, 1, "one row is computed, the other filled in");
+    check(&func, &cases());
+}
+
+#[test]
+fn what_something_else_needs_stays_in_lanes() {
+    let mut b = FunctionBuilder::new("shared", 2, 2);
+    let space = b.add_space("c", None);
+    let v = inputs(&mut b, 0);
+    let position = product(&mut b, space, &v, false);
+    outputs(&mut b, 0, position);
+    let [_, y, ..] = position;
+    let tint = inputs(&mut b, 1);
+    let sums = tint.map(|component| b.fadd([component, y]));
+    outputs(&mut b, 1, sums);
+    b.ret();
+    let func = lockstep(b);
+    assert_eq!(forms(&func), (0, 0));
+    check(&func, &cases());
+}
+
+#[test]
+fn copies_and_literals() {
+    let mut b = FunctionBuilder::new("copies", 2, 3);
+    let [v, w] = [0, 1].map(|element| inputs(&mut b, element));
+    outputs(&mut b, 0, w);
+    let literals = [1.0, -0.0, f32::NAN, 1e-40].map(|literal| b.f32(literal));
+    outputs(&mut b, 1, literals);
+    // In another order it is no copy.
+    outputs(&mut b, 2, [v[1], v[0], v[2], v[3]]);
+    b.ret();
+    let func = lockstep(b);
+    assert_eq!(forms(&func), (0, 1));
+    check(&func, &cases());
+}
+
+/// Three components in and out: the missing one reads as 1, nothing is written behind the last.
+#[test]
+fn rows_of_three_components() {
+    let mut b = FunctionBuilder::new("three", 1, 2);
+    let space = b.add_space("c", None);
+    let v = inputs(&mut b, 0);
+    let [x, y, z, _] = product(&mut b, space, &v, false);
+    [x, y, z].into_iter().zip(0..).for_each(|(value, component)| b.output(0, component, value));
+    v[..3].iter().zip(0..).for_each(|(&value, component)| b.output(1, component, value));
+    b.ret();
+    let func = lockstep(b);
+    let matrix = some_matrix();
+    let vertices: Vec<f32> = (0..3 * 13u8).map(|word| f32::from(word) * 0.25 - 4.0).collect();
+    let bytes: Vec<u8> = vertices.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let layout = Layout { inputs: vec![AttributeFormat::F32x3], outputs: vec![3, 3] };
+    for groups in [1, 2] {
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CompileOptions { groups }).unwrap();
+        assert_eq!((code.info.rows.len(), code.info.copies.len()), (4, 1));
+        let mut out = [0xcc; 13 * 28];
+        let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
+        let batch = Batch {
+            inputs: &[InputStream { bytes: &bytes, stride: 12 }],
+            uniforms: &[UniformRows::from_rows(&matrix, 4)],
+            resources: &[],
+            textures: &textures::Mixed,
+            count: 13,
+            first_vertex: 0,
+            instance: 0,
+            fuel: 0,
+        };
+        let mut output = OutputBuffer { bytes: &mut out, elements: &elements };
+        code.run(&batch, &mut output, &mut Scratch::default()).unwrap();
+        for (vertex, row) in vertices.as_chunks::<3>().0.iter().zip(out.as_chunks::<28>().0) {
+            let by = [vertex[0], vertex[1], vertex[2], 1.0];
+            let words: Vec<f32> = row[..24].as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect();
+            for component in 0..3 {
+                let entry = |row: usize| f32::from_bits(matrix[row][component]);
+                let expected = (1..4).fold(entry(0) * by[0], |sum, row| sum + entry(row) * by[row]);
+                assert_eq!(words[component], expected);
+                assert_eq!(words[3 + component], vertex[component]);
+            }
+            assert_eq!(row[24..], [0xcc; 4]);
+        }
+    }
+}
