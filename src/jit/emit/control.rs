@@ -109,6 +109,7 @@ impl Emitter<'_, '_> {
             self.simd.builder.switch_to_block(self.blocks[block]);
         }
         self.memo.clear();
+        self.literals.clear();
         self.outputs.clear();
         let data = &self.func.blocks[block];
         for &inst in &data.insts {

@@ -94,6 +94,8 @@ struct Emitter<'a, 'b> {
     blocks: SecondaryMap<Block, clif::Block>,
     /// What has been made once in this block.
     memo: HashMap<Memo, [clif::Value; 4]>,
+    /// Literals of this block, and the number of instructions when they were loaded.
+    literals: HashMap<(clif::Type, u32), (clif::Value, usize)>,
     /// Input components fetched so far, by element.
     fetched: Vec<Option<[Option<Groups>; 4]>>,
     /// Output components set so far in this block, by element.
@@ -148,6 +150,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(next),
             memo: HashMap::new(),
+            literals: HashMap::new(),
             fetched: vec![None; plan.wanted.len()],
             outputs: HashMap::new(),
             args: none,

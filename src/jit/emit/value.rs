@@ -11,6 +11,9 @@ use shaderjit_ir::{Resource, Space, Type, Value};
 /// Most groups of four lanes.
 pub const MAX_GROUPS: usize = 2;
 
+/// How many native instructions after its load a literal is used from its register.
+const LITERAL_REACH: usize = 24;
+
 /// One vector a group; where there is one group, both are the same.
 pub type Groups = [clif::Value; MAX_GROUPS];
 
@@ -27,8 +30,6 @@ impl Default for Parts {
 /// Something made once in a block and used again there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Memo {
-    /// A literal in all lanes of a vector of this type.
-    Word(clif::Type, u32),
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
     /// The columns of one group's rows at `row + index` of a space.
@@ -79,9 +80,18 @@ impl<'b> Emitter<'_, 'b> {
 
     // ---- uses
 
-    /// A literal in all lanes.
+    /// A literal in all lanes. It is loaded again when its last load is far: held in a register over a long way it would only be
+    /// stored and loaded there.
     pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
-        self.memoised(Memo::Word(ty, word), |this| this.simd.word(ty, word))
+        let now = self.simd.builder.func.dfg.num_insts();
+        match self.literals.get(&(ty, word)) {
+            Some(&(literal, made)) if now - made < LITERAL_REACH => literal,
+            _ => {
+                let literal = self.simd.word(ty, word);
+                self.literals.insert((ty, word), (literal, now));
+                literal
+            }
+        }
     }
 
     /// A value in vectors, whatever it is held in. Not for `f64`.
