@@ -73,7 +73,7 @@ pub struct BatchArgs {
     /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
     /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has stored the
-    /// [`Splat`](crate::jit::emit::Splat)s.
+    /// [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s.
     pub hoisted: *mut u8,
     /// Backward edges that each group of lanes may take.
     pub fuel: u32,

@@ -5,7 +5,8 @@
 //! * `fetch` turns rows of vertex buffers into lanes and lanes into rows of outputs.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a batch.
 //! * `mode` switches the floating-point mode around native code, and back around `double`, which native code calls.
-//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
+//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `width` says how many groups
+//!   suit a function.
 //!
 //! `unsafe` is only in `memory.rs`, `call.rs`, `call/copy.rs`, `mode.rs` and `double.rs`. Cranelift's types stay inside.
 

@@ -73,9 +73,9 @@ impl Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HoistedRow {
     /// The call puts them there.
-    Call { place: u32, words: [Word; 4] },
+    Call([Word; 4]),
     /// Code in front of the loop does.
-    Code { place: u32, values: [Value; 4] },
+    Code([Value; 4]),
 }
 
 /// What runs in front of the loop.
@@ -101,7 +101,7 @@ impl Hoisted {
     /// does not.
     pub fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> Hoisted {
         let mut hoisted = Hoisted::default();
-        let (mut candidates, mut values, mut floats) = (Vec::new(), EntitySet::new(), 0);
+        let (mut values, mut floats) = (EntitySet::new(), 0);
         for &block in order {
             for &inst in &func.blocks[block].insts {
                 let data = &func.insts[inst];
@@ -111,7 +111,7 @@ impl Hoisted {
                 let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && !is_wide;
                 let ready = |&arg: &Value| values.contains(arg) || func.constant(arg).is_some();
                 if moves && floats < MAX_FLOATS && data.args.iter().all(ready) {
-                    candidates.push(inst);
+                    hoisted.insts.push(inst);
                     values.insert(result);
                     if ty == Type::F32 {
                         floats += 1;
@@ -120,8 +120,6 @@ impl Hoisted {
                 }
             }
         }
-
-        hoisted.insts = candidates;
         hoisted
     }
 
@@ -148,14 +146,14 @@ impl Hoisted {
                 needed.remove(value);
             }
         }
-        for (place, row) in (self.kept.len() as u32..).zip(&rows.uniforms) {
-            match row.map(|value| Word::of(func, value)) {
-                [Some(x), Some(y), Some(z), Some(w)] => self.rows.push(HoistedRow::Call { place, words: [x, y, z, w] }),
+        for &row in &rows.uniforms {
+            self.rows.push(match row.map(|value| Word::of(func, value)) {
+                [Some(x), Some(y), Some(z), Some(w)] => HoistedRow::Call([x, y, z, w]),
                 _ => {
                     row.iter().for_each(|&value| _ = needed.insert(value));
-                    self.rows.push(HoistedRow::Code { place, values: *row });
+                    HoistedRow::Code(row)
                 }
-            }
+            });
         }
         let mut insts = Vec::new();
         for &inst in self.insts.iter().rev() {
@@ -177,16 +175,16 @@ impl Hoisted {
         16 * (self.kept.len() + self.rows.len())
     }
 
-    /// Byte at which a [row of uniforms](RowForms::uniforms) is kept.
-    pub fn row_place(&self, number: u32) -> i32 {
-        (self.kept.len() as i32 + number as i32) * 16
+    /// Place of a [row of uniforms](RowForms::uniforms), in units of 16 bytes.
+    pub fn row_place(&self, number: u32) -> u32 {
+        self.kept.len() as u32 + number
     }
 
-    /// The rows that a call puts there.
+    /// The rows that a call puts there, and their places.
     pub fn call_rows(&self) -> impl Iterator<Item = (u32, [Word; 4])> {
-        self.rows.iter().filter_map(|row| match *row {
-            HoistedRow::Call { place, words } => Some((place, words)),
-            HoistedRow::Code { .. } => None,
+        (0..).zip(&self.rows).filter_map(|(number, row)| match *row {
+            HoistedRow::Call(words) => Some((self.row_place(number), words)),
+            HoistedRow::Code(_) => None,
         })
     }
 
@@ -219,10 +217,11 @@ impl Emitter<'_, '_> {
             }
         }
         for index in 0..self.plan.hoisted.rows.len() {
-            if let HoistedRow::Code { place, values } = self.plan.hoisted.rows[index] {
+            if let HoistedRow::Code(values) = self.plan.hoisted.rows[index] {
+                let place = self.plan.hoisted.row_place(index as u32) as i32;
                 for (lane, value) in (0..).zip(values) {
                     let scalar = self.scalar(value);
-                    self.simd.store(scalar, memory, place as i32 * 16 + lane * 4);
+                    self.simd.store(scalar, memory, place * 16 + lane * 4);
                 }
             }
         }

@@ -4,7 +4,7 @@ use super::copy::Copies;
 use super::hoist::Hoisted;
 use super::rows::RowForms;
 use crate::error::JitError;
-use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits};
+use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::uniform::uniform_values;
@@ -98,7 +98,7 @@ impl Plan {
             returns: 0,
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
-            uniform_rows: vec![0; func.spaces.len()],
+            uniform_rows: static_rows(func),
             uses_resources: false,
             arrays,
             scratch_bytes,
@@ -157,8 +157,7 @@ impl Plan {
     }
 
     fn note_reads(&mut self, inst: &InstData) -> Result<(), JitError> {
-        let op = inst.op;
-        match (op, inst.imm) {
+        match (inst.op, inst.imm) {
             (Op::Input, Imm::Element { element, component }) => {
                 let wanted = self.wanted.get_mut(element as usize);
                 let wanted = wanted.ok_or_else(|| codegen(format!("the layout has no input {element}")))?;
@@ -167,12 +166,9 @@ impl Plan {
                     self.reads[element as usize] = true;
                 }
             }
-            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, .. }) => {
+            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. }) => {
                 let space = space.as_u32() as usize;
                 self.used_spaces[space] |= inst.result.is_none_or(|result| !self.hoisted.is_filled_in(result));
-                if op == Op::UniformLoad && row < limits::STATIC_ROWS {
-                    self.uniform_rows[space] = self.uniform_rows[space].max(row + 1);
-                }
             }
             (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
             (Op::GuardOrdered, _) => self.guards = true,

@@ -318,8 +318,8 @@ impl Emitter<'_, '_> {
 
     fn uniform_row(&mut self, number: u32) -> clif::Value {
         let memory = self.hoisted.expect("rows of uniforms are hoisted");
-        let place = self.plan.hoisted.row_place(number);
-        self.simd.load(F32X4, memory, place)
+        let place = self.plan.hoisted.row_place(number) as i32;
+        self.simd.load(F32X4, memory, place * 16)
     }
 }
 
