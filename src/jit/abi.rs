@@ -5,7 +5,7 @@
 //! * the [`BatchArgs`] and its tables;
 //! * of each input stream it uses, [`read_bytes`] bytes of each element;
 //! * of each output stream it stores, the stored components of each such element;
-//! * of each uniform space, its rows and one more, but at least as many as the code's fixed rows;
+//! * of each uniform space, its rows and a window of rows on either side, but at least as many as the code reads without a check;
 //! * of each resource, its bytes;
 //! * the scratch bytes of its register arrays, and the bytes of what it hoists.
 //!
@@ -39,12 +39,14 @@ pub struct OutputArgs {
     pub stride: usize,
 }
 
-/// A uniform space: rows of 16 bytes, 16-aligned. Row `rows` is readable and zero.
+/// A uniform space: rows of 16 bytes, 16-aligned, row 0 at `data`. The [`WINDOW_ROWS`](crate::jit::limits::WINDOW_ROWS) rows in
+/// front of it are readable and zero, and so are those from the first on that is not bound. That is row `end` if rows are counted
+/// from the first readable one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceArgs {
     pub data: *const u8,
-    pub rows: u32,
+    pub end: u32,
 }
 
 /// A resource: any bytes, of any alignment. There are at most [`RESOURCE_BYTES`](shaderjit_ir::op::RESOURCE_BYTES).
@@ -119,10 +121,10 @@ pub mod offset {
         (at + offset_of!(OutputArgs, data) as i32, at + offset_of!(OutputArgs, stride) as i32)
     }
 
-    /// Fields of entry `index` of the spaces' table: data, rows.
+    /// Fields of entry `index` of the spaces' table: data, end.
     pub fn space(index: u32) -> (i32, i32) {
         let at = entry::<SpaceArgs>(index);
-        (at + offset_of!(SpaceArgs, data) as i32, at + offset_of!(SpaceArgs, rows) as i32)
+        (at + offset_of!(SpaceArgs, data) as i32, at + offset_of!(SpaceArgs, end) as i32)
     }
 
     /// Fields of entry `index` of the resources' table: data, bytes.

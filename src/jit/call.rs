@@ -5,8 +5,11 @@
 
 mod copy;
 mod group;
+mod rows;
 
 pub use group::GroupRunner;
+use rows::Row;
+pub use rows::UniformRows;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
@@ -20,97 +23,6 @@ use shaderjit_ir::texture::Textures;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
-
-/// A row as native code reads it.
-#[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Row([u32; 4]);
-
-impl Row {
-    /// The first 16 of `bytes`; what is missing is zero.
-    fn from_bytes(bytes: &[u8]) -> Row {
-        let mut padded = [0; 16];
-        let len = bytes.len().min(16);
-        padded[..len].copy_from_slice(&bytes[..len]);
-        let (words, _) = padded.as_chunks::<4>();
-        Row(std::array::from_fn(|word| u32::from_ne_bytes(words[word])))
-    }
-
-    fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        for (to, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
-            *to = word.to_ne_bytes();
-        }
-        bytes
-    }
-}
-
-/// The contents of a uniform space in the form native code reads: the bound rows, then at least one zero row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UniformRows {
-    rows: Vec<Row>,
-    bound: u32,
-}
-
-impl UniformRows {
-    /// Copies a buffer, little-endian; a partial last row is filled with zeros. Code reads some rows without a check:
-    /// `readable` says how many there must be, and [`Code::uniform_rows`] how many that is. Rows past the buffer are zero.
-    pub fn from_bytes(bytes: &[u8], readable: u32) -> UniformRows {
-        let bytes = &bytes[..bytes.len().min(16 * limits::UNIFORM_ROWS)];
-        UniformRows::collect(bytes.chunks(16).map(Row::from_bytes), readable)
-    }
-
-    /// The same from rows of four components.
-    pub fn from_rows(rows: &[[u32; 4]], readable: u32) -> UniformRows {
-        let mut bound = UniformRows { rows: Vec::new(), bound: 0 };
-        bound.bind(rows, readable);
-        bound
-    }
-
-    fn collect(bound: impl Iterator<Item = Row>, readable: u32) -> UniformRows {
-        let mut rows = UniformRows { rows: Vec::new(), bound: 0 };
-        rows.assign(bound, readable);
-        rows
-    }
-
-    /// What [`from_rows`](Self::from_rows) makes, in the memory that is here.
-    pub fn bind(&mut self, rows: &[[u32; 4]], readable: u32) {
-        let rows = &rows[..rows.len().min(limits::UNIFORM_ROWS)];
-        self.assign(rows.iter().copied().map(Row), readable);
-    }
-
-    fn assign(&mut self, bound: impl Iterator<Item = Row>, readable: u32) {
-        self.rows.clear();
-        self.rows.extend(bound);
-        self.bound = self.rows.len() as u32;
-        let readable = (readable.min(limits::STATIC_ROWS) as usize).max(self.rows.len() + 1);
-        self.rows.resize(readable, Row::default());
-    }
-
-    /// Sets some rows, which are bound afterwards, as are all in front of them.
-    pub fn set_rows(&mut self, first: usize, rows: &[[u32; 4]]) {
-        let end = first.saturating_add(rows.len()).min(limits::UNIFORM_ROWS);
-        if end > self.bound as usize {
-            self.bound = end as u32;
-            self.rows.resize(self.rows.len().max(end + 1), Row::default());
-        }
-        for (row, new) in self.rows[..end].iter_mut().skip(first).zip(rows) {
-            *row = Row(*new);
-        }
-    }
-
-    /// Number of bound rows.
-    pub fn bound(&self) -> u32 {
-        self.bound
-    }
-}
-
-impl Default for UniformRows {
-    /// Nothing bound: every row is zero, for code that needs none readable.
-    fn default() -> UniformRows {
-        UniformRows::from_rows(&[], 0)
-    }
-}
 
 /// Where the vertices of one input element lie.
 #[derive(Clone, Copy, Debug)]
@@ -302,7 +214,7 @@ impl Code {
         let word = |space: u32, row: u32, component: u8| {
             let space = space as usize;
             let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
-            rows.rows[row as usize].0[usize::from(component)]
+            rows.word(row, component)
         };
         for &Splat { place, space, row, component } in &self.info.splats {
             scratch.hoisted[place as usize] = Row([word(space, row, component); 4]);
@@ -346,7 +258,7 @@ impl Code {
         for (index, (rows, table)) in batch.uniforms.iter().zip(&info.tables).enumerate() {
             if table.is_none() {
                 let needed = info.uniform_rows[index] as usize * size_of::<Row>();
-                check_len(|| format!("uniform space {index}"), Some(needed), rows.rows.len() * size_of::<Row>())?;
+                check_len(|| format!("uniform space {index}"), Some(needed), rows.readable() * size_of::<Row>())?;
             }
         }
         Ok(())
@@ -356,7 +268,7 @@ impl Code {
         tables.spaces.clear();
         tables.spaces.extend(self.info.tables.iter().zip(batch.uniforms).map(|(table, bound)| {
             let rows = table.as_ref().unwrap_or(bound);
-            SpaceArgs { data: rows.rows.as_ptr().cast(), rows: rows.bound }
+            SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
         }));
         tables.resources.clear();
         tables.resources.extend(batch.resources.iter().map(|bytes| ResourceArgs {
@@ -469,7 +381,7 @@ impl Code {
         };
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource, a
         // resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read without a
-        // check, and `UniformRows` always has a zero row after the bound ones; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller
+        // check, and `UniformRows` always has a window of zero rows in front of the bound ones and one after them; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller
         // vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, count as u32) };
         if let Some(panic) = textures.into_panic() {

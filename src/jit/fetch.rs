@@ -6,7 +6,7 @@
 use super::simd::Simd;
 use crate::attribute::{AttributeFormat, NumericKind};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I32, I32X4, I64X2};
+use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32, I32X4, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 
 /// The address of the row of an element.
@@ -69,7 +69,7 @@ fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) ->
         }
         // 12 or 16 bytes; `abi::read_bytes` promises that the last word can be read.
         _ => {
-            let rows = rows.map(|row| simd.load(I32X4, row, 0));
+            let rows = rows.map(|row| simd.load(I8X16, row, 0));
             simd.transpose(rows).to_vec()
         }
     }

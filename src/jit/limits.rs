@@ -27,8 +27,12 @@ pub const SCRATCH_BYTES: u64 = 16 << 20;
 /// readable rows. Fixed rows past it are checked like computed ones.
 pub const STATIC_ROWS: u32 = 4096;
 
-/// Rows of a uniform space that can be bound. Offsets of rows are 32-bit in native code.
-pub const UNIFORM_ROWS: usize = (1 << 28) - 2;
+/// Rows that a computed row of a uniform space reaches without another check: loads at the same index plus different fixed rows
+/// share one check for each so many fixed rows. A power of two.
+pub const WINDOW_ROWS: u32 = 8;
+
+/// Rows of a uniform space that can be bound. Offsets of rows, counted from the window in front of row 0, are 32-bit in native code.
+pub const UNIFORM_ROWS: usize = (1 << 28) - 1 - WINDOW_ROWS as usize;
 
 /// Input and output elements, uniform spaces, and resources. More than any shader model has.
 pub const BINDINGS: u64 = 4096;

@@ -41,7 +41,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use emit::{ArrayPlace, Splat, Word};
 use memory::CodeMemory;
 use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Array, Function, Op, Space};
+use shaderjit_ir::{Array, Function, Op, Space, Value};
 use std::cell::RefCell;
 
 /// What the caller's buffers hold: compiled into the code.
@@ -251,15 +251,28 @@ fn build(
 pub(crate) fn static_rows(func: &Function) -> Vec<u32> {
     let mut rows = vec![0; func.spaces.len()];
     for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
-        let InstData { op, imm, .. } = func.insts[inst];
-        if let (Op::UniformLoad, Imm::Row { space, row, .. }) = (op, imm)
-            && row < limits::STATIC_ROWS
+        let InstData { op, imm, args, .. } = &func.insts[inst];
+        let last = match *imm {
+            Imm::Row { space, row, .. } if *op == Op::UniformLoad => Some((space, row)),
+            Imm::Row { space, row, .. } => last_row(func, row, args[0]).map(|last| (space, last)),
+            _ => None,
+        };
+        if let Some((space, last)) = last
+            && last < limits::STATIC_ROWS
         {
             let rows = &mut rows[space.as_u32() as usize];
-            *rows = (row + 1).max(*rows);
+            *rows = (last + 1).max(*rows);
         }
     }
     rows
+}
+
+/// The last row that `row` plus an index can be, if all of them may be read without a check.
+fn last_row(func: &Function, row: u32, index: Value) -> Option<u32> {
+    let inst = func.def_inst(index).filter(|inst| inst.op == Op::And)?;
+    let most = inst.args.iter().filter_map(|&arg| func.constant(arg)).min()?;
+    let last = u64::from(row) + most;
+    (last < u64::from(limits::STATIC_ROWS)).then_some(last as u32)
 }
 
 /// `fn(*const BatchArgs, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our

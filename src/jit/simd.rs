@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::types::{F32X4, I8X16, I32, I32X4};
-use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlagsData, Type, Value};
+use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlags, MemFlagsData, Opcode, Type, Value};
 use cranelift_frontend::{FuncInstBuilder, FunctionBuilder};
 
 /// Lanes 0 to 3 of the first operand of a shuffle are 0 to 3, those of the second 4 to 7.
@@ -14,9 +14,21 @@ pub struct Simd<'b> {
     pub builder: FunctionBuilder<'b>,
     /// x86-64: blends are one instruction, and some operations have the IR's semantics outright.
     pub x86: bool,
+    /// Of loads and stores: the memory is mapped, which the caller of the native code vouches for.
+    mapped: MemFlags,
+    /// Of casts between lane sizes, which must say how lanes lie in the bits.
+    little_endian: MemFlags,
 }
 
 impl<'b> Simd<'b> {
+    pub fn new(builder: FunctionBuilder<'b>, x86: bool) -> Simd<'b> {
+        // Looked up once: every load, store and cast has flags, and Cranelift would hash them each time.
+        let flags = &mut builder.func.dfg.mem_flags;
+        let mapped = flags.insert_unchecked(MemFlagsData::new().with_notrap());
+        let little_endian = flags.insert_unchecked(MemFlagsData::new().with_endianness(Endianness::Little));
+        Simd { builder, x86, mapped, little_endian }
+    }
+
     pub fn ins(&mut self) -> FuncInstBuilder<'_, 'b> {
         self.builder.ins()
     }
@@ -30,8 +42,9 @@ impl<'b> Simd<'b> {
         if self.ty(value) == ty {
             return value;
         }
-        // Casts between lane sizes must say how lanes lie in the bits.
-        self.ins().bitcast(ty, MemFlagsData::new().with_endianness(Endianness::Little), value)
+        let flags = self.little_endian;
+        let (cast, dfg) = self.ins().LoadNoOffset(Opcode::Bitcast, ty, flags, value);
+        dfg.first_result(cast)
     }
 
     /// The four words as a constant.
@@ -52,7 +65,8 @@ impl<'b> Simd<'b> {
 
     /// 32-bit lanes of two vectors, as `I8X16`: what shuffles make is often shuffled again.
     pub fn shuffle(&mut self, a: Value, b: Value, lanes: Lanes) -> Value {
-        let (a, b) = (self.cast(I8X16, a), self.cast(I8X16, b));
+        let bytes = self.cast(I8X16, a);
+        let (a, b) = (bytes, if a == b { bytes } else { self.cast(I8X16, b) });
         let mask: Vec<u8> = lanes.into_iter().flat_map(|lane| (0..4).map(move |byte| lane * 4 + byte)).collect();
         let mask = self.builder.func.dfg.immediates.push(ConstantData::from(mask));
         self.ins().shuffle(a, b, mask)
@@ -81,23 +95,27 @@ impl<'b> Simd<'b> {
         [self.shuffle(a, b, [0, 1, 4, 5]), self.shuffle(a, b, [2, 3, 6, 7])]
     }
 
-    /// Memory that generated code reads and writes is mapped: the caller of the native code vouches for it.
-    fn flags() -> MemFlagsData {
-        MemFlagsData::new().with_notrap()
+    pub fn load(&mut self, ty: Type, base: Value, offset: impl Into<Offset32>) -> Value {
+        self.load_as(Opcode::Load, ty, base, offset.into())
     }
 
-    pub fn load(&mut self, ty: Type, base: Value, offset: impl Into<Offset32>) -> Value {
-        self.ins().load(ty, Self::flags(), base, offset)
+    fn load_as(&mut self, op: Opcode, ty: Type, base: Value, offset: Offset32) -> Value {
+        let flags = self.mapped;
+        let (load, dfg) = self.ins().Load(op, ty, flags, offset, base);
+        dfg.first_result(load)
     }
 
     /// Two words, in lanes 0 and 2 of an `I32X4`; the others are zero.
     pub fn load_two(&mut self, base: Value, offset: impl Into<Offset32>) -> Value {
-        let words = self.ins().uload32x2(Self::flags(), base, offset);
+        // Its type is that of the address.
+        let ty = self.ty(base);
+        let words = self.load_as(Opcode::Uload32x2, ty, base, offset.into());
         self.cast(I32X4, words)
     }
 
     pub fn store(&mut self, value: Value, base: Value, offset: impl Into<Offset32>) {
-        self.ins().store(Self::flags(), value, base, offset);
+        let (flags, ty) = (self.mapped, self.ty(value));
+        self.ins().Store(Opcode::Store, ty, flags, offset.into(), value, base);
     }
 
     /// The first value where the mask's lane is all ones, the second where it is zero. Both have the same type.

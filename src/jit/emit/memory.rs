@@ -5,18 +5,42 @@ use super::value::{Groups, MAX_GROUPS, Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::offset;
-use crate::jit::{fetch, limits};
+use crate::jit::limits::{self, WINDOW_ROWS};
+use crate::jit::{fetch, last_row};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F32, F32X4, I32, I32X4, I64};
+use cranelift_codegen::ir::types::{F32, F32X4, I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Array, Op, Space, SysVal, Type, Value};
+use shaderjit_ir::{Array, Function, Op, Space, SysVal, Type, Value};
 
 /// Bytes that one round of the loop over the arrays zeroes.
 const ZERO_STEP: u32 = 64;
 
 /// Up to how many bytes are zeroed without a loop.
 const ZERO_UNROLLED: u32 = 512;
+
+/// How the row `row` plus an index is found: its window's first row is, counted from the first readable one, and checked against
+/// the first after the bound ones. What is not below that one is zero in the whole window that begins there.
+#[derive(Clone, Copy)]
+struct Window {
+    /// What to add to the index.
+    first: u32,
+    /// Where the row is from there.
+    byte: i32,
+    is_checked: bool,
+}
+
+impl Window {
+    fn of(func: &Function, row: u32, index: Option<Value>) -> Window {
+        if index.is_some_and(|index| last_row(func, row, index).is_some()) {
+            return Window { first: 0, byte: row as i32 * 16, is_checked: false };
+        }
+        let within = row % WINDOW_ROWS;
+        // The first row may be in front of row 0 while this one is not: indices wrap.
+        let first = (row - within).wrapping_add(WINDOW_ROWS);
+        Window { first, byte: (within as i32 - WINDOW_ROWS as i32) * 16, is_checked: true }
+    }
+}
 
 impl Emitter<'_, '_> {
     /// Loads the pointers that hold for the whole call.
@@ -202,28 +226,30 @@ impl Emitter<'_, '_> {
 
     pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {
         let base = self.spaces[space.as_u32() as usize];
+        let at = i32::from(component) * 4;
         match inst.args.first().copied() {
             Some(index) if !self.is_uniform(index) => {
                 let groups = self.gather_rows(space, row, index, component);
                 self.define_groups(result(inst), groups);
             }
-            None if row < limits::STATIC_ROWS => {
-                self.load_uniform(inst, base, row as i32 * 16 + i32::from(component) * 4);
-            }
+            None if row < limits::STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
             index => {
-                let address = self.memoised(Memo::RowAddress(space, row, index), |this| {
-                    let mut number = this.simd.iconst(row);
+                let window = Window::of(self.func, row, index);
+                let address = self.memoised(Memo::RowAddress(space, window.first, index), |this| {
+                    let mut number = this.simd.iconst(window.first);
                     if let Some(index) = index {
                         let index = this.scalar(index);
-                        number = this.simd.ins().iadd(index, number);
+                        number = if window.first == 0 { index } else { this.simd.ins().iadd(index, number) };
                     }
-                    let rows = this.bound_rows(space);
-                    let number = this.simd.ins().umin(number, rows);
+                    if window.is_checked {
+                        let end = this.end_row(space);
+                        number = this.simd.ins().umin(number, end);
+                    }
                     let number = this.simd.ins().uextend(I64, number);
                     let offset = this.simd.shl(number, 4);
                     this.simd.ins().iadd(base, offset)
                 });
-                self.load_uniform(inst, address, i32::from(component) * 4);
+                self.load_uniform(inst, address, window.byte + at);
             }
         }
     }
@@ -234,8 +260,8 @@ impl Emitter<'_, '_> {
         self.define_scalar(result(inst), scalar);
     }
 
-    /// How many rows of a space are bound. The row of that number is zero.
-    fn bound_rows(&mut self, space: Space) -> clif::Value {
+    /// From the first readable row of a space, the number of the first that is zero like all after it.
+    fn end_row(&mut self, space: Space) -> clif::Value {
         let table = self.simd.load(I64, self.args, offset::SPACES);
         self.simd.load(I32, table, offset::space(space.as_u32()).1)
     }
@@ -244,27 +270,38 @@ impl Emitter<'_, '_> {
     fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Groups {
         let key = |group| Memo::Rows(space, row, index, group);
         if !self.memo.contains_key(&key(0)) {
-            let indices = self.groups(index);
-            let rows = self.bound_rows(space);
-            let rows = self.simd.ins().splat(I32X4, rows);
-            let base = self.spaces[space.as_u32() as usize];
-            for (group, &index) in indices.iter().enumerate().take(self.plan.groups) {
-                let mut number = index;
-                if row != 0 {
-                    let row = self.word(I32X4, row);
-                    number = self.simd.ins().iadd(number, row);
-                }
-                let number = self.simd.ins().umin(number, rows);
-                let offsets = self.simd.shl(number, 4);
-                let rows = [0u8, 1, 2, 3].map(|lane| {
-                    let address = self.lane_address(base, offsets, lane);
-                    self.simd.load(I32X4, address, 0)
-                });
+            let window = Window::of(self.func, row, Some(index));
+            for group in 0..self.plan.groups {
+                let addresses = self.row_addresses(space, window, index, group);
+                let rows = addresses.map(|address| self.simd.load(I8X16, address, window.byte));
                 let columns = self.simd.transpose(rows);
                 self.memo.insert(key(group), columns);
             }
         }
         [0, self.plan.groups - 1].map(|group| self.memo[&key(group)][usize::from(component)])
+    }
+
+    /// The addresses to which a window's rows are relative, in one group's lanes.
+    fn row_addresses(&mut self, space: Space, window: Window, index: Value, group: usize) -> [clif::Value; 4] {
+        let key = Memo::RowAddresses(space, window.first, index, group);
+        if let Some(&addresses) = self.memo.get(&key) {
+            return addresses;
+        }
+        let mut number = self.groups(index)[group];
+        if window.first != 0 {
+            let first = self.word(I32X4, window.first);
+            number = self.simd.ins().iadd(number, first);
+        }
+        if window.is_checked {
+            let end = self.end_row(space);
+            let end = self.simd.ins().splat(I32X4, end);
+            number = self.simd.ins().umin(number, end);
+        }
+        let offsets = self.simd.shl(number, 4);
+        let base = self.spaces[space.as_u32() as usize];
+        let addresses = [0, 1, 2, 3].map(|lane| self.lane_address(base, offsets, lane));
+        self.memo.insert(key, addresses);
+        addresses
     }
 
     /// `base` plus one lane of a vector of unsigned offsets.

@@ -74,7 +74,7 @@ pub fn emit(
         splats: plan.hoisted.splats.clone(),
         rows: plan.hoisted.call_rows().collect(),
     };
-    let simd = Simd { builder: FunctionBuilder::new(output, contexts), x86: target.is_x86() };
+    let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     let mut emitter = Emitter::new(func, layout, plan, simd, target);
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();

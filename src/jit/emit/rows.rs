@@ -14,7 +14,7 @@ use crate::error::JitError;
 use crate::jit::{Layout, fetch};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
-use cranelift_codegen::ir::types::{F32X4, I32X4};
+use cranelift_codegen::ir::types::{F32X4, I8X16};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use std::collections::BTreeSet;
@@ -275,7 +275,7 @@ impl Emitter<'_, '_> {
         for (vertex, to) in to.into_iter().enumerate() {
             let whole: Vec<Option<clif::Value>> = sources
                 .iter()
-                .map(|source| source.is_whole.then(|| self.simd.load(I32X4, source.rows[vertex], 0)))
+                .map(|source| source.is_whole.then(|| self.simd.load(I8X16, source.rows[vertex], 0)))
                 .collect();
             let source = |element| {
                 let at = sources.iter().position(|source| source.element == element).expect("every input has one");

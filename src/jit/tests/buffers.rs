@@ -221,7 +221,7 @@ fn strides_smaller_than_a_row_overlap() {
 fn short_buffers_and_missing_bindings_are_errors() {
     let mut b = FunctionBuilder::new("bindings", 2, 1);
     let space = b.add_space("c", None);
-    let (x, y) = (b.input(Type::F32, 0, 0), b.uniform_load(Type::F32, space, 2, 0));
+    let (x, y) = (b.input(Type::F32, 0, 0), b.uniform_load(Type::F32, space, 20, 0));
     let sum = b.fadd([x, y]);
     b.output(0, 0, sum);
     b.ret();
@@ -229,7 +229,7 @@ fn short_buffers_and_missing_bindings_are_errors() {
     let layout = Layout { inputs: vec![AttributeFormat::F32x3, AttributeFormat::F32x4], outputs: vec![2] };
     let code = compile(&func, &layout, &Target::host().unwrap(), &CompileOptions::default()).unwrap();
     assert!(code.reads_input(0) && !code.reads_input(1) && !code.reads_input(2));
-    assert_eq!(code.uniform_rows(space), 3);
+    assert_eq!(code.uniform_rows(space), 21);
 
     let input = [0; 52];
     let run = |input: &[u8], stride, rows: &[UniformRows], out: &mut [u8], elements: &[OutputElement], count| {
@@ -238,7 +238,7 @@ fn short_buffers_and_missing_bindings_are_errors() {
         let batch = Batch { uniforms: rows, ..batch(&inputs, count) };
         code.run(&batch, &mut OutputBuffer { bytes: out, elements }, &mut Scratch::default())
     };
-    let (rows, elements) = ([UniformRows::from_bytes(&[1; 20], 3)], [OutputElement { offset: 4, stride: 8 }]);
+    let (rows, elements) = ([UniformRows::from_bytes(&[1; 20], 21)], [OutputElement { offset: 4, stride: 8 }]);
     let mut out = [0; 36];
     assert_eq!(run(&input, 13, &rows, &mut out, &elements, 4), Ok(()));
     assert!(matches!(run(&input[..50], 13, &rows, &mut out, &elements, 4), Err(CallError::ShortBuffer { .. })));
@@ -249,8 +249,8 @@ fn short_buffers_and_missing_bindings_are_errors() {
     assert!(matches!(run(&input, 13, &rows, &mut out, &far, 4), Err(CallError::ShortBuffer { .. })));
     assert!(matches!(run(&input, 13, &[], &mut out, &elements, 4), Err(CallError::Invalid(_))));
     assert!(matches!(run(&input, 13, &rows, &mut out, &[], 4), Err(CallError::Invalid(_))));
-    let few = [UniformRows::from_bytes(&[1; 20], 2)];
-    assert!(matches!(run(&input, 13, &few, &mut out, &elements, 4), Ok(())), "a zero row always follows");
+    let few = [UniformRows::from_bytes(&[1; 16 * 13], 13)];
+    assert!(matches!(run(&input, 13, &few, &mut out, &elements, 4), Ok(())), "zero rows always follow");
     assert!(matches!(
         run(&input, 13, &[UniformRows::default()], &mut out, &elements, 4),
         Err(CallError::ShortBuffer { .. })
@@ -273,12 +273,6 @@ fn the_caller_keeps_its_float_mode() {
     }
 }
 
-/// Resident memory in bytes, where the system tells.
-fn resident() -> Option<usize> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * 4096)
-}
-
 #[test]
 fn dropped_code_frees_its_memory() {
     let func = copy(4);
@@ -286,15 +280,6 @@ fn dropped_code_frees_its_memory() {
     let target = Target::host().unwrap();
     let make = || compile(&func, &layout, &target, &CompileOptions::default()).unwrap();
     let mappings = || std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.matches(" r-xp ").count());
-    drop(make());
-    let before = resident();
-    for _ in 0..300 {
-        drop(make());
-    }
-    // 300 leaked pages would be 1.2 MB; other tests run at the same time, so the bound is not tight.
-    if let (Some(before), Some(after)) = (before, resident()) {
-        assert!(after < before + (64 << 20), "{before} bytes before, {after} after");
-    }
     let few = mappings();
     let kept: Vec<Code> = (0..300).map(|_| make()).collect();
     let many = mappings();
@@ -336,7 +321,7 @@ fn the_text_shows_the_code() {
     let layout = Layout { inputs: vec![AttributeFormat::F32x4], outputs: vec![4] };
     let text = clif_text(&copy(1), &layout, &Target::host().unwrap(), &CompileOptions::default()).unwrap();
     assert!(text.starts_with("function"), "{text}");
-    assert!(text.contains("load.i32x4") && text.contains("shuffle"), "{text}");
+    assert!(text.contains("load.i8x16") && text.contains("shuffle"), "{text}");
 }
 
 #[test]

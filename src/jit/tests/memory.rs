@@ -27,8 +27,8 @@ fn index(b: &mut FunctionBuilder, space: Option<Space>, component: u8) -> Value 
 #[test]
 fn uniform_rows_are_zero_past_the_bound_ones() {
     for uniform in [false, true] {
-        for base in [0, 2, 5, u32::MAX] {
-            let mut b = FunctionBuilder::new(format!("rows {base}"), 1, 2);
+        for base in [0, 2, 5, 7, 8, 15, u32::MAX - 8, u32::MAX] {
+            let mut b = FunctionBuilder::new(format!("rows {base}"), 1, 3);
             let (indices, space) = (b.add_space("i", None), b.add_space("c", None));
             let at = index(&mut b, uniform.then_some(indices), 0);
             for component in 0..4 {
@@ -37,17 +37,48 @@ fn uniform_rows_are_zero_past_the_bound_ones() {
                 b.output(0, component, value);
                 let fixed = b.uniform_load(ty, space, base, component);
                 b.output(1, component, fixed);
+                // In the same window as the row above, or in the one after it.
+                let next = b.uniform_load_at(ty, space, base.wrapping_add(component.into()), component, at);
+                b.output(2, component, next);
             }
             b.ret();
             let func = lockstep(b);
             let mut cases = Vec::new();
-            for bound in [0, 1, 4, 6, 7] {
+            for bound in [0, 1, 4, 6, 7, 9, 17] {
                 let rows = if uniform { vec![[0; 4]; 5] } else { index_rows() };
                 for &value in if uniform { &INDICES[..] } else { &[0] } {
                     let uniforms = vec![vec![[value, 0, 0, 0]], some_rows(bound)];
                     cases.push(Case { uniforms, ..Case::new(rows.clone()) });
                 }
             }
+            check(&func, &cases);
+        }
+    }
+}
+
+/// An index that `and` bounds is not checked: the code has all the rows it can reach, whatever is bound.
+#[test]
+fn bounded_indices_need_no_check() {
+    for uniform in [false, true] {
+        for (base, mask) in [(0, 7), (3, 15), (90, 127), (limits::STATIC_ROWS - 8, 7), (limits::STATIC_ROWS - 7, 7)] {
+            let mut b = FunctionBuilder::new(format!("rows {base} {mask}"), 1, 1);
+            let (indices, space) = (b.add_space("i", None), b.add_space("c", None));
+            let (at, mask) = (index(&mut b, uniform.then_some(indices), 0), b.i32(mask));
+            let at = b.and([at, mask]);
+            for component in 0..4 {
+                let value = b.uniform_load_at(Type::I32, space, base, component, at);
+                b.output(0, component, value);
+            }
+            b.ret();
+            let func = lockstep(b);
+            let rows = if uniform { vec![[0; 4]; 5] } else { index_rows() };
+            let values = if uniform { &INDICES[..] } else { &[0] };
+            let case = |value, bound| Case {
+                uniforms: vec![vec![[value, 0, 0, 0]], some_rows(bound)],
+                ..Case::new(rows.clone())
+            };
+            let cases: Vec<Case> =
+                values.iter().flat_map(|&value| [0, 5, 100, 4093].map(|bound| case(value, bound))).collect();
             check(&func, &cases);
         }
     }
