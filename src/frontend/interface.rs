@@ -93,7 +93,8 @@ pub struct UniformDecl {
     pub rows: u32,
 }
 
-/// A uniform component whose value the container fixes (PICA `DVLE` constants). Applied on top of what the caller binds.
+/// A uniform component whose value the container fixes (PICA `DVLE` constants) or the hardware (`c96` to `c127`, which relative
+/// addressing reaches). Applied on top of what the caller binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UniformPreset {
     /// The IR function's space.
@@ -195,7 +196,7 @@ pub struct Interface {
     pub resources: Vec<ResourceDecl>,
     /// Samplers, one for each of the IR function, in its order.
     pub samplers: Vec<SamplerDecl>,
-    /// Values the container fixes.
+    /// Values that are fixed.
     pub presets: Vec<UniformPreset>,
 }
 

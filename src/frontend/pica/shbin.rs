@@ -67,8 +67,8 @@ impl Executable<'_> {
             Some(emitted) => lower_geometry(&program, entry, emitted, &options)?,
             None => lower(&program, entry, &options)?,
         };
-        let presets = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
-        lowered.interface.presets = presets;
+        let presets: Vec<_> = self.constants.iter().map(|constant| preset(&lowered.interface, constant)).collect();
+        lowered.interface.presets.extend(presets);
         Ok(lowered)
     }
 

@@ -12,7 +12,8 @@ mod registers;
 mod slots;
 mod source;
 
-use shaderjit_ir::{Block, Function, FunctionBuilder, Space, Type, Value};
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
 
 use self::dispatch::Dispatch;
 use self::geometry::{Geometry, Names};
@@ -22,7 +23,7 @@ use super::decode::{Effect, Program};
 use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, check_entry, follow_known};
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
 use crate::error::LowerError;
-use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind};
+use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind, UniformPreset};
 
 /// Number of input registers and of output registers.
 const REGISTERS: u32 = 16;
@@ -111,8 +112,21 @@ fn lower_stage(
         interface.outputs = slots::elements();
         builder.set_elements(REGISTERS, interface.outputs.len() as u32);
     }
+    let float = spaces.float;
     let lowering = Lowering { program, options, b: builder, spaces, registers, geometry };
-    Ok(Lowered { function: lowering.run(flow.as_ref(), dispatch)?, interface })
+    let function = lowering.run(flow.as_ref(), dispatch)?;
+    let is_relative =
+        |inst: &InstData| inst.op == Op::UniformLoadAt && matches!(inst.imm, Imm::Row { space, .. } if space == float);
+    if function.insts.values().any(is_relative) {
+        interface.presets = past_uniforms(float).collect();
+    }
+    Ok(Lowered { function, interface })
+}
+
+/// `c96` to `c127`, which relative addressing reaches, read as ones: recorded on hardware (citra pull requests 6910, 6920, 6942).
+fn past_uniforms(space: Space) -> impl Iterator<Item = UniformPreset> {
+    let ones = [1.0f32.to_bits(); 4];
+    (FLOAT_UNIFORMS..128).map(move |row| UniformPreset { space, row, bits: ones, mask: [u32::MAX; 4] })
 }
 
 /// The uniform spaces of the function.

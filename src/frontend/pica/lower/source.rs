@@ -2,7 +2,7 @@
 
 use shaderjit_ir::{Type, Value};
 
-use super::{FLOAT_UNIFORMS, Lowering, NumberMode};
+use super::{Lowering, NumberMode};
 use crate::error::LowerError;
 use crate::frontend::pica::decode::{Program, Sources};
 use crate::frontend::pica::operand::{Component, Descriptor, DescriptorIndex, Source};
@@ -24,11 +24,8 @@ pub(super) enum Place {
     Input(u8),
     Temporary(u8),
     Uniform(u8),
-    /// A row of the float uniforms, and whether there is one: `c96` to `c127` read as ones.
-    Relative {
-        row: Value,
-        exists: Value,
-    },
+    /// A row of the float uniforms, at most 127.
+    Relative(Value),
 }
 
 /// The descriptor that leaves sources as they are: `xyzw`, not negated.
@@ -71,10 +68,8 @@ impl Lowering<'_> {
         let shifted = self.b.iadd([offset, half]);
         let is_byte = self.b.ult([shifted, bytes]);
         let offset = self.b.select([is_byte, offset, zero]);
-        let (wrap, rows) = (self.b.i32(0x7f), self.b.i32(FLOAT_UNIFORMS));
-        let sum = self.b.iadd([offset, base]);
-        let row = self.b.and([sum, wrap]);
-        Place::Relative { row, exists: self.b.ult([row, rows]) }
+        let (sum, wrap) = (self.b.iadd([offset, base]), self.b.i32(0x7f));
+        Place::Relative(self.b.and([sum, wrap]))
     }
 
     /// What the operand gives for `component`, swizzled and negated: what moves and comparisons see.
@@ -125,10 +120,9 @@ impl Lowering<'_> {
                 let value = self.b.uniform_load(Type::F32, self.spaces.float, row.into(), c);
                 self.loaded(value)
             }
-            Place::Relative { row, exists } => {
-                let loaded = self.b.uniform_load_at(Type::F32, self.spaces.float, 0, c, row);
-                let (loaded, one) = (self.loaded(loaded), self.b.f32(1.0));
-                self.b.select([exists, loaded, one])
+            Place::Relative(row) => {
+                let value = self.b.uniform_load_at(Type::F32, self.spaces.float, 0, c, row);
+                self.loaded(value)
             }
         }
     }

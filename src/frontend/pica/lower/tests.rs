@@ -54,7 +54,8 @@ impl Run<'_> {
         let lowered = lower(&program, Address(0), &LowerOptions { flow, ..self.options }).unwrap();
         verify(&lowered.function).unwrap();
         let inputs = self.inputs.map(|input| input.map(|x| [x.to_bits()]));
-        let float = self.float.map(|row| row.map(f32::to_bits));
+        let mut float = self.float.map(|row| row.map(f32::to_bits)).to_vec();
+        float.extend(lowered.interface.presets.iter().map(|preset| preset.bits));
         let bools = [[self.bools, 0, 0, 0]];
         let uniforms: [&[[u32; 4]]; 4] = [&float, &self.int, &bools, &[]];
         let bindings = Bindings {

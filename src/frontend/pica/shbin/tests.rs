@@ -33,7 +33,9 @@ fn uniforms(bytes: &[u8], lowered: &Lowered) -> [Vec<[u32; 4]>; 3] {
     let int = bytes[1536..1552].chunks_exact(4).map(|row| std::array::from_fn(|c| u32::from(row[c]))).collect();
     let mut spaces = [float, int, vec![[words(&bytes[1552..])[0], 0, 0, 0]]];
     for preset in &lowered.interface.presets {
-        let row = &mut spaces[preset.space.as_u32() as usize][preset.row as usize];
+        let rows = &mut spaces[preset.space.as_u32() as usize];
+        rows.resize(rows.len().max(preset.row as usize + 1), [0; 4]);
+        let row = &mut rows[preset.row as usize];
         for (c, value) in row.iter_mut().enumerate() {
             *value = *value & !preset.mask[c] | preset.bits[c] & preset.mask[c];
         }

@@ -75,7 +75,7 @@ impl Lowering<'_> {
                 let offset = this.index(row);
                 this.relative(base, offset)
             } else {
-                Place::Relative { row: base, exists: this.b.i1(true) }
+                Place::Relative(base)
             };
             let value = Component::ALL.map(|component| this.place(place, component));
             for (c, variable) in (0..).zip(source) {
