@@ -8,6 +8,7 @@ use crate::op::{Attribute, Effect, Op, TypeRule};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
+use std::collections::hash_map::Entry;
 
 /// What makes two pure instructions compute the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,7 +42,8 @@ pub fn gvn(func: &mut Function) {
             children[idom].push(block);
         }
     }
-    let mut numbering = Numbering { func, table: HashMap::new(), replaced: Aliases::default(), epoch: 0 };
+    let table = HashMap::with_capacity(func.insts.len());
+    let mut numbering = Numbering { func, table, replaced: Aliases::default(), epoch: 0 };
     let mut work = vec![Step::Enter(numbering.func.entry())];
     while let Some(step) = work.pop() {
         match step {
@@ -50,6 +52,8 @@ pub fn gvn(func: &mut Function) {
                 work.push(Step::Leave(added));
                 work.extend(children[block].drain(..).map(Step::Enter));
             }
+            // What is in the table now is for blocks that are still to come.
+            Step::Leave(_) if work.is_empty() => {}
             Step::Leave(added) => added.iter().for_each(|key| {
                 numbering.table.remove(key);
             }),
@@ -93,13 +97,15 @@ impl Numbering<'_> {
             };
             let Some(result) = data.result else { return true };
             let key = key(data, epoch);
-            if let Some(&value) = self.table.get(&key) {
-                self.replaced.replace(result, value);
-                return false;
+            match self.table.entry(key) {
+                Entry::Occupied(value) => self.replaced.replace(result, *value.get()),
+                Entry::Vacant(slot) => {
+                    slot.insert(result);
+                    added.push(key);
+                    return true;
+                }
             }
-            self.table.insert(key, result);
-            added.push(key);
-            true
+            false
         });
         self.func.blocks[block].insts = insts;
         added

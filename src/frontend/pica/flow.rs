@@ -20,8 +20,9 @@
 //! hardware record exists this follows what emulators agree on: BREAK adds the increment like the end of a body does, and
 //! has no effect outside of a loop; code that runs off the end of the program ends the invocation.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
 
 use super::decode::{Effect, Program};
 use super::operand::{Address, IntUniform, Test};
@@ -215,7 +216,7 @@ fn follow_within(program: &Program, entry: Address, bools: Option<u16>, max_stat
 
 /// A ring: newest entry last; pushing on a full one drops the oldest. Unused slots hold the default, so that equal rings
 /// are equal values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ring<T, const N: usize> {
     entries: [T; N],
     len: u8,
@@ -224,6 +225,12 @@ struct Ring<T, const N: usize> {
 impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
     fn default() -> Self {
         Ring { entries: [T::default(); N], len: 0 }
+    }
+}
+
+impl<T: Hash, const N: usize> Hash for Ring<T, N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.entries[..usize::from(self.len)].hash(state);
     }
 }
 

@@ -9,8 +9,8 @@
 //! operands are literals, as they are in all tidy code. The end of a triangle appends the three buffers to an array that is kept,
 //! at a count that is one more variable: triangles past the array's end are counted and dropped, whatever the program loops over.
 
+use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::{FunctionBuilder, Type, Value, Variable};
-use std::collections::HashMap;
 
 use super::Lowering;
 use super::registers::Registers;

@@ -4,7 +4,7 @@
 //! as often as it is inlined. The calls that are open are a stack of [`Activation`]s beside the lowering's place in the
 //! program, not calls of the lowering itself.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use shaderjit_ir::Block;
 

@@ -1,7 +1,7 @@
 //! Signatures → input and output registers.
 
+use foldhash::{HashMap, HashMapExt, HashSet};
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use shaderjit_ir::{Array, FunctionBuilder, SysVal, Type, Variable};

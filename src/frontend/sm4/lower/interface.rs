@@ -4,7 +4,8 @@
 //! the program; the slot's data (`this`) say where the instance lies. Both are known here, so that a call is one of a
 //! subroutine, or of one among several where the slot is chosen at run time.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
 
 use shaderjit_ir::{Block, FunctionBuilder, Space};
 

@@ -1,6 +1,7 @@
 //! What a program's registers are in the function: variables, arrays, inputs and uniform spaces.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
 
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 

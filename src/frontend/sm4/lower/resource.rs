@@ -3,7 +3,7 @@
 //! To the function buffers are plain bytes. What a view makes of them is lowered here; the rules for what is out of range are
 //! Direct3D's (Direct3D 11.3 functional specification, instructions `ld`, `ld_raw` and `ld_structured`).
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use shaderjit_ir::{FunctionBuilder, Resource, Type, Value};
 

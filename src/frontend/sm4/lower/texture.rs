@@ -4,7 +4,7 @@
 //! What an access gives is not the IR's to say but the caller's texture's and the sampler's; what is lowered here is which words of
 //! which operands it takes, and where its results go (Direct3D 11.3 functional specification, 22.4).
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::texture::TextureShape;
