@@ -7,7 +7,7 @@
 //! * of each output stream it stores, the stored components of each such element;
 //! * of each uniform space, its rows and a window of rows on either side, but at least as many as the code reads without a check;
 //! * of each resource, its bytes;
-//! * the scratch bytes of its register arrays, and the bytes of what it hoists.
+//! * the scratch bytes of its register arrays, and the bytes of what it hoists and of lanes' offsets.
 //!
 //! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles) and
 //! [`mode::access_textures`](super::mode::access_textures), the latter with the arguments' textures.
@@ -75,7 +75,7 @@ pub struct BatchArgs {
     /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
     /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has stored the
-    /// [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s.
+    /// [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s. After it, offsets of a group's lanes.
     pub hoisted: *mut u8,
     /// Backward edges that each group of lanes may take.
     pub fuel: u32,

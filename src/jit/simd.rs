@@ -99,6 +99,13 @@ impl<'b> Simd<'b> {
         self.load_as(Opcode::Load, ty, base, offset.into())
     }
 
+    /// A word, zero-extended to 64 bits.
+    pub fn load_word(&mut self, base: Value, offset: impl Into<Offset32>) -> Value {
+        // Its type is that of the address.
+        let ty = self.ty(base);
+        self.load_as(Opcode::Uload32, ty, base, offset.into())
+    }
+
     fn load_as(&mut self, op: Opcode, ty: Type, base: Value, offset: Offset32) -> Value {
         let flags = self.mapped;
         let (load, dfg) = self.ins().Load(op, ty, flags, offset, base);

@@ -57,6 +57,7 @@ impl Emitter<'_, '_> {
         for vector in groups.iter_mut().take(self.plan.groups) {
             let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, *vector, last);
             let offsets = self.simd.ins().band(*vector, inside);
+            let offsets = self.keep_offsets(offsets);
             let mut words = None;
             for lane in 0..4u8 {
                 let address = self.lane_address(window.base, offsets, lane);

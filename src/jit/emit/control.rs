@@ -109,12 +109,19 @@ impl Emitter<'_, '_> {
             self.simd.builder.switch_to_block(self.blocks[block]);
         }
         self.memo.clear();
+        self.offsets.clear();
         self.literals.clear();
         self.outputs.clear();
         let data = &self.func.blocks[block];
         for &inst in &data.insts {
             let inst = &self.func.insts[inst];
             if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) || self.plan.rows.cover(inst) {
+                continue;
+            }
+            if let Some(result) = inst.result
+                && self.plan.blends.cover(result)
+            {
+                self.blend_columns(result)?;
                 continue;
             }
             self.inst(inst)?;

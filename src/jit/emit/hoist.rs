@@ -205,7 +205,7 @@ impl Emitter<'_, '_> {
         for index in 0..self.plan.hoisted.insts.len() {
             self.inst(&self.func.insts[self.plan.hoisted.insts[index]])?;
         }
-        if self.plan.hoisted.bytes() == 0 {
+        if self.plan.hoisted_bytes() == 0 {
             return Ok(());
         }
         let memory = self.simd.load(I64, self.args, offset::HOISTED);

@@ -1,46 +1,22 @@
-//! Ops that touch memory: inputs and outputs, uniform spaces, register arrays.
+//! Ops that touch memory: inputs and outputs, register arrays.
 
 use super::plan::{ArrayPlace, Stream, codegen};
-use super::value::{Groups, MAX_GROUPS, Memo, vector_type};
+use super::value::{Groups, MAX_GROUPS, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::offset;
-use crate::jit::limits::{self, WINDOW_ROWS};
-use crate::jit::{fetch, last_row};
+use crate::jit::fetch;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F32, F32X4, I8X16, I32, I32X4, I64};
+use cranelift_codegen::ir::types::{F32X4, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Array, Function, Op, Space, SysVal, Type, Value};
+use shaderjit_ir::{Array, Op, SysVal, Value};
 
 /// Bytes that one round of the loop over the arrays zeroes.
 const ZERO_STEP: u32 = 64;
 
 /// Up to how many bytes are zeroed without a loop.
 const ZERO_UNROLLED: u32 = 512;
-
-/// How the row `row` plus an index is found: its window's first row is, counted from the first readable one, and checked against
-/// the first after the bound ones. What is not below that one is zero in the whole window that begins there.
-#[derive(Clone, Copy)]
-struct Window {
-    /// What to add to the index.
-    first: u32,
-    /// Where the row is from there.
-    byte: i32,
-    is_checked: bool,
-}
-
-impl Window {
-    fn of(func: &Function, row: u32, index: Option<Value>) -> Window {
-        if index.is_some_and(|index| last_row(func, row, index).is_some()) {
-            return Window { first: 0, byte: row as i32 * 16, is_checked: false };
-        }
-        let within = row % WINDOW_ROWS;
-        // The first row may be in front of row 0 while this one is not: indices wrap.
-        let first = (row - within).wrapping_add(WINDOW_ROWS);
-        Window { first, byte: (within as i32 - WINDOW_ROWS as i32) * 16, is_checked: true }
-    }
-}
 
 impl Emitter<'_, '_> {
     /// Loads the pointers that hold for the whole call.
@@ -222,95 +198,6 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    // ---- uniform spaces
-
-    pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {
-        let base = self.spaces[space.as_u32() as usize];
-        let at = i32::from(component) * 4;
-        match inst.args.first().copied() {
-            Some(index) if !self.is_uniform(index) => {
-                let groups = self.gather_rows(space, row, index, component);
-                self.define_groups(result(inst), groups);
-            }
-            None if row < limits::STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
-            index => {
-                let window = Window::of(self.func, row, index);
-                let address = self.memoised(Memo::RowAddress(space, window.first, index), |this| {
-                    let mut number = this.simd.iconst(window.first);
-                    if let Some(index) = index {
-                        let index = this.scalar(index);
-                        number = if window.first == 0 { index } else { this.simd.ins().iadd(index, number) };
-                    }
-                    if window.is_checked {
-                        let end = this.end_row(space);
-                        number = this.simd.ins().umin(number, end);
-                    }
-                    let number = this.simd.ins().uextend(I64, number);
-                    let offset = this.simd.shl(number, 4);
-                    this.simd.ins().iadd(base, offset)
-                });
-                self.load_uniform(inst, address, window.byte + at);
-            }
-        }
-    }
-
-    fn load_uniform(&mut self, inst: &InstData, base: clif::Value, at: i32) {
-        let ty = if inst.ty == Type::F32 { F32 } else { I32 };
-        let scalar = self.simd.load(ty, base, at);
-        self.define_scalar(result(inst), scalar);
-    }
-
-    /// From the first readable row of a space, the number of the first that is zero like all after it.
-    fn end_row(&mut self, space: Space) -> clif::Value {
-        let table = self.simd.load(I64, self.args, offset::SPACES);
-        self.simd.load(I32, table, offset::space(space.as_u32()).1)
-    }
-
-    /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other components.
-    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Groups {
-        let key = |group| Memo::Rows(space, row, index, group);
-        if !self.memo.contains_key(&key(0)) {
-            let window = Window::of(self.func, row, Some(index));
-            for group in 0..self.plan.groups {
-                let addresses = self.row_addresses(space, window, index, group);
-                let rows = addresses.map(|address| self.simd.load(I8X16, address, window.byte));
-                let columns = self.simd.transpose(rows);
-                self.memo.insert(key(group), columns);
-            }
-        }
-        [0, self.plan.groups - 1].map(|group| self.memo[&key(group)][usize::from(component)])
-    }
-
-    /// The addresses to which a window's rows are relative, in one group's lanes.
-    fn row_addresses(&mut self, space: Space, window: Window, index: Value, group: usize) -> [clif::Value; 4] {
-        let key = Memo::RowAddresses(space, window.first, index, group);
-        if let Some(&addresses) = self.memo.get(&key) {
-            return addresses;
-        }
-        let mut number = self.groups(index)[group];
-        if window.first != 0 {
-            let first = self.word(I32X4, window.first);
-            number = self.simd.ins().iadd(number, first);
-        }
-        if window.is_checked {
-            let end = self.end_row(space);
-            let end = self.simd.ins().splat(I32X4, end);
-            number = self.simd.ins().umin(number, end);
-        }
-        let offsets = self.simd.shl(number, 4);
-        let base = self.spaces[space.as_u32() as usize];
-        let addresses = [0, 1, 2, 3].map(|lane| self.lane_address(base, offsets, lane));
-        self.memo.insert(key, addresses);
-        addresses
-    }
-
-    /// `base` plus one lane of a vector of unsigned offsets.
-    pub(super) fn lane_address(&mut self, base: clif::Value, offsets: clif::Value, lane: u8) -> clif::Value {
-        let offset = self.simd.ins().extractlane(offsets, lane);
-        let offset = self.simd.ins().uextend(I64, offset);
-        self.simd.ins().iadd(base, offset)
-    }
-
     // ---- register arrays
 
     pub(super) fn array_load(&mut self, inst: &InstData, array: Array, component: u8) {
@@ -432,6 +319,7 @@ impl Emitter<'_, '_> {
 
     /// Each lane's word of the element at its offset.
     fn gather_lanes(&mut self, offsets: clif::Value, at: i32) -> clif::Value {
+        let offsets = self.keep_offsets(offsets);
         let [first, rest @ ..] = [0u8, 1, 2, 3].map(|lane| (lane, self.lane_address(self.scratch, offsets, lane)));
         let word = self.simd.load(I32, first.1, at);
         let mut lanes = self.simd.ins().scalar_to_vector(I32X4, word);
@@ -444,6 +332,7 @@ impl Emitter<'_, '_> {
 
     fn scatter_lanes(&mut self, value: clif::Value, offsets: clif::Value, at: i32) {
         let value = self.simd.cast(I32X4, value);
+        let offsets = self.keep_offsets(offsets);
         for lane in 0..4u8 {
             let address = self.lane_address(self.scratch, offsets, lane);
             let word = self.simd.ins().extractlane(value, lane);

@@ -15,17 +15,20 @@
 //! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What is hoisted
 //! is in `start`, the IR's entry in `group`; the next group begins where the IR returns.
 
+mod blend;
 mod buffer;
 mod control;
 mod copy;
 mod double;
 mod guard;
 mod hoist;
+mod lanes;
 mod memory;
 mod plan;
 mod rows;
 mod scalar;
 mod texture;
+mod uniform;
 mod value;
 mod vector;
 
@@ -39,6 +42,7 @@ use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use foldhash::{HashMap, HashMapExt};
+use lanes::OffsetSlots;
 pub use plan::ArrayPlace;
 use plan::Plan;
 pub(crate) use plan::size;
@@ -48,6 +52,8 @@ use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use value::{Groups, Memo, Parts};
 
+#[cfg(test)]
+pub use blend::count as blend_count;
 pub use hoist::{Splat, Word};
 
 /// Emits the function's code into `output`, which has its signature already.
@@ -69,7 +75,7 @@ pub fn emit(
         resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
-        hoisted_bytes: plan.hoisted.bytes(),
+        hoisted_bytes: plan.hoisted_bytes(),
         copies: plan.copies.iter().collect(),
         splats: plan.hoisted.splats.clone(),
         rows: plan.hoisted.call_rows().collect(),
@@ -108,6 +114,8 @@ struct Emitter<'a, 'b> {
     element: clif::Value,
     /// Where what was hoisted lies, once it does.
     hoisted: Option<clif::Value>,
+    /// Offsets that differ among lanes.
+    offsets: OffsetSlots,
     /// Strides of the streams that the loop carries.
     strides: Vec<clif::Value>,
     /// Rows of the group's first lane in those streams.
@@ -157,6 +165,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             count: none,
             element: none,
             hoisted: None,
+            offsets: OffsetSlots::default(),
             strides: Vec::new(),
             first_rows: Vec::new(),
             spaces: vec![none; plan.used_spaces.len()],

@@ -1,7 +1,9 @@
 //! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays lie.
 
+use super::blend::Blends;
 use super::copy::Copies;
 use super::hoist::Hoisted;
+use super::lanes;
 use super::rows::RowForms;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
@@ -49,6 +51,8 @@ pub struct Plan {
     pub copies: Copies,
     /// Outputs that are computed by rows.
     pub rows: RowForms,
+    /// Rows that are gathered and become one before they are transposed.
+    pub blends: Blends,
     /// Values that something else uses than copies and what is done by rows.
     used: EntitySet<Value>,
     /// For each input element of the layout, whether its rows are read.
@@ -57,6 +61,8 @@ pub struct Plan {
     pub carried: Vec<Stream>,
     /// Uniform floats that are computed once.
     pub hoisted: Hoisted,
+    /// Whether lanes have addresses of their own.
+    scattered: bool,
     /// Whether any value is guarded.
     pub guards: bool,
     /// How many blocks return.
@@ -90,10 +96,12 @@ impl Plan {
             wanted: vec![0; layout.inputs.len()],
             copies: Copies::default(),
             rows: RowForms::default(),
+            blends: Blends::default(),
             used: EntitySet::new(),
             reads: vec![false; layout.inputs.len()],
             carried: Vec::new(),
             hoisted: Hoisted::default(),
+            scattered: false,
             guards: false,
             returns: 0,
             loops: false,
@@ -114,6 +122,7 @@ impl Plan {
             let copied = |output| plan.copies.source(output).is_some();
             plan.rows = RowForms::find(func, layout, &plan.order, &outputs, (&plan.hoisted, &plan.uniform), copied);
         }
+        plan.blends = Blends::find(func, &plan.order, &plan.uniform);
         plan.hoisted.place(func, &plan.order, &plan.rows);
         plan.note_uses(func);
         for (position, &block) in (0..).zip(&func.layout) {
@@ -174,7 +183,20 @@ impl Plan {
             (Op::GuardOrdered, _) => self.guards = true,
             _ => {}
         }
+        if let Op::UniformLoadAt | Op::ResourceLoad | Op::ArrayLoad | Op::ArrayStore | Op::ArrayStoreMasked = inst.op {
+            self.scattered |= !self.uniform.contains(inst.args[0]);
+        }
         Ok(())
+    }
+
+    /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
+    pub fn hoisted_bytes(&self) -> usize {
+        self.hoisted.bytes() + if self.scattered { 16 * lanes::SLOTS } else { 0 }
+    }
+
+    /// Where a slot of lanes' offsets is there.
+    pub fn offsets_place(&self, slot: usize) -> i32 {
+        (self.hoisted.bytes() + 16 * slot) as i32
     }
 
     /// Whether taking this edge costs a unit of fuel.

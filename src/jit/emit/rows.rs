@@ -235,7 +235,7 @@ impl Finder<'_> {
 }
 
 /// Ops that are one vector operation with the same meaning for any four lanes.
-fn is_by_component(op: Op) -> bool {
+pub fn is_by_component(op: Op) -> bool {
     matches!(
         op,
         Op::Fadd

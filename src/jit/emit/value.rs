@@ -34,10 +34,8 @@ pub enum Memo {
     Splat(Value),
     /// The columns of one group's rows at `row + index` of a space.
     Rows(Space, u32, Value, usize),
-    /// The address to which rows are relative in the window from `first + index` on of a space, for a uniform index.
-    RowAddress(Space, u32, Option<Value>),
-    /// The same in one group's lanes.
-    RowAddresses(Space, u32, Value, usize),
+    /// The address of the window at `first + index` of a space, for a uniform index.
+    WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
     Window(Resource, u32),
     /// The latter in all lanes.

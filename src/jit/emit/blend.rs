@@ -1,0 +1,291 @@
+//! Blends: sums of rows that each vertex finds for itself, as in skinning by a weighted sum of bones.
+//!
+//! A row at an index that differs among lanes comes as a row, and is transposed with those of the other lanes. Where several such rows
+//! become one by the same operations in every component, it is cheaper to compute that one lane by lane and to transpose only it.
+
+use super::Emitter;
+use super::rows::is_by_component;
+use super::uniform::Window;
+use super::value::MAX_GROUPS;
+use crate::error::JitError;
+use cranelift_codegen::entity::packed_option::ReservedValue;
+use cranelift_codegen::entity::{EntitySet, SecondaryMap};
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::types::F32X4;
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::{Block, Function, Inst, Op, Space, Type, Value};
+use std::collections::BTreeMap;
+
+/// The most operations of a blend. Each is made for every lane.
+const MAX_OPERATIONS: usize = 32;
+
+/// The values of a row's components. Of three components, the last one stands there twice.
+type Row = [Value; 4];
+
+/// How one vector of a row comes about. Numbers are those of earlier steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The row of a space at `row` plus an index.
+    Gathered { space: Space, row: u32, index: Value },
+    /// The lane's float, in every component.
+    Each(Value),
+    /// An operation.
+    Op { op: Op, args: [u32; 3] },
+}
+
+/// One blend.
+#[derive(Clone, Debug)]
+struct Blend {
+    /// What the last one gives is transposed.
+    steps: Vec<Step>,
+    /// What the columns are.
+    columns: Row,
+}
+
+/// All blends of a function.
+#[derive(Default)]
+pub struct Blends {
+    blends: Vec<Blend>,
+    /// Number of the blend whose column a value is, plus 1.
+    of_column: SecondaryMap<Value, u32>,
+    /// Values that only blends compute, columns included.
+    values: EntitySet<Value>,
+}
+
+/// Where a value is used.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    count: u32,
+    last: Option<Inst>,
+}
+
+struct Finder<'a> {
+    func: &'a Function,
+    uniform: &'a EntitySet<Value>,
+    uses: SecondaryMap<Value, Uses>,
+    /// Of what is defined in the block at hand, the block's number.
+    block_of: SecondaryMap<Value, u32>,
+    steps: Vec<Step>,
+    values: Vec<Value>,
+}
+
+impl Blends {
+    pub fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> Blends {
+        let mut blends = Blends::default();
+        let gathered = gathered_rows(func, order, uniform);
+        if gathered.len() < 2 {
+            return blends;
+        }
+        let mut finder = Finder::new(func, order, uniform);
+        for row in gathered {
+            if blends.values.contains(row[0]) {
+                continue;
+            }
+            // The largest blend that the row is part of.
+            let mut top = row;
+            let mut found = None;
+            while let Some(above) = finder.users(top)
+                && let Some(steps) = finder.steps(above)
+            {
+                (top, found) = (above, Some(steps));
+            }
+            let Some((steps, values)) = found.filter(|(steps, _)| pays(steps)) else { continue };
+            values.iter().for_each(|&value| _ = blends.values.insert(value));
+            blends.blends.push(Blend { steps, columns: top });
+            top.iter().for_each(|&column| blends.of_column[column] = blends.blends.len() as u32);
+        }
+        blends
+    }
+
+    /// Whether only blends compute a value.
+    pub fn cover(&self, value: Value) -> bool {
+        self.values.contains(value)
+    }
+}
+
+/// How many blends a function has.
+#[cfg(test)]
+pub fn count(func: &Function) -> usize {
+    let uniform = shaderjit_ir::uniform::uniform_values(func);
+    Blends::find(func, &shaderjit_ir::cfg::reverse_postorder(func), &uniform).blends.len()
+}
+
+/// Rows of three or four components at indices that differ among lanes, in the order of their first components.
+fn gathered_rows(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> Vec<Row> {
+    let mut rows: BTreeMap<(u32, u32, u32), [Option<Value>; 4]> = BTreeMap::new();
+    let mut keys = Vec::new();
+    for &inst in order.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let data = &func.insts[inst];
+        let (Op::UniformLoadAt, Imm::Row { space, row, component }) = (data.op, data.imm) else { continue };
+        let index = data.args[0];
+        if data.ty == Type::F32 && !uniform.contains(index) {
+            let key = (space.as_u32(), row, index.as_u32());
+            let row = rows.entry(key).or_insert_with(|| {
+                keys.push(key);
+                [None; 4]
+            });
+            row[usize::from(component)] = data.result;
+        }
+    }
+    let whole = |[x, y, z, w]: [Option<Value>; 4]| Some([x?, y?, z?, w.or(z)?]);
+    keys.iter().filter_map(|key| whole(rows[key])).collect()
+}
+
+/// Transposing each row takes eight shuffles, making a lane's float a vector takes one.
+fn pays(steps: &[Step]) -> bool {
+    let rows = steps.iter().filter(|step| matches!(step, Step::Gathered { .. })).count();
+    let floats = steps.iter().filter(|step| matches!(step, Step::Each(_))).count();
+    rows > 1 && floats <= rows
+}
+
+impl<'a> Finder<'a> {
+    fn new(func: &'a Function, order: &[Block], uniform: &'a EntitySet<Value>) -> Finder<'a> {
+        let (mut uses, mut block_of) = (SecondaryMap::<Value, Uses>::new(), SecondaryMap::new());
+        for &block in order {
+            for &inst in &func.blocks[block].insts {
+                let data = &func.insts[inst];
+                for &arg in data.args.iter() {
+                    uses[arg] = Uses { count: uses[arg].count + 1, last: Some(inst) };
+                }
+                if let Some(result) = data.result {
+                    block_of[result] = block.as_u32() + 1;
+                }
+            }
+            func.blocks[block].terminator().uses().for_each(|value| uses[value].count += 1);
+        }
+        Finder { func, uniform, uses, block_of, steps: Vec::new(), values: Vec::new() }
+    }
+
+    /// The row that is computed of this one, if nothing else is.
+    fn users(&self, row: Row) -> Option<Row> {
+        let mut users = row;
+        for (number, user) in users.iter_mut().enumerate() {
+            let Uses { count: 1, last: Some(inst) } = self.uses[row[number]] else { return None };
+            *user = self.func.insts[inst].result?;
+        }
+        let is_row = users[0] != users[1] && users[1] != users[2];
+        is_row.then_some(users)
+    }
+
+    /// The steps to a row of results, and all values in them that nothing else uses; `None` if there are none.
+    fn steps(&mut self, top: Row) -> Option<(Vec<Step>, Vec<Value>)> {
+        self.steps.clear();
+        self.values.clear();
+        self.operation(top)?;
+        Some((self.steps.clone(), self.values.clone()))
+    }
+
+    fn step(&mut self, row: Row, block: u32) -> Option<u32> {
+        if row[1..].iter().all(|&value| value == row[0]) {
+            return (self.func.ty(row[0]) == Type::F32).then(|| self.push(Step::Each(row[0])));
+        }
+        // What stands there for the fourth of three components is the third.
+        if !row.iter().all(|&value| self.uses[value].count == 1 && self.block_of[value] == block) {
+            return None;
+        }
+        self.gathered(row).or_else(|| self.operation(row))
+    }
+
+    fn push(&mut self, step: Step) -> u32 {
+        let known = self.steps.iter().position(|&other| other == step && !matches!(step, Step::Op { .. }));
+        known.unwrap_or_else(|| {
+            self.steps.push(step);
+            self.steps.len() - 1
+        }) as u32
+    }
+
+    fn gathered(&mut self, row: Row) -> Option<u32> {
+        let mut step = None;
+        for (number, value) in (0..).zip(row) {
+            let InstData { op: Op::UniformLoadAt, args, imm: Imm::Row { space, row, component }, .. } =
+                self.func.def_inst(value)?
+            else {
+                return None;
+            };
+            let is_doubled = number == 3 && *component == 2;
+            let this = Step::Gathered { space: *space, row: *row, index: args[0] };
+            if self.uniform.contains(args[0])
+                || !(*component == number || is_doubled)
+                || *step.get_or_insert(this) != this
+            {
+                return None;
+            }
+        }
+        self.values.extend(row);
+        step.map(|step| self.push(step))
+    }
+
+    /// One operation in every component.
+    fn operation(&mut self, row: Row) -> Option<u32> {
+        let func = self.func;
+        let mut insts = [func.def_inst(row[0])?; 4];
+        for (inst, value) in insts.iter_mut().zip(row) {
+            *inst = func.def_inst(value)?;
+        }
+        let (op, block) = (insts[0].op, self.block_of[row[0]]);
+        let is_same =
+            |(inst, value): (&&InstData, Value)| (inst.op, inst.ty, self.block_of[value]) == (op, Type::F32, block);
+        if !insts.iter().zip(row).all(is_same) || !is_by_component(op) {
+            return None;
+        }
+        // Counted on the way down, so that a long chain of operations ends here and not at the end of the stack.
+        self.values.extend(row);
+        if self.values.len() > 2 * 4 * MAX_OPERATIONS {
+            return None;
+        }
+        let mut args = [0; 3];
+        for (number, arg) in args.iter_mut().enumerate().take(op.operands().len()) {
+            *arg = self.step(insts.map(|inst| inst.args[number]), block)?;
+        }
+        Some(self.push(Step::Op { op, args }))
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Defines the columns of the blend that a value is one of, if they are not yet.
+    pub(super) fn blend_columns(&mut self, value: Value) -> Result<(), JitError> {
+        let number = self.plan.blends.of_column[value];
+        if number == 0 || !self.values[value].0[0].is_reserved_value() {
+            return Ok(());
+        }
+        // What the steps use, every component uses: it is there where the first of them is.
+        let Blend { steps, columns } = self.plan.blends.blends[number as usize - 1].clone();
+        let mut groups = [[self.args; MAX_GROUPS]; 4];
+        for group in 0..self.plan.groups {
+            let mut rows = [self.args; 4];
+            for (lane, row) in (0..).zip(&mut rows) {
+                *row = self.blend_lane(&steps, group, lane)?;
+            }
+            for (column, vector) in groups.iter_mut().zip(self.simd.transpose(rows)) {
+                column[group] = vector;
+            }
+        }
+        for (column, groups) in columns.into_iter().zip(groups).rev() {
+            self.define_groups(column, groups);
+        }
+        Ok(())
+    }
+
+    /// A blend in one lane.
+    fn blend_lane(&mut self, steps: &[Step], group: usize, lane: u8) -> Result<clif::Value, JitError> {
+        let mut results: Vec<clif::Value> = Vec::with_capacity(steps.len());
+        for step in steps {
+            let result = match *step {
+                Step::Gathered { space, row, index } => {
+                    let window = Window::of(self.func, space, row, Some(index));
+                    self.gathered_row(F32X4, window, group, lane)
+                }
+                Step::Each(value) if self.is_uniform(value) => self.groups(value)[group],
+                // Made anew for each blend: all lanes' floats together would crowd the registers.
+                Step::Each(value) => {
+                    let vector = self.groups(value)[group];
+                    let lane = self.simd.shuffle(vector, vector, [lane; 4]);
+                    self.simd.cast(F32X4, lane)
+                }
+                Step::Op { op, args } => self.vector_op(op, |arg| results[args[arg] as usize])?,
+            };
+            results.push(result);
+        }
+        Ok(*results.last().expect("a blend has steps"))
+    }
+}

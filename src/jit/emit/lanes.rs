@@ -1,0 +1,62 @@
+//! Addresses that differ among lanes.
+//!
+//! Lanes' offsets go through memory: a vector is stored, and each lane's offset loaded where its address is used. That is one
+//! instruction a use; taken out of the vector they would be two a lane, and sixteen addresses of a group's rows do not fit the
+//! registers.
+
+use super::Emitter;
+use cranelift_codegen::ir::{self as clif, InstBuilder};
+use shaderjit_ir::{Space, Value};
+
+/// How many vectors of offsets are kept at a time.
+pub const SLOTS: usize = 16;
+
+/// Offsets in memory: the slot they are in. They stay there until [`SLOTS`] others are kept.
+#[derive(Clone, Copy)]
+pub(super) struct KeptOffsets(usize);
+
+/// Whose offsets they are: a space, what is added to the index, the index, and the group.
+type Key = (Space, u32, Value, usize);
+
+/// What the slots hold.
+#[derive(Default)]
+pub(super) struct OffsetSlots {
+    keys: [Option<Key>; SLOTS],
+    next: usize,
+}
+
+impl OffsetSlots {
+    /// Forgets what they hold, where a block begins.
+    pub fn clear(&mut self) {
+        self.keys = [None; SLOTS];
+    }
+
+    /// The slot that holds these offsets.
+    pub fn find(&self, key: Key) -> Option<KeptOffsets> {
+        self.keys.iter().position(|&kept| kept == Some(key)).map(KeptOffsets)
+    }
+
+    /// Says whose offsets those are that were kept last.
+    pub fn name(&mut self, kept: KeptOffsets, key: Key) {
+        self.keys[kept.0] = Some(key);
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Keeps a group's unsigned 32-bit offsets.
+    pub(super) fn keep_offsets(&mut self, offsets: clif::Value) -> KeptOffsets {
+        let slot = self.offsets.next;
+        self.offsets.next = (slot + 1) % SLOTS;
+        self.offsets.keys[slot] = None;
+        let memory = self.hoisted.expect("the plan saw that lanes have addresses of their own");
+        self.simd.store(offsets, memory, self.plan.offsets_place(slot));
+        KeptOffsets(slot)
+    }
+
+    /// `base` plus one lane's offset.
+    pub(super) fn lane_address(&mut self, base: clif::Value, offsets: KeptOffsets, lane: u8) -> clif::Value {
+        let memory = self.hoisted.expect("offsets are kept there");
+        let offset = self.simd.load_word(memory, self.plan.offsets_place(offsets.0) + i32::from(lane) * 4);
+        self.simd.ins().iadd(base, offset)
+    }
+}

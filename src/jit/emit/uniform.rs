@@ -1,0 +1,134 @@
+//! Loads from uniform spaces.
+
+use super::lanes::KeptOffsets;
+use super::value::{Groups, Memo};
+use super::{Emitter, result};
+use crate::jit::abi::offset;
+use crate::jit::last_row;
+use crate::jit::limits::{self, WINDOW_ROWS};
+use cranelift_codegen::ir::types::{F32, I8X16, I32, I32X4, I64};
+use cranelift_codegen::ir::{self as clif, InstBuilder};
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Function, Space, Type, Value};
+
+/// How a row of a space at some row plus an index is found. The first row of its window, counted from the first readable one, is
+/// checked against the first that is zero like all after it, so no row of the window is past what is readable.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    space: Space,
+    /// What varies; nothing for a fixed row.
+    index: Option<Value>,
+    /// What to add to it.
+    first: u32,
+    /// Where the row is from there.
+    byte: i32,
+    is_checked: bool,
+}
+
+impl Window {
+    pub fn of(func: &Function, space: Space, row: u32, index: Option<Value>) -> Window {
+        if index.is_some_and(|index| last_row(func, row, index).is_some()) {
+            return Window { space, index, first: 0, byte: row as i32 * 16, is_checked: false };
+        }
+        let within = row % WINDOW_ROWS;
+        // The first row may be in front of row 0 while this one is not: indices wrap.
+        let first = (row - within).wrapping_add(WINDOW_ROWS);
+        Window { space, index, first, byte: (within as i32 - WINDOW_ROWS as i32) * 16, is_checked: true }
+    }
+}
+
+impl Emitter<'_, '_> {
+    pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {
+        let base = self.spaces[space.as_u32() as usize];
+        let at = i32::from(component) * 4;
+        match inst.args.first().copied() {
+            Some(index) if !self.is_uniform(index) => {
+                let groups = self.gather_rows(space, row, index, component);
+                self.define_groups(result(inst), groups);
+            }
+            None if row < limits::STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
+            index => {
+                let window = Window::of(self.func, space, row, index);
+                let address = self.window_address(window);
+                self.load_uniform(inst, address, window.byte + at);
+            }
+        }
+    }
+
+    fn load_uniform(&mut self, inst: &InstData, base: clif::Value, at: i32) {
+        let ty = if inst.ty == Type::F32 { F32 } else { I32 };
+        let scalar = self.simd.load(ty, base, at);
+        self.define_scalar(result(inst), scalar);
+    }
+
+    /// From the first readable row of a space, the number of the first that is zero like all after it.
+    fn end_row(&mut self, space: Space) -> clif::Value {
+        let table = self.simd.load(I64, self.args, offset::SPACES);
+        self.simd.load(I32, table, offset::space(space.as_u32()).1)
+    }
+
+    /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other components.
+    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Groups {
+        let key = |group| Memo::Rows(space, row, index, group);
+        if !self.memo.contains_key(&key(0)) {
+            let window = Window::of(self.func, space, row, Some(index));
+            for group in 0..self.plan.groups {
+                let rows = [0, 1, 2, 3].map(|lane| self.gathered_row(I8X16, window, group, lane));
+                let columns = self.simd.transpose(rows);
+                self.memo.insert(key(group), columns);
+            }
+        }
+        [0, self.plan.groups - 1].map(|group| self.memo[&key(group)][usize::from(component)])
+    }
+
+    /// The address of a window that is the same in all lanes.
+    fn window_address(&mut self, window: Window) -> clif::Value {
+        let Window { space, index, first, is_checked, .. } = window;
+        self.memoised(Memo::WindowAddress(space, first, index), |this| {
+            let mut number = this.simd.iconst(first);
+            if let Some(index) = index {
+                let index = this.scalar(index);
+                number = if first == 0 { index } else { this.simd.ins().iadd(index, number) };
+            }
+            if is_checked {
+                let end = this.end_row(space);
+                number = this.simd.ins().umin(number, end);
+            }
+            let number = this.simd.ins().uextend(I64, number);
+            let offset = this.simd.shl(number, 4);
+            this.simd.ins().iadd(this.spaces[space.as_u32() as usize], offset)
+        })
+    }
+
+    /// The row of one lane of a group, at an index that differs among lanes.
+    pub(super) fn gathered_row(&mut self, ty: clif::Type, window: Window, group: usize, lane: u8) -> clif::Value {
+        let offsets = self.window_offsets(window, group);
+        let base = self.spaces[window.space.as_u32() as usize];
+        let address = self.lane_address(base, offsets, lane);
+        self.simd.load(ty, address, window.byte)
+    }
+
+    /// Where a group's windows begin.
+    fn window_offsets(&mut self, window: Window, group: usize) -> KeptOffsets {
+        let Window { space, index, first, is_checked, .. } = window;
+        let index = index.expect("it differs among lanes");
+        let key = (space, first, index, group);
+        if let Some(kept) = self.offsets.find(key) {
+            return kept;
+        }
+        let mut number = self.groups(index)[group];
+        if first != 0 {
+            let first = self.word(I32X4, first);
+            number = self.simd.ins().iadd(number, first);
+        }
+        if is_checked {
+            let end = self.end_row(space);
+            let end = self.simd.ins().splat(I32X4, end);
+            number = self.simd.ins().umin(number, end);
+        }
+        let offsets = self.simd.shl(number, 4);
+        let kept = self.keep_offsets(offsets);
+        self.offsets.name(kept, key);
+        kept
+    }
+}
