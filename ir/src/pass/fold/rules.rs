@@ -42,7 +42,7 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
         (Fmulz, &[a, b]) => plain_product(f, a, b).or_else(|| signs_cancel(f, Fmulz, &[a, b])),
         (Fma | Fmad, &[a, b, c]) => times_one(f, a, b, c).or_else(|| signs_cancel(f, data.op, &[a, b, c])),
-        (Fadd | Fsub | Fmul | Fdiv, args) => signs_cancel(f, data.op, args),
+        (Fadd | Fsub | Fmul | Fdiv, &[a, b]) => neutral(f, data.op, a, b).or_else(|| signs_cancel(f, data.op, &[a, b])),
         (Fround24 | Fflush24, &[a]) => float24(f, data.op, a),
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
@@ -294,6 +294,23 @@ fn times_one(f: &Folder<'_>, a: Value, b: Value, c: Value) -> Option<Simpler> {
         (_, true) => inst(Op::Fadd, Type::F32, &[a, c]),
         _ => None,
     }
+}
+
+/// What arithmetic gives has no denormals and no signalling NaN, so that adding -0 or multiplying by 1 leaves it as it is.
+fn neutral(f: &Folder<'_>, op: Op, a: Value, b: Value) -> Option<Simpler> {
+    use Op::*;
+    let is = |value, literal: f32| f.constant(value) == Some(literal.to_bits());
+    let other = match op {
+        Fadd if is(b, -0.0) => a,
+        Fadd if is(a, -0.0) => b,
+        Fsub if is(b, 0.0) => a,
+        Fmul | Fdiv if is(b, 1.0) => a,
+        Fmul if is(a, 1.0) => b,
+        _ => return None,
+    };
+    let made_by = f.func.def_inst(other)?.op;
+    matches!(made_by, Fadd | Fsub | Fmul | Fmulz | Fdiv | Fsqrt | Fma | Fmad | Itof | Utof)
+        .then_some(Simpler::Value(other))
 }
 
 /// IEEE 754 defines subtraction as the sum with the negated operand, and the sign of products and quotients apart from their

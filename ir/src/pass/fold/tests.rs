@@ -268,6 +268,32 @@ fn sums_of_a_product_with_one() {
     }
 }
 
+/// What an input gives may be a denormal; what arithmetic gives is none.
+#[test]
+fn neutral_operands_of_what_is_flushed_go() {
+    let neutral = [
+        ("-0.0", "fadd s, c"),
+        ("-0.0", "fadd c, s"),
+        ("0.0", "fsub s, c"),
+        ("1.0", "fmul s, c"),
+        ("1.0", "fmul c, s"),
+        ("1.0", "fdiv s, c"),
+        ("1.0", "fmulz s, c"),
+    ];
+    for (literal, op) in neutral {
+        for made_by in ["fadd x, y", "fmul x, y", "fsqrt x", "itof i"] {
+            let before = format!("s = {made_by}; c = const.f32 {literal}; r = {op}; output.f32 0.0, r");
+            check(&before, &format!("s = {made_by}; output.f32 0.0, s"));
+        }
+    }
+    for stays in
+        ["c = const.f32 0.0; r = fadd s, c", "c = const.f32 -0.0; r = fsub s, c", "c = const.f32 1.0; r = fdiv c, s"]
+    {
+        let body = format!("s = fadd x, y; {stays}; output.f32 0.0, r");
+        check(&body, &body);
+    }
+}
+
 #[test]
 fn float_arithmetic_with_neutral_operands_stays() {
     for lines in [
