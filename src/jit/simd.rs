@@ -49,8 +49,8 @@ impl<'b> Simd<'b> {
 
     /// The four words as a constant.
     pub fn words(&mut self, ty: Type, words: [u32; 4]) -> Value {
-        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-        let constant = self.builder.func.dfg.constants.insert(ConstantData::from(bytes));
+        let bytes: [u8; 16] = std::array::from_fn(|byte| words[byte / 4].to_le_bytes()[byte % 4]);
+        let constant = self.builder.func.dfg.constants.insert(ConstantData::from(&bytes[..]));
         self.ins().vconst(ty, constant)
     }
 
@@ -67,8 +67,8 @@ impl<'b> Simd<'b> {
     pub fn shuffle(&mut self, a: Value, b: Value, lanes: Lanes) -> Value {
         let bytes = self.cast(I8X16, a);
         let (a, b) = (bytes, if a == b { bytes } else { self.cast(I8X16, b) });
-        let mask: Vec<u8> = lanes.into_iter().flat_map(|lane| (0..4).map(move |byte| lane * 4 + byte)).collect();
-        let mask = self.builder.func.dfg.immediates.push(ConstantData::from(mask));
+        let mask: [u8; 16] = std::array::from_fn(|byte| lanes[byte / 4] * 4 + byte as u8 % 4);
+        let mask = self.builder.func.dfg.immediates.push(ConstantData::from(&mask[..]));
         self.ins().shuffle(a, b, mask)
     }
 

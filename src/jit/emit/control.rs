@@ -55,6 +55,7 @@ impl Emitter<'_, '_> {
         self.begin_guards();
         self.zero_arrays();
         for index in 0..self.plan.order.len() {
+            self.block_number = index as u32;
             self.block(self.plan.order[index])?;
         }
         if self.plan.returns > 1 {
@@ -113,6 +114,12 @@ impl Emitter<'_, '_> {
         self.literals.clear();
         self.outputs.clear();
         let data = &self.func.blocks[block];
+        for &param in &data.params {
+            if self.plan.homes.has(param) {
+                let groups = self.groups(param);
+                self.store_home(param, groups);
+            }
+        }
         for &inst in &data.insts {
             let inst = &self.func.insts[inst];
             if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) || self.plan.rows.cover(inst) {

@@ -22,6 +22,7 @@ mod copy;
 mod double;
 mod guard;
 mod hoist;
+mod homes;
 mod lanes;
 mod memory;
 mod plan;
@@ -55,6 +56,8 @@ use value::{Groups, Memo, Parts};
 #[cfg(test)]
 pub use blend::count as blend_count;
 pub use hoist::{Splat, Word};
+#[cfg(test)]
+pub use homes::count as home_count;
 
 /// Emits the function's code into `output`, which has its signature already.
 pub fn emit(
@@ -114,6 +117,8 @@ struct Emitter<'a, 'b> {
     element: clif::Value,
     /// Where what was hoisted lies, once it does.
     hoisted: Option<clif::Value>,
+    /// The block at hand, by reverse postorder.
+    block_number: u32,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// Strides of the streams that the loop carries.
@@ -165,6 +170,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             count: none,
             element: none,
             hoisted: None,
+            block_number: 0,
             offsets: OffsetSlots::default(),
             strides: Vec::new(),
             first_rows: Vec::new(),

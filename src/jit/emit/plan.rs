@@ -3,6 +3,7 @@
 use super::blend::Blends;
 use super::copy::Copies;
 use super::hoist::Hoisted;
+use super::homes::Homes;
 use super::lanes;
 use super::rows::RowForms;
 use crate::error::JitError;
@@ -53,6 +54,8 @@ pub struct Plan {
     pub rows: RowForms,
     /// Rows that are gathered and become one before they are transposed.
     pub blends: Blends,
+    /// Values that are kept in memory through loops.
+    pub homes: Homes,
     /// Values that something else uses than copies and what is done by rows.
     used: EntitySet<Value>,
     /// For each input element of the layout, whether its rows are read.
@@ -97,6 +100,7 @@ impl Plan {
             copies: Copies::default(),
             rows: RowForms::default(),
             blends: Blends::default(),
+            homes: Homes::default(),
             used: EntitySet::new(),
             reads: vec![false; layout.inputs.len()],
             carried: Vec::new(),
@@ -123,6 +127,9 @@ impl Plan {
             plan.rows = RowForms::find(func, layout, &plan.order, &outputs, (&plan.hoisted, &plan.uniform), copied);
         }
         plan.blends = Blends::find(func, &plan.order, &plan.uniform);
+        plan.homes = Homes::find(func, &plan.order, groups, |value| {
+            !plan.uniform.contains(value) && func.constant(value).is_none()
+        });
         plan.hoisted.place(func, &plan.order, &plan.rows);
         plan.note_uses(func);
         for (position, &block) in (0..).zip(&func.layout) {
@@ -191,12 +198,17 @@ impl Plan {
 
     /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
     pub fn hoisted_bytes(&self) -> usize {
-        self.hoisted.bytes() + if self.scattered { 16 * lanes::SLOTS } else { 0 }
+        self.hoisted.bytes() + self.homes.bytes() + if self.scattered { 16 * lanes::SLOTS } else { 0 }
+    }
+
+    /// Where a vector of a value that is kept is there.
+    pub fn home_place(&self, vector: usize) -> i32 {
+        (self.hoisted.bytes() + 16 * vector) as i32
     }
 
     /// Where a slot of lanes' offsets is there.
     pub fn offsets_place(&self, slot: usize) -> i32 {
-        (self.hoisted.bytes() + 16 * slot) as i32
+        (self.hoisted.bytes() + self.homes.bytes() + 16 * slot) as i32
     }
 
     /// Whether taking this edge costs a unit of fuel.

@@ -114,7 +114,10 @@ impl<'b> Emitter<'_, 'b> {
                 });
                 [splat; MAX_GROUPS]
             }
-            (_, false) => [parts[0], parts[self.plan.groups - 1]],
+            (_, false) => match self.load_home(value) {
+                Some(groups) => groups,
+                None => [parts[0], parts[self.plan.groups - 1]],
+            },
         }
     }
 
@@ -162,6 +165,7 @@ impl<'b> Emitter<'_, 'b> {
         let ty = vector_type(self.func.ty(value));
         let groups = self.each_group(|simd, group| simd.cast(ty, groups[group]));
         self.values[value].0[..MAX_GROUPS].copy_from_slice(&groups);
+        self.store_home(value, groups);
     }
 
     /// Defines a uniform `f32` by its vector.

@@ -4,6 +4,7 @@
 mod blend;
 mod buffers;
 mod control;
+mod homes;
 mod memory;
 mod ops;
 mod resources;
