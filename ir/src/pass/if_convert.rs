@@ -10,7 +10,7 @@ use crate::texture;
 use cranelift_entity::SecondaryMap;
 
 /// The most both arms of a branch and its selects may cost together, in units of one simple SIMD instruction.
-const BUDGET: u32 = 8;
+const BUDGET: u32 = 16;
 
 /// Converts branches whose arms meet again at once, are cheap and write nothing; inner ones first, then what that makes small.
 pub fn if_convert(func: &mut Function) {
