@@ -101,9 +101,13 @@ impl<'b> Simd<'b> {
 
     /// A word, zero-extended to 64 bits.
     pub fn load_word(&mut self, base: Value, offset: impl Into<Offset32>) -> Value {
-        // Its type is that of the address.
+        self.load_extended(Opcode::Uload32, base, offset.into())
+    }
+
+    /// Loads of this kind have the address's type for theirs.
+    fn load_extended(&mut self, op: Opcode, base: Value, offset: Offset32) -> Value {
         let ty = self.ty(base);
-        self.load_as(Opcode::Uload32, ty, base, offset.into())
+        self.load_as(op, ty, base, offset)
     }
 
     fn load_as(&mut self, op: Opcode, ty: Type, base: Value, offset: Offset32) -> Value {
@@ -114,9 +118,7 @@ impl<'b> Simd<'b> {
 
     /// Two words, in lanes 0 and 2 of an `I32X4`; the others are zero.
     pub fn load_two(&mut self, base: Value, offset: impl Into<Offset32>) -> Value {
-        // Its type is that of the address.
-        let ty = self.ty(base);
-        let words = self.load_as(Opcode::Uload32x2, ty, base, offset.into());
+        let words = self.load_extended(Opcode::Uload32x2, base, offset.into());
         self.cast(I32X4, words)
     }
 

@@ -4,8 +4,9 @@
 //! become one by the same operations in every component, it is cheaper to compute that one lane by lane and to transpose only it.
 
 use super::Emitter;
-use super::rows::is_by_component;
+use super::rows::same_operation;
 use super::uniform::Window;
+use super::uses::Uses;
 use super::value::MAX_GROUPS;
 use crate::error::JitError;
 use cranelift_codegen::entity::packed_option::ReservedValue;
@@ -13,7 +14,7 @@ use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::F32X4;
 use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Block, Function, Inst, Op, Space, Type, Value};
+use shaderjit_ir::{Block, Function, Op, Space, Type, Value};
 use std::collections::BTreeMap;
 
 /// The most operations of a blend. Each is made for every lane.
@@ -52,31 +53,29 @@ pub struct Blends {
     values: EntitySet<Value>,
 }
 
-/// Where a value is used.
-#[derive(Clone, Copy, Default)]
-struct Uses {
-    count: u32,
-    last: Option<Inst>,
-}
-
 struct Finder<'a> {
     func: &'a Function,
     uniform: &'a EntitySet<Value>,
-    uses: SecondaryMap<Value, Uses>,
-    /// Of what is defined in the block at hand, the block's number.
+    uses: &'a SecondaryMap<Value, Uses>,
+    /// Number of the block of an instruction's result, plus 1.
     block_of: SecondaryMap<Value, u32>,
     steps: Vec<Step>,
     values: Vec<Value>,
 }
 
 impl Blends {
-    pub fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> Blends {
+    pub fn find(
+        func: &Function,
+        order: &[Block],
+        uses: &SecondaryMap<Value, Uses>,
+        uniform: &EntitySet<Value>,
+    ) -> Blends {
         let mut blends = Blends::default();
         let gathered = gathered_rows(func, order, uniform);
         if gathered.len() < 2 {
             return blends;
         }
-        let mut finder = Finder::new(func, order, uniform);
+        let mut finder = Finder::new(func, order, uses, uniform);
         for row in gathered {
             if blends.values.contains(row[0]) {
                 continue;
@@ -106,8 +105,8 @@ impl Blends {
 /// How many blends a function has.
 #[cfg(test)]
 pub fn count(func: &Function) -> usize {
-    let uniform = shaderjit_ir::uniform::uniform_values(func);
-    Blends::find(func, &shaderjit_ir::cfg::reverse_postorder(func), &uniform).blends.len()
+    let (order, uniform) = (shaderjit_ir::cfg::reverse_postorder(func), shaderjit_ir::uniform::uniform_values(func));
+    Blends::find(func, &order, &Uses::count(func, &order), &uniform).blends.len()
 }
 
 /// Rows of three or four components at indices that differ among lanes, in the order of their first components.
@@ -139,19 +138,16 @@ fn pays(steps: &[Step]) -> bool {
 }
 
 impl<'a> Finder<'a> {
-    fn new(func: &'a Function, order: &[Block], uniform: &'a EntitySet<Value>) -> Finder<'a> {
-        let (mut uses, mut block_of) = (SecondaryMap::<Value, Uses>::new(), SecondaryMap::new());
+    fn new(
+        func: &'a Function,
+        order: &[Block],
+        uses: &'a SecondaryMap<Value, Uses>,
+        uniform: &'a EntitySet<Value>,
+    ) -> Finder<'a> {
+        let mut block_of = SecondaryMap::with_capacity(func.values.len());
         for &block in order {
-            for &inst in &func.blocks[block].insts {
-                let data = &func.insts[inst];
-                for &arg in data.args.iter() {
-                    uses[arg] = Uses { count: uses[arg].count + 1, last: Some(inst) };
-                }
-                if let Some(result) = data.result {
-                    block_of[result] = block.as_u32() + 1;
-                }
-            }
-            func.blocks[block].terminator().uses().for_each(|value| uses[value].count += 1);
+            let results = func.blocks[block].insts.iter().filter_map(|&inst| func.insts[inst].result);
+            results.for_each(|result| block_of[result] = block.as_u32() + 1);
         }
         Finder { func, uniform, uses, block_of, steps: Vec::new(), values: Vec::new() }
     }
@@ -160,8 +156,7 @@ impl<'a> Finder<'a> {
     fn users(&self, row: Row) -> Option<Row> {
         let mut users = row;
         for (number, user) in users.iter_mut().enumerate() {
-            let Uses { count: 1, last: Some(inst) } = self.uses[row[number]] else { return None };
-            *user = self.func.insts[inst].result?;
+            *user = self.func.insts[self.uses[row[number]].only()?].result?;
         }
         let is_row = users[0] != users[1] && users[1] != users[2];
         is_row.then_some(users)
@@ -180,7 +175,7 @@ impl<'a> Finder<'a> {
             return (self.func.ty(row[0]) == Type::F32).then(|| self.push(Step::Each(row[0])));
         }
         // What stands there for the fourth of three components is the third.
-        if !row.iter().all(|&value| self.uses[value].count == 1 && self.block_of[value] == block) {
+        if !row.iter().all(|&value| self.uses[value].only().is_some() && self.block_of[value] == block) {
             return None;
         }
         self.gathered(row).or_else(|| self.operation(row))
@@ -217,15 +212,9 @@ impl<'a> Finder<'a> {
 
     /// One operation in every component.
     fn operation(&mut self, row: Row) -> Option<u32> {
-        let func = self.func;
-        let mut insts = [func.def_inst(row[0])?; 4];
-        for (inst, value) in insts.iter_mut().zip(row) {
-            *inst = func.def_inst(value)?;
-        }
+        let insts = same_operation(self.func, row)?;
         let (op, block) = (insts[0].op, self.block_of[row[0]]);
-        let is_same =
-            |(inst, value): (&&InstData, Value)| (inst.op, inst.ty, self.block_of[value]) == (op, Type::F32, block);
-        if !insts.iter().zip(row).all(is_same) || !is_by_component(op) {
+        if insts[0].ty != Type::F32 || row.iter().any(|&value| self.block_of[value] != block) {
             return None;
         }
         // Counted on the way down, so that a long chain of operations ends here and not at the end of the stack.

@@ -5,7 +5,7 @@
 
 use super::Emitter;
 use super::value::Groups;
-use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir::types::{F32X4, I32X4};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::{Block, Type, Value, cfg};
@@ -38,14 +38,17 @@ struct Span {
 }
 
 impl Homes {
-    /// `is_held` says whether code holds a value in vectors, one a group.
-    pub fn find(func: &Function, order: &[Block], groups: usize, is_held: impl Fn(Value) -> bool) -> Homes {
+    pub fn find(func: &Function, order: &[Block], groups: usize, uniform: &EntitySet<Value>) -> Homes {
         let mut homes = Homes::default();
         let is_head = loop_heads(func, order);
         if !is_head.contains(&true) {
             return homes;
         }
-        let is_held = |value| matches!(func.ty(value), Type::F32 | Type::I32 | Type::I1) && is_held(value);
+        // One vector a group.
+        let is_held = |value| {
+            let is_word = matches!(func.ty(value), Type::F32 | Type::I32 | Type::I1);
+            is_word && !uniform.contains(value) && func.constant(value).is_none()
+        };
         let (spans, values) = spans(func, order, is_held);
         // How many values go on into each block: those made before it, without those last used before it.
         let mut changes = vec![0isize; order.len() + 1];
@@ -121,8 +124,7 @@ fn spans(func: &Function, order: &[Block], is_held: impl Fn(Value) -> bool) -> (
 #[cfg(test)]
 pub fn count(func: &Function, groups: usize) -> usize {
     let uniform = shaderjit_ir::uniform::uniform_values(func);
-    let is_held = |value| !uniform.contains(value) && func.constant(value).is_none();
-    Homes::find(func, &cfg::reverse_postorder(func), groups, is_held).vectors as usize / groups
+    Homes::find(func, &cfg::reverse_postorder(func), groups, &uniform).vectors as usize / groups
 }
 
 impl Emitter<'_, '_> {

@@ -30,6 +30,7 @@ mod rows;
 mod scalar;
 mod texture;
 mod uniform;
+mod uses;
 mod value;
 mod vector;
 

@@ -6,6 +6,7 @@ use super::hoist::Hoisted;
 use super::homes::Homes;
 use super::lanes;
 use super::rows::RowForms;
+use super::uses::Uses;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
@@ -120,16 +121,15 @@ impl Plan {
         let returns = |&block: &Block| *func.blocks[block].terminator() == Terminator::Return;
         let returning: Vec<Block> = plan.order.iter().copied().filter(returns).collect();
         plan.returns = returning.len();
+        let uses = Uses::count(func, &plan.order);
         if let [block] = returning[..] {
             let outputs = last_outputs(func, layout, block);
             plan.copies = Copies::find(func, layout, &outputs);
             let copied = |output| plan.copies.source(output).is_some();
-            plan.rows = RowForms::find(func, layout, &plan.order, &outputs, (&plan.hoisted, &plan.uniform), copied);
+            plan.rows = RowForms::find(func, layout, &uses, &outputs, (&plan.hoisted, &plan.uniform), copied);
         }
-        plan.blends = Blends::find(func, &plan.order, &plan.uniform);
-        plan.homes = Homes::find(func, &plan.order, groups, |value| {
-            !plan.uniform.contains(value) && func.constant(value).is_none()
-        });
+        plan.blends = Blends::find(func, &plan.order, &uses, &plan.uniform);
+        plan.homes = Homes::find(func, &plan.order, groups, &plan.uniform);
         plan.hoisted.place(func, &plan.order, &plan.rows);
         plan.note_uses(func);
         for (position, &block) in (0..).zip(&func.layout) {

@@ -8,6 +8,7 @@
 use super::Emitter;
 use super::hoist::Hoisted;
 use super::plan::Stream;
+use super::uses::Uses;
 use super::value::vector_type;
 use crate::attribute::AttributeFormat;
 use crate::error::JitError;
@@ -16,7 +17,7 @@ use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::{F32X4, I8X16};
 use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Block, Function, Op, Type, Value};
+use shaderjit_ir::{Function, Op, Type, Value};
 use std::collections::BTreeSet;
 
 /// The most operations of a form. Each is made for every vertex of a group.
@@ -57,13 +58,6 @@ pub struct RowForms {
     pub uniforms: Vec<[Value; 4]>,
 }
 
-/// How often a value is used.
-#[derive(Clone, Copy, Default)]
-struct Uses {
-    guards: u32,
-    others: u32,
-}
-
 /// Looks for a form of one output.
 struct Finder<'a> {
     func: &'a Function,
@@ -86,24 +80,11 @@ impl RowForms {
     pub fn find(
         func: &Function,
         layout: &Layout,
-        order: &[Block],
+        uses: &SecondaryMap<Value, Uses>,
         outputs: &[[Option<Value>; 4]],
         (hoisted, uniform): (&Hoisted, &EntitySet<Value>),
         copied: impl Fn(u32) -> bool,
     ) -> RowForms {
-        let mut uses: SecondaryMap<Value, Uses> = SecondaryMap::new();
-        for &block in order {
-            for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
-                for &arg in data.args.iter() {
-                    match data.op {
-                        Op::GuardOrdered => uses[arg].guards += 1,
-                        _ => uses[arg].others += 1,
-                    }
-                }
-            }
-            func.blocks[block].terminator().uses().for_each(|value| uses[value].others += 1);
-        }
-
         let mut forms = RowForms { of_output: vec![None; outputs.len()], ..RowForms::default() };
         for ((element, &components), &stored) in (0..).zip(outputs).zip(&layout.outputs) {
             if stored < 3 || copied(element) {
@@ -120,7 +101,7 @@ impl RowForms {
             let [Some(x), Some(y), Some(z), w] = components else { continue };
             let Some(w) = (if stored == 4 { w } else { Some(z) }) else { continue };
             let (steps, values, uniforms) = Default::default();
-            let (formats, uses, first_uniform) = (&layout.inputs, &uses, forms.uniforms.len());
+            let (formats, first_uniform) = (&layout.inputs, forms.uniforms.len());
             let mut finder =
                 Finder { func, hoisted, uniform, formats, uses, stored, steps, values, uniforms, first_uniform };
             if finder.step([x, y, z, w]).is_some() {
@@ -208,15 +189,8 @@ impl Finder<'_> {
         if !uses[..self.stored].iter().all(is_ours) || stored.iter().any(|&value| self.uniform.contains(value)) {
             return None;
         }
-        let func = self.func;
-        let mut insts = [func.def_inst(row[0])?; 4];
-        for (inst, value) in insts.iter_mut().zip(row) {
-            *inst = func.def_inst(value)?;
-        }
+        let insts = same_operation(self.func, row)?;
         let op = insts[0].op;
-        if !insts.iter().all(|inst| (inst.op, inst.ty) == (op, insts[0].ty)) || !is_by_component(op) {
-            return None;
-        }
         // Counted on the way down, so that a long chain of operations ends here and not at the end of the stack.
         self.values.extend_from_slice(stored);
         if self.values.len() > MAX_OPERATIONS * self.stored {
@@ -234,8 +208,19 @@ impl Finder<'_> {
     }
 }
 
+/// The instructions that make the components of a row, if they are one vector operation.
+pub fn same_operation(func: &Function, row: [Value; 4]) -> Option<[&InstData; 4]> {
+    let mut insts = [func.def_inst(row[0])?; 4];
+    for (inst, value) in insts.iter_mut().zip(row) {
+        *inst = func.def_inst(value)?;
+    }
+    let InstData { op, ty, .. } = *insts[0];
+    let is_same = insts.iter().all(|inst| (inst.op, inst.ty) == (op, ty));
+    (is_same && is_by_component(op)).then_some(insts)
+}
+
 /// Ops that are one vector operation with the same meaning for any four lanes.
-pub fn is_by_component(op: Op) -> bool {
+fn is_by_component(op: Op) -> bool {
     matches!(
         op,
         Op::Fadd

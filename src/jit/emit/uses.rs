@@ -1,0 +1,42 @@
+//! How often values are used.
+
+use cranelift_codegen::entity::SecondaryMap;
+use shaderjit_ir::{Block, Function, Inst, Op, Value};
+
+/// The uses of a value.
+#[derive(Clone, Copy, Default)]
+pub struct Uses {
+    /// By [guards](Op::GuardOrdered).
+    pub guards: u32,
+    /// By other instructions and by branches.
+    pub others: u32,
+    /// The last of the instructions.
+    pub last: Option<Inst>,
+}
+
+impl Uses {
+    /// The uses of every value in some blocks.
+    pub fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
+        let mut uses: SecondaryMap<Value, Uses> = SecondaryMap::with_capacity(func.values.len());
+        for &block in blocks {
+            for &inst in &func.blocks[block].insts {
+                let data = &func.insts[inst];
+                for &arg in data.args.iter() {
+                    let uses = &mut uses[arg];
+                    match data.op {
+                        Op::GuardOrdered => uses.guards += 1,
+                        _ => uses.others += 1,
+                    }
+                    uses.last = Some(inst);
+                }
+            }
+            func.blocks[block].terminator().uses().for_each(|value| uses[value].others += 1);
+        }
+        uses
+    }
+
+    /// The one instruction that uses the value.
+    pub fn only(self) -> Option<Inst> {
+        if self.guards + self.others == 1 { self.last } else { None }
+    }
+}
