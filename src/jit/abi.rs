@@ -20,7 +20,8 @@ use std::mem::offset_of;
 pub const DONE: u32 = 0;
 /// The native function's status: a loop ran out of fuel; later elements are not shaded.
 pub const OUT_OF_FUEL: u32 = 1;
-/// The native function's status: a guard failed in the group that begins at [`BatchArgs::stopped`]; earlier elements are shaded.
+/// The native function's status: a guard failed in the round of its loop that begins at [`BatchArgs::stopped`]; earlier elements are
+/// shaded.
 pub const GUARD_FAILED: u32 = 2;
 
 /// An input stream. Element `i` is at `data + i * stride`.

@@ -389,7 +389,8 @@ impl Code {
         }
         match status {
             abi::DONE => Ok(None),
-            abi::GUARD_FAILED => Ok(Some(start as u32 + args.stopped)),
+            // Where all is done by rows, it may have stopped in the middle of a group.
+            abi::GUARD_FAILED => Ok(Some(start as u32 + args.stopped / self.lanes() * self.lanes())),
             _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),
         }
     }

@@ -15,8 +15,11 @@ pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Val
     simd.ins().iadd(data, offset)
 }
 
-/// The addresses of `count` rows from `row0` on, in forms that are addressing modes where they can be.
+/// The addresses of `count` rows from `row0` on, 2 or a multiple of 4 of them, in forms that are addressing modes where they can be.
 pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usize) -> Vec<Value> {
+    if count == 2 {
+        return vec![row0, simd.ins().iadd(row0, stride)];
+    }
     let twice = simd.shl(stride, 1);
     let mut rows = Vec::with_capacity(count);
     let mut first = row0;

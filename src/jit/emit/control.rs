@@ -35,6 +35,7 @@ impl Emitter<'_, '_> {
         self.load_pointers();
         self.load_resource_table();
         self.hoist()?;
+        self.hold_uniforms();
         let rows = self.begin_streams();
         let first = self.simd.ins().iconst(I64, 0);
         self.simd.ins().jump(self.group, &group_args(first, rows));
@@ -72,7 +73,7 @@ impl Emitter<'_, '_> {
     /// Goes on to the next group, if there is one.
     fn end_group(&mut self) {
         self.check_guards();
-        let lanes = self.simd.ins().iconst(I64, self.plan.groups as i64 * 4);
+        let lanes = self.simd.ins().iconst(I64, self.plan.step() as i64);
         let element = self.simd.ins().iadd(self.element, lanes);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, element, self.count);
         let rows = self.next_rows();

@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
 
     /// The rows of the next group in the streams that the loop carries.
     pub(super) fn next_rows(&mut self) -> Vec<clif::Value> {
-        let shift = (4 * self.plan.groups).ilog2();
+        let shift = self.plan.step().ilog2();
         let streams = std::iter::zip(&self.first_rows, &self.strides);
         streams
             .map(|(&row, &stride)| {
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
                 (fetch::row_address(&mut self.simd, data, stride, self.element), stride)
             }
         };
-        fetch::row_addresses(&mut self.simd, first, stride, 4 * self.plan.groups)
+        fetch::row_addresses(&mut self.simd, first, stride, self.plan.step())
     }
 
     pub(super) fn input(&mut self, inst: &InstData, element: u32, component: u8) {

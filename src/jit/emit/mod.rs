@@ -118,6 +118,8 @@ struct Emitter<'a, 'b> {
     element: clif::Value,
     /// Where what was hoisted lies, once it does.
     hoisted: Option<clif::Value>,
+    /// The rows of uniforms that the loop holds.
+    held_rows: Vec<clif::Value>,
     /// The block at hand, by reverse postorder.
     block_number: u32,
     /// Offsets that differ among lanes.
@@ -171,6 +173,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             count: none,
             element: none,
             hoisted: None,
+            held_rows: Vec::new(),
             block_number: 0,
             offsets: OffsetSlots::default(),
             strides: Vec::new(),

@@ -37,10 +37,20 @@ pub enum Stream {
 /// As many streams as the loop can have a pointer and a stride of in registers. If there are more, it loads both for each.
 const CARRIED_STREAMS: usize = 4;
 
+/// How many vertices a round of the loop shades where all is done by rows. More are more code of the same kind, fewer are shaded
+/// more slowly.
+const ROWS_AT_ONCE: usize = 2;
+
+/// The most rows of uniforms that the loop holds then. If there are more, loading them is spread over a whole group of vertices.
+const HELD_UNIFORMS: usize = 8;
+
 /// The facts.
 pub struct Plan {
     /// Groups of four lanes.
     pub groups: usize,
+    /// Whether nothing is computed lane by lane: a round of the loop is then a few vertices of no group, and holds what rows of
+    /// uniforms there are in registers.
+    pub by_rows: bool,
     /// Reachable blocks, each after its dominators.
     pub order: Vec<Block>,
     /// Position of each block in the layout, by which fuel is counted.
@@ -94,6 +104,7 @@ impl Plan {
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, groups)?;
         let mut plan = Plan {
             groups,
+            by_rows: false,
             order: cfg::reverse_postorder(func),
             position: SecondaryMap::new(),
             uniform: uniform_values(func),
@@ -153,7 +164,29 @@ impl Plan {
             plan.carried.clear();
         }
         plan.copies.iter().for_each(|(_, input)| plan.reads[input as usize] = true);
+        plan.by_rows = plan.rows.uniforms.len() <= HELD_UNIFORMS && plan.is_by_rows(func, layout);
         Ok(plan)
+    }
+
+    /// How many vertices a round of the native loop shades.
+    pub fn step(&self) -> usize {
+        if self.by_rows { ROWS_AT_ONCE } else { 4 * self.groups }
+    }
+
+    /// Whether nothing in the loop is computed lane by lane.
+    fn is_by_rows(&self, func: &Function, layout: &Layout) -> bool {
+        let [block] = self.order[..] else { return false };
+        let is_made_elsewhere = |inst: &InstData| match (inst.op, inst.imm) {
+            (Op::Const, _) => true,
+            (Op::Output, Imm::Element { element, .. }) => {
+                layout.outputs.get(element as usize).is_none_or(|&stored| stored == 0)
+                    || self.copies.source(element).is_some()
+                    || self.rows.has(element)
+            }
+            (Op::Input, _) => inst.result.is_none_or(|result| !self.used.contains(result)),
+            _ => self.rows.cover(inst) || inst.result.is_some_and(|result| self.hoisted.contains(result)),
+        };
+        func.blocks[block].insts.iter().all(|&inst| is_made_elsewhere(&func.insts[inst]))
     }
 
     fn note_uses(&mut self, func: &Function) {

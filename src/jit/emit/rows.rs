@@ -301,7 +301,17 @@ impl Emitter<'_, '_> {
         Source { element, rows: self.rows(Stream::Input(element)), is_whole }
     }
 
+    /// In front of the loop: loads the rows of uniforms that it holds.
+    pub(super) fn hold_uniforms(&mut self) {
+        if self.plan.by_rows {
+            self.held_rows = (0..self.plan.rows.uniforms.len() as u32).map(|number| self.uniform_row(number)).collect();
+        }
+    }
+
     fn uniform_row(&mut self, number: u32) -> clif::Value {
+        if let Some(&row) = self.held_rows.get(number as usize) {
+            return row;
+        }
         let memory = self.hoisted.expect("rows of uniforms are hoisted");
         let place = self.plan.hoisted.row_place(number) as i32;
         self.simd.load(F32X4, memory, place * 16)
