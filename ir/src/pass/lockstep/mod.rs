@@ -12,6 +12,8 @@
 //! Code runs only while at least one lane is active, so a uniform value is always some active lane's.
 //!
 //! A mask of `None` means "every lane that entered the function": straight-line code and uniform branches pay nothing.
+//!
+//! A function all of whose branches are uniform is in that form already, but for outputs that are not set where it returns.
 
 mod frames;
 mod values;
@@ -27,6 +29,7 @@ use crate::pass::{
 };
 use crate::region::{Divergence, Item, RegionTree};
 use crate::types::Type;
+use crate::uniform::uniform_values;
 use frames::Frame;
 use std::collections::BTreeMap;
 use values::ValueMap;
@@ -49,14 +52,19 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     remove_unreachable(func);
     make_reducible(func)?;
     straighten(func);
-    if let [block] = func.layout[..] {
-        straight_line(func, block);
+    limit("block count", func.layout.len(), MAX_BLOCKS)?;
+    forget_any(func);
+    func.layout = cfg::reverse_postorder(func);
+    if let Some(block) = returns_with_outputs(func)
+        && branches_agree(func)
+    {
+        set_outputs_last(func, block);
+        func.lockstep = true;
         return Ok(());
     }
     // The block that returns must be empty: it is run by lanes that come from anywhere.
     merge_returns(func);
     simplify_params(func);
-    limit("block count", func.layout.len(), MAX_BLOCKS)?;
     let tree = RegionTree::new(func);
     let divergence = Divergence::new(func, &tree);
     let mut writer = Writer::new(func, &tree, &divergence);
@@ -71,29 +79,60 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     Ok(())
 }
 
-/// A function of one block has no branch to agree on. What is left is to set every output once, at the end, and to take `any` for
-/// what it is in one lane.
-fn straight_line(func: &mut Function, block: Block) {
-    let (mut outputs, mut aliases) = (BTreeMap::new(), Aliases::default());
+/// Takes `any` for what it is in one lane, which an invocation by itself is.
+fn forget_any(func: &mut Function) {
+    let mut aliases = Aliases::default();
+    let mut any = false;
+    for &block in &func.layout {
+        let data = &mut func.blocks[block];
+        data.insts.retain(|&inst| {
+            let InstData { op, args, result, .. } = &func.insts[inst];
+            let is_any = *op == Op::Any;
+            if is_any {
+                aliases.replace(result.expect("`any` has a result"), args[0]);
+                any = true;
+            }
+            !is_any
+        });
+    }
+    if any {
+        aliases.apply(func);
+    }
+}
+
+/// The only block that returns, if outputs are set in no other.
+fn returns_with_outputs(func: &Function) -> Option<Block> {
+    let mut returning = func.layout.iter().filter(|&&block| *func.blocks[block].terminator() == Terminator::Return);
+    let (Some(&block), None) = (returning.next(), returning.next()) else { return None };
+    let mut others = func.layout.iter().filter(|&&other| other != block);
+    let sets_output = |&other: &Block| func.blocks[other].insts.iter().any(|&inst| func.insts[inst].op == Op::Output);
+    (!others.any(sets_output)).then_some(block)
+}
+
+/// Whether every branch is uniform.
+fn branches_agree(func: &Function) -> bool {
+    if func.layout.len() == 1 {
+        return true;
+    }
+    // If all branches are taken for uniform and then none depends on what differs, none does.
+    let uniform = uniform_values(func);
+    let mut selectors = func.layout.iter().filter_map(|&block| func.blocks[block].terminator().selector());
+    selectors.all(|selector| uniform.contains(selector))
+}
+
+/// Sets every output once, at the end of the block.
+fn set_outputs_last(func: &mut Function, block: Block) {
+    let mut outputs = BTreeMap::new();
     let mut insts = std::mem::take(&mut func.blocks[block].insts);
-    insts.retain(|&inst| {
-        let data = &func.insts[inst];
-        match (data.op, data.imm) {
-            (Op::Output, Imm::Element { element, component }) => {
-                outputs.insert((element, component), inst);
-                false
-            }
-            (Op::Any, _) => {
-                aliases.replace(data.result.expect("`any` has a result"), data.args[0]);
-                false
-            }
-            _ => true,
+    insts.retain(|&inst| match func.insts[inst] {
+        InstData { op: Op::Output, imm: Imm::Element { element, component }, .. } => {
+            outputs.insert((element, component), inst);
+            false
         }
+        _ => true,
     });
     insts.extend(outputs.into_values());
     func.blocks[block].insts = insts;
-    aliases.apply(func);
-    func.lockstep = true;
 }
 
 /// The lanes that run the code being written: `None` for all of them.
@@ -196,10 +235,6 @@ impl<'a> Writer<'a> {
             (Op::ArrayStoreMasked, imm, &[index, value, mask]) => {
                 let mask = self.and_mask(mask);
                 self.b.emit(inst.op, inst.ty, &[index, value, mask], imm);
-            }
-            // One invocation by itself is its only lane.
-            (Op::Any, _, &[condition]) => {
-                self.values.define(&mut self.b, inst.result.expect("`any` has a result"), condition, self.mask);
             }
             (op, imm, args) => {
                 if let Some(value) = self.b.emit(op, inst.ty, args, imm) {

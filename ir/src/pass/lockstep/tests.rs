@@ -4,7 +4,6 @@ use super::*;
 use crate::entity::Variable;
 use crate::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use crate::texture::NoTextures;
-use crate::uniform::uniform_values;
 
 const LANES: usize = 8;
 
