@@ -37,6 +37,7 @@ passes! {
     "if_convert" "small branches become selects" |f, _| { pass::if_convert(f); Ok(()) };
     "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
     "straighten" "blocks that follow each other become one" |f, _| { pass::straighten(f); Ok(()) };
+    "thread" "edges go past branches they decide" |f, _| { pass::thread(f); Ok(()) };
     "guard_products" "products whose rule hardly ever matters become plain ones under guard" |f, o| {
         if o.guards {
             pass::guard_products(f);

@@ -43,8 +43,8 @@ macro_rules! total {
 }
 
 /// The passes a `pass` test can name that always succeed.
-const TOTAL_PASSES: [(&str, Pass); 8] =
-    total!(dce fold gvn if_convert merge_returns remove_unreachable simplify_params straighten);
+const TOTAL_PASSES: [(&str, Pass); 9] =
+    total!(dce fold gvn if_convert merge_returns remove_unreachable simplify_params straighten thread);
 
 /// The others.
 const PASSES: [(&str, Pass); 3] = [

@@ -14,6 +14,7 @@ mod returns;
 mod straighten;
 #[cfg(test)]
 mod testing;
+mod thread;
 mod unreachable;
 
 pub use dce::dce;
@@ -27,6 +28,7 @@ pub use params::simplify_params;
 pub use reduce::make_reducible;
 pub use returns::merge_returns;
 pub use straighten::straighten;
+pub use thread::thread;
 pub use unreachable::remove_unreachable;
 
 use thiserror::Error;

@@ -117,8 +117,10 @@ impl Emitter<'_, '_> {
         let data = &self.func.blocks[block];
         for &param in &data.params {
             if self.plan.homes.has(param) {
-                let groups = self.groups(param);
-                self.store_home(param, groups);
+                for group in 0..self.plan.groups {
+                    let vector = self.group(param, group);
+                    self.store_home(param, group, vector);
+                }
             }
         }
         for &inst in &data.insts {
@@ -129,13 +131,22 @@ impl Emitter<'_, '_> {
             if let Some(result) = inst.result
                 && self.plan.blends.cover(result)
             {
+                self.catch_up()?;
                 self.blend_columns(result)?;
                 continue;
             }
-            self.inst(inst)?;
+            if self.is_by_group(inst) {
+                self.go_ahead(inst)?;
+            } else {
+                if self.needs_all_groups(inst) {
+                    self.catch_up()?;
+                }
+                self.inst(inst)?;
+            }
             let emitted = self.simd.builder.func.dfg.num_insts() as u64;
             limit("the number of native instructions", emitted, limits::EMITTED_INSTS)?;
         }
+        self.catch_up()?;
         if block == self.func.entry() {
             // Later blocks use only what has been fetched here.
             for element in 0..self.plan.wanted.len() {

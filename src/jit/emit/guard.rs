@@ -27,13 +27,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes a value, in whatever lanes it is NaN.
-    pub(super) fn guard(&mut self, value: Value) {
-        let vectors = if self.is_uniform(value) { 1 } else { self.plan.groups };
-        let groups = self.groups(value);
-        for &vector in &groups[..vectors] {
-            self.note(vector);
-        }
+    /// Notes a group of a value, in whatever lanes it is NaN.
+    pub(super) fn guard(&mut self, value: Value, group: usize) {
+        let vector = self.group(value, group);
+        self.note(vector);
     }
 
     /// Notes a vector of values.

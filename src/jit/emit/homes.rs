@@ -4,9 +4,9 @@
 //! comes after them, does not: where there is too much of both it is stored once, and loaded where it is used.
 
 use super::Emitter;
-use super::value::Groups;
+use super::value::vector_type;
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
-use cranelift_codegen::ir::types::{F32X4, I32X4};
+use cranelift_codegen::ir as clif;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::{Block, Type, Value, cfg};
 
@@ -128,22 +128,19 @@ pub fn count(func: &Function, groups: usize) -> usize {
 }
 
 impl Emitter<'_, '_> {
-    /// Stores a value that has a home.
-    pub(super) fn store_home(&mut self, value: Value, groups: Groups) {
+    /// Stores a group of a value, if that has a home.
+    pub(super) fn store_home(&mut self, value: Value, group: usize, vector: clif::Value) {
         if let Some(home) = self.plan.homes.homes[value] {
             let memory = self.hoisted.expect("homes are there");
-            for (group, &vector) in groups.iter().enumerate().take(self.plan.groups) {
-                self.simd.store(vector, memory, self.plan.home_place(home.place as usize + group));
-            }
+            self.simd.store(vector, memory, self.plan.home_place(home.place as usize + group));
         }
     }
 
     /// What is in a value's home, if it is used from there by now.
-    pub(super) fn load_home(&mut self, value: Value) -> Option<Groups> {
+    pub(super) fn load_home(&mut self, value: Value, group: usize) -> Option<clif::Value> {
         let home = self.plan.homes.homes[value].filter(|home| home.from <= self.block_number)?;
-        let ty = if self.func.ty(value) == Type::F32 { F32X4 } else { I32X4 };
         let memory = self.hoisted.expect("homes are there");
-        let place = self.plan.home_place(home.place as usize);
-        Some(self.each_group(|simd, group| simd.load(ty, memory, place + 16 * group as i32)))
+        let place = self.plan.home_place(home.place as usize + group);
+        Some(self.simd.load(vector_type(self.func.ty(value)), memory, place))
     }
 }

@@ -20,6 +20,7 @@ mod buffer;
 mod control;
 mod copy;
 mod double;
+mod group;
 mod guard;
 mod hoist;
 mod homes;
@@ -135,6 +136,8 @@ struct Emitter<'a, 'b> {
     scratch: clif::Value,
     /// The stack slot and the signature of calls for double arithmetic, if there are any.
     doubles: Option<double::Callee>,
+    /// What the first group has done in this block, and the others have yet to do.
+    behind: Vec<&'a InstData>,
     /// What a group keeps of guards, if there are any.
     guards: Option<guard::Guards>,
     /// The same of calls for texture accesses.
@@ -182,6 +185,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             resources: none,
             scratch: none,
             doubles: None,
+            behind: Vec::new(),
             guards: None,
             accesses: None,
             rows: HashMap::new(),
@@ -196,11 +200,16 @@ impl<'a, 'b> Emitter<'a, 'b> {
 
     fn inst(&mut self, inst: &InstData) -> Result<(), JitError> {
         match (inst.op, inst.imm) {
+            _ if self.is_by_group(inst) => {
+                for group in 0..self.plan.groups {
+                    self.inst_in_group(inst, group)?;
+                }
+            }
             // Made where it is used.
             (Op::Const, _) => {}
             (Op::Select, _) => self.select(inst),
             (Op::Any, _) => self.any(inst),
-            (Op::GuardOrdered, _) => self.guard(inst.args[0]),
+            (Op::GuardOrdered, _) => self.guard(inst.args[0], 0),
             (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
             (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
             (op, _) if is_double_op(op) => self.call_double(inst)?,
@@ -227,22 +236,11 @@ impl<'a, 'b> Emitter<'a, 'b> {
         Ok(())
     }
 
-    /// A pure op on 32-bit values or truth values: group by group, or once on what is uniform.
+    /// A pure op on 32-bit values or truth values that are uniform.
     fn arithmetic(&mut self, inst: &InstData) -> Result<(), JitError> {
         let result = result(inst);
         let is_float = |value: Value| self.func.ty(value) == Type::F32;
-        if !self.is_uniform(result) {
-            if let Some(groups) = self.shift_by_uniform(inst) {
-                self.define_groups(result, groups);
-                return Ok(());
-            }
-            let args: Vec<Groups> = inst.args.iter().map(|&arg| self.groups(arg)).collect();
-            let mut groups = [self.vector_op(inst.op, |arg| args[arg][0])?; value::MAX_GROUPS];
-            for (group, vector) in groups.iter_mut().enumerate().take(self.plan.groups).skip(1) {
-                *vector = self.vector_op(inst.op, |arg| args[arg][group])?;
-            }
-            self.define_groups(result, groups);
-        } else if is_float(result) && inst.args.iter().all(|&arg| is_float(arg)) {
+        if is_float(result) && inst.args.iter().all(|&arg| is_float(arg)) {
             // Floats are held as vectors, so vector arithmetic saves taking them apart.
             let args: Vec<Groups> = inst.args.iter().map(|&arg| self.groups(arg)).collect();
             let vector = self.vector_op(inst.op, |arg| args[arg][0])?;
@@ -275,15 +273,10 @@ impl<'a, 'b> Emitter<'a, 'b> {
                 let selected = self.simd.blend(mask, yes, no);
                 self.define_splat(result, selected);
             }
-            (_, true) => {
+            _ => {
                 let [condition, yes, no] = [condition, yes, no].map(|arg| self.scalar(arg));
                 let selected = self.simd.ins().select(condition, yes, no);
                 self.define_scalar(result, selected);
-            }
-            (_, false) => {
-                let [mask, yes, no] = [condition, yes, no].map(|arg| self.groups(arg));
-                let selected = self.blend(mask, yes, no);
-                self.define_groups(result, selected);
             }
         }
     }

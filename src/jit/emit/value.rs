@@ -96,28 +96,29 @@ impl<'b> Emitter<'_, 'b> {
 
     /// A value in vectors, whatever it is held in. Not for `f64`.
     pub(super) fn groups(&mut self, value: Value) -> Groups {
+        let first = self.group(value, 0);
+        let is_one = self.plan.groups == 1 || self.is_uniform(value);
+        [first, if is_one { first } else { self.group(value, 1) }]
+    }
+
+    /// One group of a value. Not for `f64`.
+    pub(super) fn group(&mut self, value: Value, group: usize) -> clif::Value {
         let ty = self.func.ty(value);
         if let Some(bits) = self.func.constant(value) {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
-            return [self.word(vector_type(ty), word); MAX_GROUPS];
+            return self.word(vector_type(ty), word);
         }
         if let Some(splat) = self.hoisted(value) {
-            return [splat; MAX_GROUPS];
+            return splat;
         }
         let parts = self.values[value].0;
         match (ty, self.is_uniform(value)) {
-            (Type::F32, true) => [parts[0]; MAX_GROUPS],
-            (_, true) => {
-                let splat = self.memoised(Memo::Splat(value), |this| {
-                    let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
-                    this.simd.ins().splat(I32X4, word)
-                });
-                [splat; MAX_GROUPS]
-            }
-            (_, false) => match self.load_home(value) {
-                Some(groups) => groups,
-                None => [parts[0], parts[self.plan.groups - 1]],
-            },
+            (Type::F32, true) => parts[0],
+            (_, true) => self.memoised(Memo::Splat(value), |this| {
+                let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
+                this.simd.ins().splat(I32X4, word)
+            }),
+            (_, false) => self.load_home(value, group).unwrap_or(parts[group]),
         }
     }
 
@@ -161,11 +162,17 @@ impl<'b> Emitter<'_, 'b> {
 
     /// Defines a divergent value that is no `f64`.
     pub(super) fn define_groups(&mut self, value: Value, groups: Groups) {
+        for (group, vector) in groups.into_iter().enumerate().take(self.plan.groups) {
+            self.define_group(value, group, vector);
+        }
+    }
+
+    /// Defines one group of a divergent value that is no `f64`.
+    pub(super) fn define_group(&mut self, value: Value, group: usize, vector: clif::Value) {
         debug_assert!(!self.is_uniform(value), "{value} is uniform");
-        let ty = vector_type(self.func.ty(value));
-        let groups = self.each_group(|simd, group| simd.cast(ty, groups[group]));
-        self.values[value].0[..MAX_GROUPS].copy_from_slice(&groups);
-        self.store_home(value, groups);
+        let vector = self.simd.cast(vector_type(self.func.ty(value)), vector);
+        self.values[value].0[group] = vector;
+        self.store_home(value, group, vector);
     }
 
     /// Defines a uniform `f32` by its vector.

@@ -1,15 +1,14 @@
 //! Ops on four lanes. Those that Cranelift has no vector form of are built from those it has: bits are counted and shifted
 //! through the exponents of floats, integers divided as doubles. All of it is exact and stays in vector registers.
 
+use super::Emitter;
 use super::plan::codegen;
-use super::{Emitter, Groups};
 use crate::error::JitError;
 use crate::jit::simd::Simd;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32X4, F64X2, I8X16, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use shaderjit_ir::Op;
-use shaderjit_ir::function::InstData;
 
 /// The low words of the 64-bit lanes of two vectors.
 const LOW_WORDS: [u8; 4] = [0, 2, 4, 6];
@@ -80,25 +79,12 @@ impl Emitter<'_, '_> {
             Op::Flt => simd.fcmp(FloatCC::LessThan, a, b),
             Op::Fle => simd.fcmp(FloatCC::LessThanOrEqual, a, b),
             Op::Funo => simd.fcmp(FloatCC::Unordered, a, b),
-            Op::Ftoi => simd.ins().fcvt_to_sint_sat(I32X4, a),
+            Op::Ftoi => to_signed(simd, a),
             Op::Ftou => simd.ins().fcvt_to_uint_sat(I32X4, a),
             Op::Itof => simd.ins().fcvt_from_sint(F32X4, a),
             Op::Utof => simd.ins().fcvt_from_uint(F32X4, a),
             op => return Err(codegen(format!("{op} has no native form"))),
         })
-    }
-
-    /// A shift of all lanes by a uniform amount, which is one instruction.
-    pub(super) fn shift_by_uniform(&mut self, inst: &InstData) -> Option<Groups> {
-        if !matches!(inst.op, Op::Ishl | Op::Ushr | Op::Sshr) || !self.is_uniform(inst.args[1]) {
-            return None;
-        }
-        let (values, amount) = (self.groups(inst.args[0]), self.scalar(inst.args[1]));
-        Some(self.each_group(|simd, group| match inst.op {
-            Op::Ishl => simd.ins().ishl(values[group], amount),
-            Op::Ushr => simd.ins().ushr(values[group], amount),
-            _ => simd.ins().sshr(values[group], amount),
-        }))
     }
 
     /// The low and high words of integers as doubles.
@@ -183,6 +169,21 @@ fn shift_left(simd: &mut Simd<'_>, value: Value, amount: Value) -> Value {
     let amount = simd.ins().band(amount, mask);
     let factor = power_of_two(simd, amount);
     simd.ins().imul(value, factor)
+}
+
+/// Truncates floats to signed integers: what is too large becomes the largest, NaN zero.
+fn to_signed(simd: &mut Simd<'_>, float: Value) -> Value {
+    if !simd.x86 {
+        return simd.ins().fcvt_to_sint_sat(I32X4, float);
+    }
+    // What does not fit becomes the smallest integer: right for what is too small, and the complement of what is too large. Two
+    // instructions less than Cranelift's own sequence.
+    let converted = simd.ins().x86_cvtt2dq(I32X4, float);
+    let limit = simd.word(F32X4, 2147483648.0f32.to_bits());
+    let is_large = simd.fcmp(FloatCC::LessThanOrEqual, limit, float);
+    let saturated = simd.ins().bxor(converted, is_large);
+    let is_ordered = simd.fcmp(FloatCC::Ordered, float, float);
+    simd.ins().band(saturated, is_ordered)
 }
 
 /// `value * 2^(31 - amount) / 2^31` in 64 bits.

@@ -1,0 +1,95 @@
+//! What is done group by group.
+//!
+//! Where values are two groups of lanes, one group goes ahead for a while before the other follows: op by op they would hold twice as
+//! much in registers as one alone.
+
+use super::{Emitter, result};
+use crate::error::JitError;
+use cranelift_codegen::ir::InstBuilder;
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::op::Effect;
+use shaderjit_ir::{Op, Type, Value};
+
+/// How many ops one group is ahead at most. Fewer hold more in registers, more overlap less in the processor.
+const AHEAD: usize = 8;
+
+impl<'a> Emitter<'a, '_> {
+    /// Whether an instruction can be done for one group at a time.
+    pub(super) fn is_by_group(&self, inst: &InstData) -> bool {
+        let is_divergent_word =
+            |value: Value| !self.is_uniform(value) && matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
+        let is_word = |&value: &Value| matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
+        match inst.result {
+            Some(result) => {
+                inst.imm == Imm::None
+                    && inst.op.effect() == Effect::Pure
+                    && is_divergent_word(result)
+                    && inst.args.iter().all(is_word)
+            }
+            None => inst.op == Op::GuardOrdered && is_divergent_word(inst.args[0]),
+        }
+    }
+
+    /// Whether an instruction that is not done by groups looks at what differs among lanes.
+    pub(super) fn needs_all_groups(&self, inst: &InstData) -> bool {
+        let passes = matches!(inst.op, Op::Output | Op::Const | Op::Input);
+        !passes && inst.args.iter().any(|&arg| !self.is_uniform(arg))
+    }
+
+    /// Does an instruction of a block: for one group at once, for the others when they follow.
+    pub(super) fn go_ahead(&mut self, inst: &'a InstData) -> Result<(), JitError> {
+        self.inst_in_group(inst, 0)?;
+        if self.plan.groups > 1 {
+            self.behind.push(inst);
+            if self.behind.len() >= AHEAD {
+                self.catch_up()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what the other groups have yet to do.
+    pub(super) fn catch_up(&mut self) -> Result<(), JitError> {
+        let behind = std::mem::take(&mut self.behind);
+        for group in 1..self.plan.groups {
+            for inst in &behind {
+                self.inst_in_group(inst, group)?;
+            }
+        }
+        self.behind = behind;
+        self.behind.clear();
+        Ok(())
+    }
+
+    /// Does an instruction for one group.
+    pub(super) fn inst_in_group(&mut self, inst: &InstData, group: usize) -> Result<(), JitError> {
+        let vector = match inst.op {
+            Op::GuardOrdered => {
+                self.guard(inst.args[0], group);
+                return Ok(());
+            }
+            Op::Select => {
+                let [mask, yes, no] = [0, 1, 2].map(|arg| self.group(inst.args[arg], group));
+                self.simd.blend(mask, yes, no)
+            }
+            // A shift of all lanes by one amount is one instruction.
+            Op::Ishl | Op::Ushr | Op::Sshr if self.is_uniform(inst.args[1]) => {
+                let (value, amount) = (self.group(inst.args[0], group), self.scalar(inst.args[1]));
+                match inst.op {
+                    Op::Ishl => self.simd.ins().ishl(value, amount),
+                    Op::Ushr => self.simd.ins().ushr(value, amount),
+                    _ => self.simd.ins().sshr(value, amount),
+                }
+            }
+            op => {
+                let mut args = [self.args; 3];
+                for (arg, &value) in args.iter_mut().zip(inst.args.iter()) {
+                    *arg = self.group(value, group);
+                }
+                self.vector_op(op, |arg| args[arg])?
+            }
+        };
+        self.define_group(result(inst), group, vector);
+        Ok(())
+    }
+}
