@@ -51,6 +51,21 @@ impl Batch {
         self.run(on_all_threads);
         start.elapsed()
     }
+
+    /// Every thread shades the whole batch for itself, and nobody waits for anybody: as much as the processors have to give.
+    fn time_apart(&mut self, outputs: &mut [Vec<u8>]) -> Duration {
+        let Batch { draw, code, layout, .. } = &*self;
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for outputs in outputs {
+                scope.spawn(move || {
+                    let call: Call<'_> = draw.call(code).expect("the shader has what is bound");
+                    call.run_into(0..BATCH, layout, outputs).expect("everything is bound");
+                });
+            }
+        });
+        start.elapsed()
+    }
 }
 
 /// Checks that both give the same, then times both.
@@ -69,21 +84,28 @@ pub fn bench(criterion: &mut Criterion, batches: &mut [Batch]) {
     }
 }
 
-/// Both in turn, round after round.
+/// All in turn, round after round.
 pub fn print(batches: &mut [Batch]) {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    println!("\nns/vertex at {BATCH} vertices, one thread and {threads}, medians of {ROUNDS} interleaved rounds:\n");
-    println!("| kernel | run | run_parallel | ratio |\n|---|---:|---:|---:|");
+    println!(
+        "\nns/vertex at {BATCH} vertices, one thread and {threads}, medians of {ROUNDS} interleaved rounds. The bound is what the"
+    );
+    println!("processors give if each thread shades a batch of its own:\n");
+    println!("| kernel | run | run_parallel | ratio | bound |\n|---|---:|---:|---:|---:|");
     for batch in batches {
-        let mut times = [const { Vec::new() }; 2];
+        let mut apart = vec![vec![0; batch.outputs.len()]; threads];
+        batch.time_apart(&mut apart);
+        let mut times = [const { Vec::new() }; 3];
         for _ in 0..ROUNDS {
             times[0].push(batch.time(false));
             times[1].push(batch.time(true));
+            times[2].push(batch.time_apart(&mut apart));
         }
-        let [one, all] = times.map(|mut times| {
+        let [one, all, apart] = times.map(|mut times| {
             times.sort_unstable();
             times[ROUNDS / 2].as_nanos() as f64 / f64::from(BATCH)
         });
-        println!("| {} | {one:.2} | {all:.2} | {:.2}x |", batch.draw.name, one / all);
+        let (ratio, bound) = (one / all, one * threads as f64 / apart);
+        println!("| {} | {one:.2} | {all:.2} | {ratio:.2}x | {bound:.2}x |", batch.draw.name);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
-use crate::frontend::{Interface, UniformKind};
+use crate::frontend::{Interface, RepeatedRows, UniformKind};
 use crate::jit::UniformRows;
 
 /// The uniform spaces of a call, in the form each engine wants. One entry a space of the interface.
@@ -33,20 +33,12 @@ impl BoundSpaces {
     }
 
     fn set(&mut self, shader: &CompiledShader, index: usize, new: impl Iterator<Item = [u32; 4]>) {
-        let Interface { uniforms, presets, .. } = shader.interface();
-        let space = uniforms[index].space;
+        let interface = shader.interface();
+        let space = interface.uniforms[index].space;
         let rows = &mut self.rows[index];
         rows.clear();
         rows.extend(new);
-        for preset in presets.iter().filter(|preset| preset.space == space) {
-            let row = preset.row as usize;
-            if rows.len() <= row {
-                rows.resize(row + 1, [0; 4]);
-            }
-            for ((value, bits), mask) in rows[row].iter_mut().zip(preset.bits).zip(preset.mask) {
-                *value = (*value & !mask) | (bits & mask);
-            }
-        }
+        interface.complete(space, rows);
         // Also for a shader that has no native code yet: it may have some when the call runs.
         self.native[index].bind(rows, shader.prepared().static_rows[space.as_u32() as usize]);
     }
@@ -67,11 +59,19 @@ impl BoundSpaces {
     }
 
     /// Sets some rows of a space, on top of what is bound and what the container fixes.
-    pub fn set_rows(&mut self, index: usize, first: usize, new: &[[u32; 4]]) {
+    pub fn set_rows(&mut self, interface: &Interface, index: usize, first: usize, new: &[[u32; 4]]) {
         let (rows, end) = (&mut self.rows[index], first + new.len());
         rows.resize(rows.len().max(end), [0; 4]);
         rows[first..end].copy_from_slice(new);
         self.native[index].set_rows(first, new);
+        if let Some(RepeatedRows { space, at, rows }) = interface.repeated
+            && space == interface.uniforms[index].space
+        {
+            let twice = &new[..new.len().min((rows as usize).saturating_sub(first))];
+            let first = first + at as usize;
+            self.rows[index][first..][..twice.len()].copy_from_slice(twice);
+            self.native[index].set_rows(first, twice);
+        }
     }
 
     /// For the interpreter.
@@ -162,5 +162,33 @@ impl Default for PicaUniforms {
     /// All zero.
     fn default() -> PicaUniforms {
         PicaUniforms { floats: [[0.0; 4]; 96], ints: [[0; 4]; 4], bools: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompileOptions, Config, Engine, Shader};
+
+    /// Bones at `c4` to `c6` plus an index.
+    const SKINNING: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pica/t25_skinning.shbin"));
+
+    #[test]
+    fn rows_that_stand_twice_change_twice() {
+        let engine = Engine::new(Config::default()).unwrap();
+        let shader = engine.compile(&Shader::parse(SKINNING).unwrap(), &CompileOptions::default()).unwrap();
+        let interface = shader.interface();
+        let repeated = RepeatedRows { space: interface.uniforms[0].space, at: 128, rows: 6 };
+        assert_eq!((interface.uniforms[0].kind, interface.repeated), (UniformKind::PicaFloat, Some(repeated)));
+        let mut spaces = BoundSpaces::new(&shader);
+        spaces.bind(&shader, 0, (0..96).map(|row| [row; 4]));
+        let new = [[1000; 4], [1001; 4], [1002; 4], [1003; 4]];
+        spaces.set_rows(interface, 0, 4, &new);
+        let rows = spaces.rows()[0];
+        assert_eq!(rows.len(), 134);
+        assert_eq!((rows[3], rows[96], rows[127]), ([3; 4], [1.0f32.to_bits(); 4], [1.0f32.to_bits(); 4]));
+        assert_eq!((&rows[4..8], &rows[128..]), (&new[..], &[[0; 4], [1; 4], [2; 4], [3; 4], new[0], new[1]][..]));
+        let readable = shader.prepared().static_rows[repeated.space.as_u32() as usize];
+        assert_eq!(spaces.native()[0], UniformRows::from_rows(rows, readable));
     }
 }

@@ -107,6 +107,17 @@ pub struct UniformPreset {
     pub mask: [u32; 4],
 }
 
+/// Rows of a uniform space that stand there twice, so that indices that wrap around need not (PICA200's relative addressing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepeatedRows {
+    /// The IR function's space.
+    pub space: Space,
+    /// The row at which row 0 stands again, and the others after it.
+    pub at: u32,
+    /// How many do.
+    pub rows: u32,
+}
+
 /// What a resource of the IR function is: a texture, or what its bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
@@ -198,6 +209,8 @@ pub struct Interface {
     pub samplers: Vec<SamplerDecl>,
     /// Values that are fixed.
     pub presets: Vec<UniformPreset>,
+    /// Rows that stand twice, if any do. Those of `presets` among them.
+    pub repeated: Option<RepeatedRows>,
 }
 
 impl Interface {
@@ -212,6 +225,21 @@ impl Interface {
     pub fn signature_outputs(&self) -> &[Element] {
         let end = [self.discarded, self.aborted].into_iter().flatten().fold(self.outputs.len(), usize::min);
         &self.outputs[..end]
+    }
+
+    /// Makes of the rows that a caller binds to a space those that the function reads: with what is fixed, and with what stands twice.
+    pub fn complete(&self, space: Space, rows: &mut Vec<[u32; 4]>) {
+        for preset in self.presets.iter().filter(|preset| preset.space == space) {
+            let row = preset.row as usize;
+            rows.resize(rows.len().max(row + 1), [0; 4]);
+            for ((value, bits), mask) in rows[row].iter_mut().zip(preset.bits).zip(preset.mask) {
+                *value = (*value & !mask) | (bits & mask);
+            }
+        }
+        if let Some(repeated) = self.repeated.filter(|repeated| repeated.space == space) {
+            rows.resize(repeated.at as usize, [0; 4]);
+            rows.extend_from_within(..repeated.rows as usize);
+        }
     }
 }
 

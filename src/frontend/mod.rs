@@ -8,6 +8,6 @@ pub mod sm4;
 
 pub use geometry::{GeometryInterface, MAX_TRIANGLES, StateRow};
 pub use interface::{
-    ComponentType, Element, Interface, Lowered, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl, UniformKind,
-    UniformPreset,
+    ComponentType, Element, Interface, Lowered, RepeatedRows, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl,
+    UniformKind, UniformPreset,
 };

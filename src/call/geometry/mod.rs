@@ -236,13 +236,13 @@ impl Job<'_, '_> {
     fn set_ran(&self, spaces: &mut BoundSpaces) {
         let space = self.space(UniformKind::PicaBool);
         let [mask, y, z, w] = spaces.row(space, 0);
-        spaces.set_rows(space, 0, &[[mask | RAN_BIT, y, z, w]]);
+        spaces.set_rows(&self.prepared.interface, space, 0, &[[mask | RAN_BIT, y, z, w]]);
     }
 
     fn set_window(&self, spaces: &mut BoundSpaces, first: u8, rows: &[[f32; 4]]) {
         let rows: Vec<[u32; 4]> =
             rows.iter().take(96usize.saturating_sub(first.into())).map(|row| row.map(f32::to_bits)).collect();
-        spaces.set_rows(self.space(UniformKind::PicaFloat), first.into(), &rows);
+        spaces.set_rows(&self.prepared.interface, self.space(UniformKind::PicaFloat), first.into(), &rows);
     }
 }
 

@@ -12,7 +12,7 @@ mod registers;
 mod slots;
 mod source;
 
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::function::Imm;
 use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
 
 use self::dispatch::Dispatch;
@@ -23,12 +23,16 @@ use super::decode::{Effect, Program};
 use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, check_entry, follow_known};
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
 use crate::error::LowerError;
-use crate::frontend::{ComponentType, Element, Interface, Lowered, UniformDecl, UniformKind, UniformPreset};
+use crate::frontend::{
+    ComponentType, Element, Interface, Lowered, RepeatedRows, UniformDecl, UniformKind, UniformPreset,
+};
 
 /// Number of input registers and of output registers.
 const REGISTERS: u32 = 16;
 /// Number of float uniforms.
 const FLOAT_UNIFORMS: u32 = 96;
+/// Number of rows that relative addressing reaches, a power of two. Then it wraps around.
+const RELATIVE_ROWS: u32 = 128;
 /// Number of integer uniforms.
 const INT_UNIFORMS: u32 = 4;
 
@@ -115,10 +119,13 @@ fn lower_stage(
     let float = spaces.float;
     let lowering = Lowering { program, options, b: builder, spaces, registers, geometry };
     let function = lowering.run(flow.as_ref(), dispatch)?;
-    let is_relative =
-        |inst: &InstData| inst.op == Op::UniformLoadAt && matches!(inst.imm, Imm::Row { space, .. } if space == float);
-    if function.insts.values().any(is_relative) {
+    let relative = function.insts.values().filter_map(|inst| match (inst.op, inst.imm) {
+        (Op::UniformLoadAt, Imm::Row { space, row, .. }) if space == float => Some(row),
+        _ => None,
+    });
+    if let Some(rows) = relative.max() {
         interface.presets = past_uniforms(float).collect();
+        interface.repeated = Some(RepeatedRows { space: float, at: RELATIVE_ROWS, rows });
     }
     Ok(Lowered { function, interface })
 }
@@ -126,7 +133,7 @@ fn lower_stage(
 /// `c96` to `c127`, which relative addressing reaches, read as ones: recorded on hardware (citra pull requests 6910, 6920, 6942).
 fn past_uniforms(space: Space) -> impl Iterator<Item = UniformPreset> {
     let ones = [1.0f32.to_bits(); 4];
-    (FLOAT_UNIFORMS..128).map(move |row| UniformPreset { space, row, bits: ones, mask: [u32::MAX; 4] })
+    (FLOAT_UNIFORMS..RELATIVE_ROWS).map(move |row| UniformPreset { space, row, bits: ones, mask: [u32::MAX; 4] })
 }
 
 /// The uniform spaces of the function.

@@ -2,7 +2,7 @@
 
 use shaderjit_ir::{Type, Value};
 
-use super::{Lowering, NumberMode};
+use super::{Lowering, NumberMode, RELATIVE_ROWS};
 use crate::error::LowerError;
 use crate::frontend::pica::decode::{Program, Sources};
 use crate::frontend::pica::operand::{Component, Descriptor, DescriptorIndex, Source};
@@ -24,8 +24,8 @@ pub(super) enum Place {
     Input(u8),
     Temporary(u8),
     Uniform(u8),
-    /// A row of the float uniforms, at most 127.
-    Relative(Value),
+    /// The row of the float uniforms at a base plus what is at most 127. The first rows stand again behind the last.
+    Relative(u8, Value),
 }
 
 /// The descriptor that leaves sources as they are: `xyzw`, not negated.
@@ -54,22 +54,27 @@ impl Lowering<'_> {
             Source::Temporary(register) => Place::Temporary(register),
             Source::Uniform { base, relative: None } => Place::Uniform(base),
             Source::Uniform { base, relative: Some(register) } => {
-                let (base, offset) = (self.b.i32(base.into()), self.address_register(register));
-                self.relative(base, offset)
+                let offset = self.address_register(register);
+                let offset = self.relative_offset(offset);
+                Place::Relative(base, self.wrapped(offset))
             }
         };
         Operand { place, number, descriptor }
     }
 
-    /// An offset outside of a signed byte counts as 0; the sum wraps at 7 bits. Recorded on hardware (citra pull requests
-    /// 6910, 6920, 6942).
-    pub(super) fn relative(&mut self, base: Value, offset: Value) -> Place {
+    /// An offset outside of a signed byte counts as 0, and the row it is added to wraps at 7 bits. Recorded on hardware (citra
+    /// pull requests 6910, 6920, 6942).
+    pub(super) fn relative_offset(&mut self, offset: Value) -> Value {
         let (half, bytes, zero) = (self.b.i32(128), self.b.i32(256), self.b.i32(0));
         let shifted = self.b.iadd([offset, half]);
         let is_byte = self.b.ult([shifted, bytes]);
-        let offset = self.b.select([is_byte, offset, zero]);
-        let (sum, wrap) = (self.b.iadd([offset, base]), self.b.i32(0x7f));
-        Place::Relative(self.b.and([sum, wrap]))
+        self.b.select([is_byte, offset, zero])
+    }
+
+    /// A row as it wraps around.
+    pub(super) fn wrapped(&mut self, row: Value) -> Value {
+        let last = self.b.i32(RELATIVE_ROWS - 1);
+        self.b.and([row, last])
     }
 
     /// What the operand gives for `component`, swizzled and negated: what moves and comparisons see.
@@ -120,8 +125,8 @@ impl Lowering<'_> {
                 let value = self.b.uniform_load(Type::F32, self.spaces.float, row.into(), c);
                 self.loaded(value)
             }
-            Place::Relative(row) => {
-                let value = self.b.uniform_load_at(Type::F32, self.spaces.float, 0, c, row);
+            Place::Relative(base, offset) => {
+                let value = self.b.uniform_load_at(Type::F32, self.spaces.float, base.into(), c, offset);
                 self.loaded(value)
             }
         }

@@ -55,7 +55,7 @@ impl Run<'_> {
         verify(&lowered.function).unwrap();
         let inputs = self.inputs.map(|input| input.map(|x| [x.to_bits()]));
         let mut float = self.float.map(|row| row.map(f32::to_bits)).to_vec();
-        float.extend(lowered.interface.presets.iter().map(|preset| preset.bits));
+        lowered.interface.complete(lowered.interface.uniforms[0].space, &mut float);
         let bools = [[self.bools, 0, 0, 0]];
         let uniforms: [&[[u32; 4]]; 4] = [&float, &self.int, &bools, &[]];
         let bindings = Bindings {

@@ -26,19 +26,14 @@ fn rows(words: &[u32]) -> Vec<[u32; 4]> {
     words.chunks_exact(4).map(|row| row.try_into().unwrap()).collect()
 }
 
-/// The three uniform spaces of a `.uni.bin` file: `c0..c95`, `i0..i3` as bytes, the bool mask; with the presets applied.
+/// The three uniform spaces of a `.uni.bin` file: `c0..c95`, `i0..i3` as bytes, the bool mask, as the function reads them.
 fn uniforms(bytes: &[u8], lowered: &Lowered) -> [Vec<[u32; 4]>; 3] {
     assert_eq!(bytes.len(), 1556);
     let float = rows(&words(&bytes[..1536]));
     let int = bytes[1536..1552].chunks_exact(4).map(|row| std::array::from_fn(|c| u32::from(row[c]))).collect();
     let mut spaces = [float, int, vec![[words(&bytes[1552..])[0], 0, 0, 0]]];
-    for preset in &lowered.interface.presets {
-        let rows = &mut spaces[preset.space.as_u32() as usize];
-        rows.resize(rows.len().max(preset.row as usize + 1), [0; 4]);
-        let row = &mut rows[preset.row as usize];
-        for (c, value) in row.iter_mut().enumerate() {
-            *value = *value & !preset.mask[c] | preset.bits[c] & preset.mask[c];
-        }
+    for (space, rows) in lowered.function.spaces.keys().zip(&mut spaces) {
+        lowered.interface.complete(space, rows);
     }
     spaces
 }

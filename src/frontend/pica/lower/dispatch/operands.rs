@@ -73,9 +73,11 @@ impl Lowering<'_> {
             let base = this.field(row, table::base(0));
             let place = if dispatch.table.is_relative {
                 let offset = this.index(row);
-                this.relative(base, offset)
+                let offset = this.relative_offset(offset);
+                let row = this.b.iadd([base, offset]);
+                Place::Relative(0, this.wrapped(row))
             } else {
-                Place::Relative(base)
+                Place::Relative(0, base)
             };
             let value = Component::ALL.map(|component| this.place(place, component));
             for (c, variable) in (0..).zip(source) {
