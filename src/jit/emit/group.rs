@@ -5,7 +5,8 @@
 
 use super::{Emitter, result};
 use crate::error::JitError;
-use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::types::I32X4;
+use cranelift_codegen::ir::{InstBuilder, Value as Vector};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Effect;
 use shaderjit_ir::{Op, Type, Value};
@@ -68,10 +69,7 @@ impl<'a> Emitter<'a, '_> {
                 self.guard(inst.args[0], group);
                 return Ok(());
             }
-            Op::Select => {
-                let [mask, yes, no] = [0, 1, 2].map(|arg| self.group(inst.args[arg], group));
-                self.simd.blend(mask, yes, no)
-            }
+            Op::Select => self.select_in_group(inst, group),
             // A shift of all lanes by one amount is one instruction.
             Op::Ishl | Op::Ushr | Op::Sshr if self.is_uniform(inst.args[1]) => {
                 let (value, amount) = (self.group(inst.args[0], group), self.scalar(inst.args[1]));
@@ -91,5 +89,38 @@ impl<'a> Emitter<'a, '_> {
         };
         self.define_group(result(inst), group, vector);
         Ok(())
+    }
+
+    /// One of two values in each lane. Where one is all ones or zero the mask does for it, which saves that literal, and on some
+    /// processors two of a blend's three steps.
+    fn select_in_group(&mut self, inst: &InstData, group: usize) -> Vector {
+        let [condition, yes, no] = [0, 1, 2].map(|arg| inst.args[arg]);
+        let bits = |value| self.func.constant(value).map(|bits| bits as u32);
+        let all = if inst.ty == Type::I1 { 1 } else { u32::MAX };
+        let (yes_bits, no_bits) = (bits(yes), bits(no));
+        let mask = self.group(condition, group);
+        let lanes = |this: &mut Self, value| {
+            let vector = this.group(value, group);
+            this.simd.cast(I32X4, vector)
+        };
+        match (yes_bits, no_bits) {
+            (Some(yes), Some(0)) if yes == all => mask,
+            (_, Some(0)) => {
+                let yes = lanes(self, yes);
+                self.simd.ins().band(mask, yes)
+            }
+            (Some(yes), _) if yes == all => {
+                let no = lanes(self, no);
+                self.simd.ins().bor(mask, no)
+            }
+            (Some(0), _) => {
+                let no = lanes(self, no);
+                self.simd.ins().band_not(no, mask)
+            }
+            _ => {
+                let (yes, no) = (self.group(yes, group), self.group(no, group));
+                self.simd.blend(mask, yes, no)
+            }
+        }
     }
 }

@@ -111,8 +111,12 @@ pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let is_finite = e.op(Op::Flt, &[x, infinity]);
     let log = e.op(Op::Select, &[is_finite, log, x]);
     let is_negative = e.op(Op::Flt, &[x, zero]);
-    let nan = e.f32(f32::NAN);
-    let log = e.op(Op::Select, &[is_negative, nan, log]);
+    // All ones is NaN, and such a mask is what a comparison is in native code.
+    let (ones, none) = (e.i32(u32::MAX), e.i32(0));
+    let nan = e.op(Op::Select, &[is_negative, ones, none]);
+    let bits = e.op(Op::BitcastI32, &[log]);
+    let bits = e.op(Op::Or, &[bits, nan]);
+    let log = e.op(Op::BitcastF32, &[bits]);
     let is_zero = e.op(Op::Feq, &[x, zero]);
     let minus_infinity = e.f32(f32::NEG_INFINITY);
     e.op(Op::Select, &[is_zero, minus_infinity, log])
@@ -120,9 +124,12 @@ pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
 
 /// An angle as `quadrant * pi/2 + r` with `r` around zero, and the functions of `r`.
 struct Angle<V> {
-    /// In the low two bits.
-    quadrant: V,
-    is_even: V,
+    /// Bit 31 is bit 0 of the quadrant, the others are zero.
+    odd: V,
+    /// Whether it is set.
+    is_odd: V,
+    /// Bit 31 is bit 1 of the quadrant, the others are zero.
+    negative: V,
     sin: V,
     cos: V,
 }
@@ -151,17 +158,17 @@ fn angle<E: Emit>(e: &mut E, x: E::Value) -> Angle<E::Value> {
     let sin = e.op(Op::Fmad, &[factor, r, r]);
 
     let quadrant = e.op(Op::BitcastI32, &[rounded]);
-    let (one, none) = (e.i32(1), e.i32(0));
-    let odd = e.op(Op::And, &[quadrant, one]);
-    let is_even = e.op(Op::Ieq, &[odd, none]);
-    Angle { quadrant, is_even, sin, cos }
+    let (to_sign, sign_mask, none) = (e.i32(31), e.i32(0x8000_0000), e.i32(0));
+    let odd = e.op(Op::Ishl, &[quadrant, to_sign]);
+    let is_odd = e.op(Op::Slt, &[odd, none]);
+    let to_sign = e.i32(30);
+    let negative = e.op(Op::Ishl, &[quadrant, to_sign]);
+    let negative = e.op(Op::And, &[negative, sign_mask]);
+    Angle { odd, is_odd, negative, sin, cos }
 }
 
-/// `value` with its sign flipped where bit 1 of `quadrant` is set.
-fn flip<E: Emit>(e: &mut E, value: E::Value, quadrant: E::Value) -> E::Value {
-    let (shift, sign_mask) = (e.i32(30), e.i32(0x8000_0000));
-    let sign = e.op(Op::Ishl, &[quadrant, shift]);
-    let sign = e.op(Op::And, &[sign, sign_mask]);
+/// `value` with its sign flipped where bit 31 of `sign` is set, which has no other.
+fn flip<E: Emit>(e: &mut E, value: E::Value, sign: E::Value) -> E::Value {
     let bits = e.op(Op::BitcastI32, &[value]);
     let bits = e.op(Op::Xor, &[bits, sign]);
     e.op(Op::BitcastF32, &[bits])
@@ -170,17 +177,16 @@ fn flip<E: Emit>(e: &mut E, value: E::Value, quadrant: E::Value) -> E::Value {
 /// sin r, cos r, -sin r, -cos r by quadrant.
 pub(super) fn sin<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let angle = angle(e, x);
-    let magnitude = e.op(Op::Select, &[angle.is_even, angle.sin, angle.cos]);
-    flip(e, magnitude, angle.quadrant)
+    let magnitude = e.op(Op::Select, &[angle.is_odd, angle.cos, angle.sin]);
+    flip(e, magnitude, angle.negative)
 }
 
 /// cos r, -sin r, -cos r, sin r by quadrant.
 pub(super) fn cos<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let angle = angle(e, x);
-    let magnitude = e.op(Op::Select, &[angle.is_even, angle.cos, angle.sin]);
-    let one = e.i32(1);
-    let next = e.op(Op::Iadd, &[angle.quadrant, one]);
-    flip(e, magnitude, next)
+    let magnitude = e.op(Op::Select, &[angle.is_odd, angle.sin, angle.cos]);
+    let negative = e.op(Op::Xor, &[angle.negative, angle.odd]);
+    flip(e, magnitude, negative)
 }
 
 #[cfg(test)]
