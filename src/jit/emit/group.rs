@@ -63,7 +63,7 @@ impl<'a> Emitter<'a, '_> {
     }
 
     /// Does an instruction for one group.
-    pub(super) fn inst_in_group(&mut self, inst: &InstData, group: usize) -> Result<(), JitError> {
+    fn inst_in_group(&mut self, inst: &InstData, group: usize) -> Result<(), JitError> {
         let vector = match inst.op {
             Op::GuardOrdered => {
                 self.guard(inst.args[0], group);

@@ -198,13 +198,9 @@ impl<'a, 'b> Emitter<'a, 'b> {
         }
     }
 
+    /// What is not done [by group](Self::is_by_group).
     fn inst(&mut self, inst: &InstData) -> Result<(), JitError> {
         match (inst.op, inst.imm) {
-            _ if self.is_by_group(inst) => {
-                for group in 0..self.plan.groups {
-                    self.inst_in_group(inst, group)?;
-                }
-            }
             // Made where it is used.
             (Op::Const, _) => {}
             (Op::Select, _) => self.select(inst),
