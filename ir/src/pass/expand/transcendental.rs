@@ -111,12 +111,8 @@ pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let is_finite = e.op(Op::Flt, &[x, infinity]);
     let log = e.op(Op::Select, &[is_finite, log, x]);
     let is_negative = e.op(Op::Flt, &[x, zero]);
-    // All ones is NaN, and such a mask is what a comparison is in native code.
-    let (ones, none) = (e.i32(u32::MAX), e.i32(0));
-    let nan = e.op(Op::Select, &[is_negative, ones, none]);
-    let bits = e.op(Op::BitcastI32, &[log]);
-    let bits = e.op(Op::Or, &[bits, nan]);
-    let log = e.op(Op::BitcastF32, &[bits]);
+    let nan = e.f32(f32::NAN);
+    let log = e.op(Op::Select, &[is_negative, nan, log]);
     let is_zero = e.op(Op::Feq, &[x, zero]);
     let minus_infinity = e.f32(f32::NEG_INFINITY);
     e.op(Op::Select, &[is_zero, minus_infinity, log])
