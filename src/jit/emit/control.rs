@@ -112,7 +112,7 @@ impl Emitter<'_, '_> {
         }
         self.memo.clear();
         self.offsets.clear();
-        self.literals.clear();
+        self.loaded.clear();
         self.outputs.clear();
         let data = &self.func.blocks[block];
         for &param in &data.params {

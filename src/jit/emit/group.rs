@@ -5,7 +5,7 @@
 
 use super::{Emitter, result};
 use crate::error::JitError;
-use cranelift_codegen::ir::types::I32X4;
+use cranelift_codegen::ir::types::{F32X4, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value as Vector};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Effect;
@@ -83,6 +83,13 @@ impl<'a> Emitter<'a, '_> {
                 let mut args = [self.args; 3];
                 for (arg, &value) in args.iter_mut().zip(inst.args.iter()) {
                     *arg = self.group(value, group);
+                }
+                // Cranelift overwrites the first factor with the result: a literal can go.
+                if op == Op::Fma
+                    && let Some(bits) = self.func.constant(inst.args[1])
+                {
+                    args[1] = args[0];
+                    args[0] = self.simd.word(F32X4, bits as u32);
                 }
                 self.vector_op(op, |arg| args[arg])?
             }

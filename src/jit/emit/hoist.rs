@@ -175,6 +175,11 @@ impl Hoisted {
         16 * (self.kept.len() + self.rows.len())
     }
 
+    /// Place of a float that the loop uses and does not compute, in units of 16 bytes.
+    pub fn place_of(&self, value: Value) -> Option<u32> {
+        self.places[value].expand().map(|place| place.0)
+    }
+
     /// Place of a [row of uniforms](RowForms::uniforms), in units of 16 bytes.
     pub fn row_place(&self, number: u32) -> u32 {
         self.kept.len() as u32 + number
@@ -229,11 +234,10 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// A float that was hoisted, in all lanes; none if it is computed where it stands.
-    pub(super) fn hoisted(&mut self, value: Value) -> Option<cranelift_codegen::ir::Value> {
-        let memory = self.hoisted?;
-        let place = self.plan.hoisted.places[value].expand()?;
-        Some(self.simd.load(F32X4, memory, place.0 as i32 * 16))
+    /// A float that was hoisted, in all lanes.
+    pub(super) fn load_hoisted(&mut self, place: u32) -> cranelift_codegen::ir::Value {
+        let memory = self.hoisted.expect("hoisted floats are there");
+        self.simd.load(F32X4, memory, place as i32 * 16)
     }
 }
 

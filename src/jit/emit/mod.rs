@@ -53,7 +53,7 @@ use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
-use value::{Groups, Memo, Parts};
+use value::{Groups, Loaded, Memo, Parts};
 
 #[cfg(test)]
 pub use blend::count as blend_count;
@@ -105,8 +105,8 @@ struct Emitter<'a, 'b> {
     blocks: SecondaryMap<Block, clif::Block>,
     /// What has been made once in this block.
     memo: HashMap<Memo, [clif::Value; 4]>,
-    /// Literals of this block, and the number of instructions when they were loaded.
-    literals: HashMap<(clif::Type, u32), (clif::Value, usize)>,
+    /// What was loaded in this block, and the number of instructions then.
+    loaded: HashMap<Loaded, (clif::Value, usize)>,
     /// Input components fetched so far, by element.
     fetched: Vec<Option<[Option<Groups>; 4]>>,
     /// Output components set so far in this block, by element.
@@ -169,7 +169,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(next),
             memo: HashMap::new(),
-            literals: HashMap::new(),
+            loaded: HashMap::new(),
             fetched: vec![None; plan.wanted.len()],
             outputs: HashMap::new(),
             args: none,

@@ -11,8 +11,17 @@ use shaderjit_ir::{Resource, Space, Type, Value};
 /// Most groups of four lanes.
 pub const MAX_GROUPS: usize = 2;
 
-/// How many native instructions after its load a literal is used from its register.
-const LITERAL_REACH: usize = 24;
+/// How many native instructions after its load something is used from its register.
+const REACH: usize = 24;
+
+/// What is loaded again when its last load is far: held in a register over a long way it would only be stored and loaded there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Loaded {
+    /// A literal in all lanes.
+    Literal(clif::Type, u32),
+    /// A float that was hoisted.
+    Hoisted(Value),
+}
 
 /// One vector a group; where there is one group, both are the same.
 pub type Groups = [clif::Value; MAX_GROUPS];
@@ -80,18 +89,22 @@ impl<'b> Emitter<'_, 'b> {
 
     // ---- uses
 
-    /// A literal in all lanes. It is loaded again when its last load is far: held in a register over a long way it would only be
-    /// stored and loaded there.
-    pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
+    /// What was loaded a short way before, or is loaded now.
+    fn loaded(&mut self, key: Loaded, load: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
         let now = self.simd.builder.func.dfg.num_insts();
-        match self.literals.get(&(ty, word)) {
-            Some(&(literal, made)) if now - made < LITERAL_REACH => literal,
+        match self.loaded.get(&key) {
+            Some(&(vector, made)) if now - made < REACH => vector,
             _ => {
-                let literal = self.simd.word(ty, word);
-                self.literals.insert((ty, word), (literal, now));
-                literal
+                let vector = load(self);
+                self.loaded.insert(key, (vector, now));
+                vector
             }
         }
+    }
+
+    /// A literal in all lanes.
+    pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
+        self.loaded(Loaded::Literal(ty, word), |this| this.simd.word(ty, word))
     }
 
     /// A value in vectors, whatever it is held in. Not for `f64`.
@@ -108,8 +121,14 @@ impl<'b> Emitter<'_, 'b> {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
             return self.word(vector_type(ty), word);
         }
-        if let Some(splat) = self.hoisted(value) {
-            return splat;
+        if self.hoisted.is_some()
+            && let Some(place) = self.plan.hoisted.place_of(value)
+        {
+            // A load with one user is part of it. With two groups it has two.
+            return match self.plan.groups {
+                1 => self.load_hoisted(place),
+                _ => self.loaded(Loaded::Hoisted(value), |this| this.load_hoisted(place)),
+            };
         }
         let parts = self.values[value].0;
         match (ty, self.is_uniform(value)) {
