@@ -176,14 +176,16 @@ impl Plan {
     /// Whether nothing in the loop is computed lane by lane.
     fn is_by_rows(&self, func: &Function, layout: &Layout) -> bool {
         let [block] = self.order[..] else { return false };
-        let is_made_elsewhere = |inst: &InstData| match (inst.op, inst.imm) {
-            (Op::Const, _) => true,
-            (Op::Output, Imm::Element { element, .. }) => {
-                layout.outputs.get(element as usize).is_none_or(|&stored| stored == 0)
-                    || self.copies.source(element).is_some()
-                    || self.rows.has(element)
-            }
-            (Op::Input, _) => inst.result.is_none_or(|result| !self.used.contains(result)),
+        // Also those that the function never sets: they are stored as zero.
+        let mut outputs = (0..).zip(&layout.outputs);
+        if !outputs
+            .all(|(output, &stored)| stored == 0 || self.copies.source(output).is_some() || self.rows.has(output))
+        {
+            return false;
+        }
+        let is_made_elsewhere = |inst: &InstData| match inst.op {
+            Op::Const | Op::Output => true,
+            Op::Input => inst.result.is_none_or(|result| !self.used.contains(result)),
             _ => self.rows.cover(inst) || inst.result.is_some_and(|result| self.hoisted.contains(result)),
         };
         func.blocks[block].insts.iter().all(|&inst| is_made_elsewhere(&func.insts[inst]))

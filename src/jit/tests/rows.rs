@@ -181,3 +181,37 @@ fn rows_of_three_components() {
         }
     }
 }
+
+/// An output of fewer than three components that is never set has no form, and is zero all the same.
+#[test]
+fn what_is_never_set_is_zero_beside_rows() {
+    let mut b = FunctionBuilder::new("unset", 1, 3);
+    let space = b.add_space("c", None);
+    let v = inputs(&mut b, 0);
+    let position = product(&mut b, space, &v, false);
+    outputs(&mut b, 0, position);
+    b.ret();
+    let func = lockstep(b);
+    let layout = Layout { inputs: vec![AttributeFormat::F32x4], outputs: vec![4, 2, 1] };
+    let vertices = vec![0; 6 * 16];
+    for groups in [1, 2] {
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CompileOptions { groups }).unwrap();
+        let mut out = [0xcc; 6 * 28];
+        let elements = [0, 16, 24].map(|offset| OutputElement { offset, stride: 28 });
+        let batch = Batch {
+            inputs: &[InputStream { bytes: &vertices, stride: 16 }],
+            uniforms: &[UniformRows::from_rows(&some_matrix(), 4)],
+            resources: &[],
+            textures: &textures::Mixed,
+            count: 6,
+            first_vertex: 0,
+            instance: 0,
+            fuel: 0,
+        };
+        let mut output = OutputBuffer { bytes: &mut out, elements: &elements };
+        code.run(&batch, &mut output, &mut Scratch::default()).unwrap();
+        for row in out.as_chunks::<28>().0 {
+            assert_eq!(row[16..], [0; 12]);
+        }
+    }
+}
