@@ -48,6 +48,7 @@ passes! {
     "fold2" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
     "dce2" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
+    "order" "inputs and outputs go to what is computed between them" |f, _| { pass::order(f); Ok(()) };
 }
 
 /// Runs every pass.

@@ -385,7 +385,7 @@ fn listings_show_what_they_are_asked_for() {
     let last = stdout(&["ir", &file]);
     assert!(lowered.contains("fmad") && !lowered.contains(" lockstep {"), "{lowered}");
     assert!(!last.contains("fmad") && last.contains(" lockstep {"), "{last}");
-    assert_eq!(stdout(&["ir", &file, "--pass", "dce2"]), last);
+    assert_eq!(stdout(&["ir", &file, "--pass", "order"]), last);
     assert!(stdout(&["ir", &file, "--separate-mad"]).contains("fadd"));
 
     assert!(stdout(&["clif", &file]).starts_with("function "));

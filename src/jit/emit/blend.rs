@@ -96,6 +96,43 @@ impl Blends {
         blends
     }
 
+    pub fn len(&self) -> usize {
+        self.blends.len()
+    }
+
+    /// The number of the blend that a value is a column of.
+    pub fn number(&self, column: Value) -> Option<usize> {
+        (self.of_column[column] as usize).checked_sub(1)
+    }
+
+    /// What a blend's columns are.
+    pub fn columns(&self, number: usize) -> Row {
+        self.blends[number].columns
+    }
+
+    /// The indices of a blend's rows.
+    pub fn indices(&self, number: usize) -> impl Iterator<Item = Value> {
+        self.blends[number].steps.iter().filter_map(|step| match *step {
+            Step::Gathered { index, .. } => Some(index),
+            _ => None,
+        })
+    }
+
+    /// The lanes' floats that a blend is made of.
+    pub fn factors(&self, number: usize) -> impl Iterator<Item = Value> {
+        self.blends[number].steps.iter().filter_map(|step| match *step {
+            Step::Each(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// About how many native instructions a blend is, and how long it takes, in sums.
+    pub fn weight(&self, number: usize) -> (usize, usize) {
+        let steps = &self.blends[number].steps;
+        let sums = steps.iter().filter(|step| matches!(step, Step::Op { .. })).count();
+        (steps.len() * 4 + 8, sums + 5)
+    }
+
     /// Whether only blends compute a value.
     pub fn cover(&self, value: Value) -> bool {
         self.values.contains(value)
@@ -233,12 +270,12 @@ impl<'a> Finder<'a> {
 impl Emitter<'_, '_> {
     /// Defines the columns of the blend that a value is one of, if they are not yet.
     pub(super) fn blend_columns(&mut self, value: Value) -> Result<(), JitError> {
-        let number = self.plan.blends.of_column[value];
-        if number == 0 || !self.values[value].0[0].is_reserved_value() {
+        let Some(number) = self.plan.blends.number(value) else { return Ok(()) };
+        if !self.values[value].0[0].is_reserved_value() {
             return Ok(());
         }
         // What the steps use, every component uses: it is there where the first of them is.
-        let Blend { steps, columns } = self.plan.blends.blends[number as usize - 1].clone();
+        let Blend { steps, columns } = self.plan.blends.blends[number].clone();
         let mut groups = [[self.args; MAX_GROUPS]; 4];
         for group in 0..self.plan.groups {
             let mut rows = [self.args; 4];

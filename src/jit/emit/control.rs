@@ -11,10 +11,10 @@ use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use cranelift_frontend::Switch;
 use shaderjit_ir::function::{BlockCall, Terminator};
-use shaderjit_ir::{Block, Type, Value};
+use shaderjit_ir::{Block, Inst, Type, Value};
 
 /// What a group begins with: its first element, and the rows of that.
-fn group_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
+pub(super) fn group_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
     std::iter::once(element).chain(rows).map(BlockArg::from).collect()
 }
 
@@ -36,27 +36,33 @@ impl Emitter<'_, '_> {
         self.load_resource_table();
         self.hoist()?;
         self.hold_uniforms();
-        let rows = self.begin_streams();
+        if self.plan.stages.len() > 1 {
+            self.tiles()?;
+        } else {
+            self.groups_of_lanes()?;
+        }
+        self.leave(self.done, abi::DONE);
+        Ok(())
+    }
+
+    /// Emits the loop over groups around all blocks.
+    fn groups_of_lanes(&mut self) -> Result<(), JitError> {
         let first = self.simd.ins().iconst(I64, 0);
+        let rows = self.begin_streams(first);
         self.simd.ins().jump(self.group, &group_args(first, rows));
 
         // group: what every group begins with, and the IR's entry, which no edge goes to.
-        self.element = self.simd.builder.append_block_param(self.group, I64);
-        for _ in 0..self.plan.carried.len() {
-            let row = self.simd.builder.append_block_param(self.group, I64);
-            self.first_rows.push(row);
-        }
-        self.simd.builder.switch_to_block(self.group);
+        self.begin_group();
         if self.plan.loops {
             let fuel = self.simd.builder.declare_var(I32);
-            let budget = self.simd.load(I32, args, offset::FUEL);
+            let budget = self.simd.load(I32, self.args, offset::FUEL);
             self.simd.builder.def_var(fuel, budget);
             self.fuel = Some(fuel);
         }
         self.begin_guards();
         self.zero_arrays();
         for index in 0..self.plan.order.len() {
-            self.block_number = index as u32;
+            self.region = index as u32;
             self.block(self.plan.order[index])?;
         }
         if self.plan.returns > 1 {
@@ -66,8 +72,18 @@ impl Emitter<'_, '_> {
         if self.plan.loops && !(self.plan.returns > 0 && self.plan.guards) {
             self.leave(self.out_of_fuel, abi::OUT_OF_FUEL);
         }
-        self.leave(self.done, abi::DONE);
         Ok(())
+    }
+
+    /// Begins a round of the loop over groups: its element, and the rows of that.
+    pub(super) fn begin_group(&mut self) {
+        self.element = self.simd.builder.append_block_param(self.group, I64);
+        self.first_rows.clear();
+        for _ in 0..self.carried().len() {
+            let row = self.simd.builder.append_block_param(self.group, I64);
+            self.first_rows.push(row);
+        }
+        self.simd.builder.switch_to_block(self.group);
     }
 
     /// Goes on to the next group, if there is one.
@@ -110,10 +126,8 @@ impl Emitter<'_, '_> {
         if block != self.func.entry() {
             self.simd.builder.switch_to_block(self.blocks[block]);
         }
-        self.memo.clear();
-        self.offsets.clear();
-        self.loaded.clear();
-        self.outputs.clear();
+        self.forget();
+        self.count_outputs(block);
         let data = &self.func.blocks[block];
         for &param in &data.params {
             if self.plan.homes.has(param) {
@@ -123,7 +137,35 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-        for &inst in &data.insts {
+        self.insts(&data.insts)?;
+        if block == self.func.entry() {
+            // Later blocks use only what has been fetched here.
+            for element in 0..self.plan.wanted.len() {
+                self.fetch_input(element);
+            }
+        }
+        let terminator = data.terminator();
+        let returns = *terminator == Terminator::Return;
+        if returns {
+            self.store_other_outputs()?;
+        }
+        self.flush_guards();
+        if !self.outputs.is_empty() && !returns {
+            return Err(codegen("an output is set in a block that does not return".to_string()));
+        }
+        self.terminator(block, terminator)
+    }
+
+    /// Forgets what has been made or loaded: other code begins.
+    pub(super) fn forget(&mut self) {
+        self.memo.clear();
+        self.offsets.clear();
+        self.loaded.clear();
+    }
+
+    /// Emits instructions that follow each other.
+    pub(super) fn insts(&mut self, insts: &[Inst]) -> Result<(), JitError> {
+        for &inst in insts {
             let inst = &self.func.insts[inst];
             if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) || self.plan.rows.cover(inst) {
                 continue;
@@ -147,22 +189,7 @@ impl Emitter<'_, '_> {
             limit("the number of native instructions", emitted, limits::EMITTED_INSTS)?;
         }
         self.catch_up()?;
-        if block == self.func.entry() {
-            // Later blocks use only what has been fetched here.
-            for element in 0..self.plan.wanted.len() {
-                self.fetch_input(element);
-            }
-        }
-        let terminator = data.terminator();
-        let returns = *terminator == Terminator::Return;
-        if returns {
-            self.store_outputs()?;
-        }
-        self.flush_guards();
-        if !self.outputs.is_empty() && !returns {
-            return Err(codegen("an output is set in a block that does not return".to_string()));
-        }
-        self.terminator(block, terminator)
+        Ok(())
     }
 
     fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {

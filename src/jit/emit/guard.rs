@@ -2,8 +2,8 @@
 
 use super::Emitter;
 use crate::jit::abi::{self, offset};
-use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::types::{I32, I32X4};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::{I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_frontend::Variable;
 use shaderjit_ir::Value;
@@ -14,6 +14,8 @@ pub struct Guards {
     failed: Variable,
     /// A vector of this block that has yet to be looked at: two take one comparison.
     pending: Option<clif::Value>,
+    /// In stages: the first element of the tile whose group has such a lane, or the number of elements.
+    stopped: Option<Variable>,
 }
 
 impl Emitter<'_, '_> {
@@ -23,7 +25,8 @@ impl Emitter<'_, '_> {
             let failed = self.simd.builder.declare_var(I32X4);
             let none = self.simd.word(I32X4, 0);
             self.simd.builder.def_var(failed, none);
-            self.guards = Some(Guards { failed, pending: None });
+            let stopped = self.guards.as_ref().and_then(|guards| guards.stopped);
+            self.guards = Some(Guards { failed, pending: None, stopped });
         }
     }
 
@@ -70,10 +73,51 @@ impl Emitter<'_, '_> {
             self.simd.ins().jump(stop, &[]);
         }
         self.simd.builder.switch_to_block(stop);
-        let element = self.simd.ins().ireduce(I32, self.element);
+        self.stop(self.element);
+        self.simd.builder.switch_to_block(go_on);
+    }
+
+    /// Ends the function: a guard failed in the group that begins with an element.
+    fn stop(&mut self, element: clif::Value) {
+        let element = self.simd.ins().ireduce(I32, element);
         self.simd.store(element, self.args, offset::STOPPED);
         let status = self.simd.iconst(abi::GUARD_FAILED);
         self.simd.ins().return_(&[status]);
+    }
+
+    // ---- in stages: a group of the tile may fail in any of them, and those before it go on to the last
+
+    /// Begins a tile: no guard has failed.
+    pub(super) fn begin_tile(&mut self) {
+        self.begin_guards();
+        if let Some(guards) = &mut self.guards {
+            let stopped = self.simd.builder.declare_var(I64);
+            self.simd.builder.def_var(stopped, self.count);
+            guards.stopped = Some(stopped);
+        }
+    }
+
+    /// Ends a group of a stage: notes whether a guard has failed.
+    pub(super) fn note_group(&mut self) {
+        let Some(Guards { failed, stopped: Some(stopped), .. }) = self.guards else { return };
+        let failed = self.simd.builder.use_var(failed);
+        let any = self.simd.ins().vany_true(failed);
+        let before = self.simd.builder.use_var(stopped);
+        let this = self.simd.ins().select(any, self.element, before);
+        let is_first = self.simd.icmp(IntCC::UnsignedLessThan, this, before);
+        let after = self.simd.ins().select(is_first, this, before);
+        self.simd.builder.def_var(stopped, after);
+    }
+
+    /// Ends a tile: goes on in a new block if no guard has failed, else stops.
+    pub(super) fn check_tile(&mut self) {
+        let Some(Guards { stopped: Some(stopped), .. }) = self.guards else { return };
+        let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
+        let element = self.simd.builder.use_var(stopped);
+        let failed = self.simd.icmp(IntCC::UnsignedLessThan, element, self.count);
+        self.simd.ins().brif(failed, stop, &[], go_on, &[]);
+        self.simd.builder.switch_to_block(stop);
+        self.stop(element);
         self.simd.builder.switch_to_block(go_on);
     }
 }

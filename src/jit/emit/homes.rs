@@ -1,10 +1,11 @@
-//! Values that are kept in memory through loops.
+//! Values that are kept in memory: through loops, and from stage to stage.
 //!
 //! What a loop carries changes in every round and belongs in registers. What is only there while it runs, for the rounds or for what
-//! comes after them, does not: where there is too much of both it is stored once, and loaded where it is used.
+//! comes after them, does not: where there is too much of both it is stored once, and loaded where it is used. What one
+//! [stage](super::stages) makes for others is in no register when they run.
 
 use super::Emitter;
-use super::value::vector_type;
+use super::value::{Loaded, vector_type};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use shaderjit_ir::function::Function;
@@ -18,7 +19,7 @@ const CROWDED: usize = 16;
 struct Home {
     /// Its place, in vectors.
     place: u32,
-    /// From this block on, by reverse postorder, it is used from there.
+    /// From this block on, by reverse postorder, or from this stage on it is used from there.
     from: u32,
 }
 
@@ -71,11 +72,16 @@ impl Homes {
             let Span { made, last_use } = spans[value];
             let from = next[made as usize + 1];
             if from <= last_use {
-                homes.homes[value] = Some(Home { place: homes.vectors, from });
-                homes.vectors += groups as u32;
+                homes.add(value, from, groups);
             }
         }
         homes
+    }
+
+    /// Gives a value a home. From the block or stage of that number on it is used from there.
+    pub fn add(&mut self, value: Value, from: u32, groups: usize) {
+        self.homes[value] = Some(Home { place: self.vectors, from });
+        self.vectors += groups as u32;
     }
 
     /// Whether a value has a home.
@@ -131,16 +137,25 @@ impl Emitter<'_, '_> {
     /// Stores a group of a value, if that has a home.
     pub(super) fn store_home(&mut self, value: Value, group: usize, vector: clif::Value) {
         if let Some(home) = self.plan.homes.homes[value] {
-            let memory = self.hoisted.expect("homes are there");
-            self.simd.store(vector, memory, self.plan.home_place(home.place as usize + group));
+            let (memory, at) = self.home_address(home, group);
+            self.simd.store(vector, memory, at);
         }
     }
 
     /// What is in a value's home, if it is used from there by now.
     pub(super) fn load_home(&mut self, value: Value, group: usize) -> Option<clif::Value> {
-        let home = self.plan.homes.homes[value].filter(|home| home.from <= self.block_number)?;
-        let memory = self.hoisted.expect("homes are there");
-        let place = self.plan.home_place(home.place as usize + group);
-        Some(self.simd.load(vector_type(self.func.ty(value)), memory, place))
+        let home = self.plan.homes.homes[value].filter(|home| home.from <= self.region)?;
+        Some(self.loaded(Loaded::Home(value, group), |this| {
+            let (memory, at) = this.home_address(home, group);
+            this.simd.load(vector_type(this.func.ty(value)), memory, at)
+        }))
+    }
+
+    fn home_address(&self, home: Home, group: usize) -> (clif::Value, i32) {
+        let vector = home.place as usize + group;
+        match self.record {
+            Some(record) => (record, 16 * vector as i32),
+            None => (self.hoisted.expect("homes are there"), self.plan.home_place(vector)),
+        }
     }
 }

@@ -9,14 +9,22 @@ use crate::jit::fetch;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32X4, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
-use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Array, Op, SysVal, Value};
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::{Array, Block, Op, SysVal, Value};
 
 /// Bytes that one round of the loop over the arrays zeroes.
 const ZERO_STEP: u32 = 64;
 
 /// Up to how many bytes are zeroed without a loop.
 const ZERO_UNROLLED: u32 = 512;
+
+/// An output element that a block sets.
+#[derive(Default)]
+pub(super) struct Output {
+    components: [Option<Value>; 4],
+    /// How many instructions have yet to set one.
+    unset: usize,
+}
 
 impl Emitter<'_, '_> {
     /// Loads the pointers that hold for the whole call.
@@ -96,15 +104,24 @@ impl Emitter<'_, '_> {
         [data, stride].map(|field| self.simd.load(I64, table, field))
     }
 
-    /// Loads the strides of the streams that the loop carries, and returns the first row of each.
-    pub(super) fn begin_streams(&mut self) -> Vec<clif::Value> {
-        let mut rows = Vec::with_capacity(self.plan.carried.len());
-        for index in 0..self.plan.carried.len() {
-            let [data, stride] = self.load_stream(self.plan.carried[index]);
+    /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and returns the first row
+    /// of each.
+    pub(super) fn begin_streams(&mut self, first: clif::Value) -> Vec<clif::Value> {
+        self.strides.clear();
+        let mut rows = Vec::new();
+        for index in 0..self.carried().len() {
+            let [data, stride] = self.load_stream(self.carried()[index]);
             self.strides.push(stride);
-            rows.push(data);
+            // Loops that are no stages begin with the first element of all.
+            let is_staged = self.plan.stages.len() > 1;
+            rows.push(if is_staged { fetch::row_address(&mut self.simd, data, stride, first) } else { data });
         }
         rows
+    }
+
+    /// The streams whose rows the loop steps along.
+    pub(super) fn carried(&self) -> &[Stream] {
+        &self.plan.stages[self.stage].carried
     }
 
     /// The rows of the next group in the streams that the loop carries.
@@ -121,7 +138,7 @@ impl Emitter<'_, '_> {
 
     /// The addresses of all lanes' rows in a stream.
     pub(super) fn rows(&mut self, stream: Stream) -> Vec<clif::Value> {
-        let (first, stride) = match self.plan.carried.iter().position(|&carried| carried == stream) {
+        let (first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
             Some(index) => (self.first_rows[index], self.strides[index]),
             None => {
                 let [data, stride] = self.load_stream(stream);
@@ -171,29 +188,60 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Stores every element of the layout. Components that were never set are zero.
-    pub(super) fn store_outputs(&mut self) -> Result<(), JitError> {
-        for (element, &stored) in (0..).zip(&self.layout.outputs) {
-            if stored == 0 || self.plan.copies.source(element).is_some() {
-                continue;
+    /// Begins a block: counts what it sets of each output.
+    pub(super) fn count_outputs(&mut self, block: Block) {
+        self.outputs.clear();
+        for inst in self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]) {
+            if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm)
+                && !self.plan.rows.has(element)
+            {
+                self.outputs.entry(element).or_default().unset += 1;
             }
-            if self.plan.rows.has(element) {
-                self.store_form(element, stored)?;
-                continue;
-            }
-            let set = self.outputs.get(&element).copied().unwrap_or_default();
-            let components: Vec<Groups> = set[..usize::from(stored)]
-                .iter()
-                .map(|component| match component {
-                    Some(value) => self.groups(*value),
-                    None => [self.word(F32X4, 0); MAX_GROUPS],
-                })
-                .collect();
-            let rows = self.rows(Stream::Output(element));
-            for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-                let components: Vec<clif::Value> = components.iter().map(|groups| groups[group]).collect();
-                fetch::store(&mut self.simd, &components, *rows);
-            }
+        }
+    }
+
+    /// Sets a component of an output. The element is stored when that was the last one that the block sets.
+    pub(super) fn output(&mut self, value: Value, element: u32, component: u8) -> Result<(), JitError> {
+        let output = self.outputs.get_mut(&element).expect("the block's outputs have been counted");
+        output.components[usize::from(component)] = Some(value);
+        output.unset -= 1;
+        if output.unset > 0 {
+            return Ok(());
+        }
+        self.catch_up()?;
+        self.store_output(element)
+    }
+
+    /// Stores what the block has not stored of the layout's elements.
+    pub(super) fn store_other_outputs(&mut self) -> Result<(), JitError> {
+        (0..self.layout.outputs.len() as u32)
+            .filter(|element| !self.outputs.contains_key(element))
+            .collect::<Vec<u32>>()
+            .into_iter()
+            .try_for_each(|element| self.store_output(element))
+    }
+
+    /// Stores an element of the layout. Components that were never set are zero.
+    fn store_output(&mut self, element: u32) -> Result<(), JitError> {
+        let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
+        if stored == 0 || self.plan.copies.source(element).is_some() {
+            return Ok(());
+        }
+        if self.plan.rows.has(element) {
+            return self.store_form(element, stored);
+        }
+        let set = self.outputs.get(&element).map(|output| output.components).unwrap_or_default();
+        let components: Vec<Groups> = set[..usize::from(stored)]
+            .iter()
+            .map(|component| match component {
+                Some(value) => self.groups(*value),
+                None => [self.word(F32X4, 0); MAX_GROUPS],
+            })
+            .collect();
+        let rows = self.rows(Stream::Output(element));
+        for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+            let components: Vec<clif::Value> = components.iter().map(|groups| groups[group]).collect();
+            fetch::store(&mut self.simd, &components, *rows);
         }
         Ok(())
     }

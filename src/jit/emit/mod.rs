@@ -20,6 +20,7 @@ mod buffer;
 mod control;
 mod copy;
 mod double;
+mod flow;
 mod group;
 mod guard;
 mod hoist;
@@ -29,7 +30,9 @@ mod memory;
 mod plan;
 mod rows;
 mod scalar;
+mod stages;
 mod texture;
+mod tile;
 mod uniform;
 mod uses;
 mod value;
@@ -53,6 +56,7 @@ use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
+pub(crate) use stages::is_cut;
 use value::{Groups, Loaded, Memo, Parts};
 
 #[cfg(test)]
@@ -60,6 +64,8 @@ pub use blend::count as blend_count;
 pub use hoist::{Splat, Word};
 #[cfg(test)]
 pub use homes::count as home_count;
+#[cfg(test)]
+pub use stages::count as stage_count;
 
 /// Emits the function's code into `output`, which has its signature already.
 pub fn emit(
@@ -109,8 +115,8 @@ struct Emitter<'a, 'b> {
     loaded: HashMap<Loaded, (clif::Value, usize)>,
     /// Input components fetched so far, by element.
     fetched: Vec<Option<[Option<Groups>; 4]>>,
-    /// Output components set so far in this block, by element.
-    outputs: HashMap<u32, [Option<Value>; 4]>,
+    /// What this block sets, by element of the output.
+    outputs: HashMap<u32, memory::Output>,
     /// The pointer to [`BatchArgs`](super::abi::BatchArgs).
     args: clif::Value,
     /// Number of elements, 64-bit.
@@ -121,10 +127,14 @@ struct Emitter<'a, 'b> {
     hoisted: Option<clif::Value>,
     /// The rows of uniforms that the loop holds.
     held_rows: Vec<clif::Value>,
-    /// The block at hand, by reverse postorder.
-    block_number: u32,
+    /// The block at hand, by reverse postorder, or the stage.
+    region: u32,
+    /// The group's record, in stages.
+    record: Option<clif::Value>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
+    /// Which of the plan's stages the loop at hand is.
+    stage: usize,
     /// Strides of the streams that the loop carries.
     strides: Vec<clif::Value>,
     /// Rows of the group's first lane in those streams.
@@ -177,8 +187,10 @@ impl<'a, 'b> Emitter<'a, 'b> {
             element: none,
             hoisted: None,
             held_rows: Vec::new(),
-            block_number: 0,
+            region: 0,
+            record: None,
             offsets: OffsetSlots::default(),
+            stage: 0,
             strides: Vec::new(),
             first_rows: Vec::new(),
             spaces: vec![none; plan.used_spaces.len()],
@@ -211,9 +223,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (op, _) if is_double_op(op) => self.call_double(inst)?,
             (Op::Input, Imm::Element { element, component }) => self.input(inst, element, component),
             (Op::Sysval, Imm::SysVal(sysval)) => self.sysval(inst, sysval)?,
-            (Op::Output, Imm::Element { element, component }) => {
-                self.outputs.entry(element).or_default()[usize::from(component)] = Some(inst.args[0]);
-            }
+            (Op::Output, Imm::Element { element, component }) => self.output(inst.args[0], element, component)?,
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {
                 self.uniform_load(inst, space, row, component);
             }

@@ -6,6 +6,7 @@ use super::hoist::Hoisted;
 use super::homes::Homes;
 use super::lanes;
 use super::rows::RowForms;
+use super::stages::{self, TILE};
 use super::uses::Uses;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
@@ -13,6 +14,7 @@ use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
+use std::collections::BTreeSet;
 
 /// A register array's place in scratch memory. Every part of it fits an `i32`: [`limits::SCRATCH_BYTES`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +28,7 @@ pub struct ArrayPlace {
 }
 
 /// An input or output element's place in memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     /// That of an input element.
     Input(u32),
@@ -34,7 +36,7 @@ pub enum Stream {
     Output(u32),
 }
 
-/// As many streams as the loop can have a pointer and a stride of in registers. If there are more, it loads both for each.
+/// As many streams as a loop can have a pointer and a stride of in registers. If there are more, it loads both for each.
 const CARRIED_STREAMS: usize = 4;
 
 /// How many vertices a round of the loop shades where all is done by rows. More are more code of the same kind, fewer are shaded
@@ -43,6 +45,15 @@ const ROWS_AT_ONCE: usize = 2;
 
 /// The most rows of uniforms that the loop holds then. If there are more, loading them is spread over a whole group of vertices.
 const HELD_UNIFORMS: usize = 8;
+
+/// A loop over groups.
+#[derive(Clone, Debug, Default)]
+pub struct Stage {
+    /// Where it ends, as a number of instructions, if the function is cut into stages.
+    pub end: usize,
+    /// The streams whose rows the loop steps along, if they are few.
+    pub carried: Vec<Stream>,
+}
 
 /// The facts.
 pub struct Plan {
@@ -65,14 +76,16 @@ pub struct Plan {
     pub rows: RowForms,
     /// Rows that are gathered and become one before they are transposed.
     pub blends: Blends,
-    /// Values that are kept in memory through loops.
+    /// The loops over groups: several, one after the other, for a function of one block that is [cut into stages](stages).
+    pub stages: Vec<Stage>,
+    /// Values that are kept in memory, through loops or from stage to stage.
     pub homes: Homes,
+    /// For each output element of the layout, whether lanes are stored there, and not what is copied or done by rows.
+    stored: Vec<bool>,
     /// Values that something else uses than copies and what is done by rows.
     used: EntitySet<Value>,
     /// For each input element of the layout, whether its rows are read.
     pub reads: Vec<bool>,
-    /// The streams whose rows the loop steps along, if they are few.
-    pub carried: Vec<Stream>,
     /// Uniform floats that are computed once.
     pub hoisted: Hoisted,
     /// Whether lanes have addresses of their own.
@@ -112,10 +125,11 @@ impl Plan {
             copies: Copies::default(),
             rows: RowForms::default(),
             blends: Blends::default(),
+            stages: vec![Stage::default()],
             homes: Homes::default(),
+            stored: Vec::new(),
             used: EntitySet::new(),
             reads: vec![false; layout.inputs.len()],
-            carried: Vec::new(),
             hoisted: Hoisted::default(),
             scattered: false,
             guards: false,
@@ -139,6 +153,9 @@ impl Plan {
             let copied = |output| plan.copies.source(output).is_some();
             plan.rows = RowForms::find(func, layout, &uses, &outputs, (&plan.hoisted, &plan.uniform), copied);
         }
+        let is_stored =
+            |(element, &stored)| stored != 0 && plan.copies.source(element).is_none() && !plan.rows.has(element);
+        plan.stored = (0..).zip(&layout.outputs).map(is_stored).collect();
         plan.blends = Blends::find(func, &plan.order, &uses, &plan.uniform);
         plan.homes = Homes::find(func, &plan.order, groups, &plan.uniform);
         plan.hoisted.place(func, &plan.order, &plan.rows);
@@ -154,17 +171,16 @@ impl Plan {
             }
         }
         plan.rows.inputs().for_each(|element| plan.reads[element as usize] = true);
-        let used = |used: bool, stream| used.then_some(stream);
-        let inputs = (0..).zip(&plan.reads).filter_map(|(element, &reads)| used(reads, Stream::Input(element)));
-        let outputs = (0..).zip(&layout.outputs).filter_map(|(element, &stored)| {
-            used(stored != 0 && plan.copies.source(element).is_none(), Stream::Output(element))
-        });
-        plan.carried = inputs.chain(outputs).collect();
-        if plan.carried.len() > CARRIED_STREAMS {
-            plan.carried.clear();
+        plan.by_rows = plan.rows.uniforms.len() <= HELD_UNIFORMS && plan.is_by_rows(func);
+        if let [block] = plan.order[..] {
+            let (ends, homes) = stages::find(func, block, &plan);
+            if !ends.is_empty() {
+                plan.stages = ends.into_iter().map(|end| Stage { end, ..Stage::default() }).collect();
+                plan.homes = homes;
+            }
         }
+        plan.place_streams(func);
         plan.copies.iter().for_each(|(_, input)| plan.reads[input as usize] = true);
-        plan.by_rows = plan.rows.uniforms.len() <= HELD_UNIFORMS && plan.is_by_rows(func, layout);
         Ok(plan)
     }
 
@@ -173,33 +189,68 @@ impl Plan {
         if self.by_rows { ROWS_AT_ONCE } else { 4 * self.groups }
     }
 
-    /// Whether nothing in the loop is computed lane by lane.
-    fn is_by_rows(&self, func: &Function, layout: &Layout) -> bool {
+    /// Whether nothing in the loop is computed lane by lane. Outputs that the function never sets are: they are stored as zero.
+    fn is_by_rows(&self, func: &Function) -> bool {
         let [block] = self.order[..] else { return false };
-        // Also those that the function never sets: they are stored as zero.
-        let mut outputs = (0..).zip(&layout.outputs);
-        if !outputs
-            .all(|(output, &stored)| stored == 0 || self.copies.source(output).is_some() || self.rows.has(output))
-        {
-            return false;
-        }
-        let is_made_elsewhere = |inst: &InstData| match inst.op {
-            Op::Const | Op::Output => true,
-            Op::Input => inst.result.is_none_or(|result| !self.used.contains(result)),
+        let mut insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);
+        !self.stored.contains(&true) && insts.all(|inst| self.is_made_elsewhere(inst))
+    }
+
+    /// Whether no code in the loop does what an instruction does for lanes.
+    pub fn is_made_elsewhere(&self, inst: &InstData) -> bool {
+        match (inst.op, inst.imm) {
+            (Op::Const, _) => true,
+            (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
+            (Op::Input, _) => inst.result.is_none_or(|result| !self.used.contains(result)),
             _ => self.rows.cover(inst) || inst.result.is_some_and(|result| self.hoisted.contains(result)),
-        };
-        func.blocks[block].insts.iter().all(|&inst| is_made_elsewhere(&func.insts[inst]))
+        }
+    }
+
+    /// Whether lanes are stored in an output.
+    fn is_stored(&self, output: u32) -> bool {
+        self.stored.get(output as usize) == Some(&true)
+    }
+
+    /// Says which streams each loop steps along. What is done by rows is done by the last one.
+    fn place_streams(&mut self, func: &Function) {
+        let last = self.stages.len() - 1;
+        let mut streams = vec![BTreeSet::new(); self.stages.len()];
+        let mut stored_by = vec![last; self.stored.len()];
+        for (at, &inst) in self.order.iter().flat_map(|&block| &func.blocks[block].insts).enumerate() {
+            let data = &func.insts[inst];
+            let stage = self.stages.partition_point(|stage| stage.end <= at).min(last);
+            match (data.op, data.imm) {
+                (Op::Input, Imm::Element { element, .. }) if !self.is_made_elsewhere(data) => {
+                    streams[stage].insert(Stream::Input(element));
+                }
+                (Op::Output, Imm::Element { element, .. }) if self.is_stored(element) => {
+                    stored_by[element as usize] = stage;
+                }
+                _ => {}
+            }
+        }
+        streams[last].extend(self.rows.inputs().map(Stream::Input));
+        for (output, stage) in (0..).zip(stored_by) {
+            if self.is_stored(output) || self.rows.has(output) {
+                streams[stage].insert(Stream::Output(output));
+            }
+        }
+        for (stage, streams) in self.stages.iter_mut().zip(streams) {
+            if streams.len() <= CARRIED_STREAMS {
+                stage.carried = streams.into_iter().collect();
+            }
+        }
     }
 
     fn note_uses(&mut self, func: &Function) {
         for &block in &self.order {
             let data = &func.blocks[block];
             for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
-                let copied = match (inst.op, inst.imm) {
-                    (Op::Output, Imm::Element { element, .. }) => self.copies.source(element).is_some(),
-                    _ => false,
+                let unused = match (inst.op, inst.imm) {
+                    (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
+                    _ => self.rows.cover(inst),
                 };
-                if !copied && !self.rows.cover(inst) {
+                if !unused {
                     inst.args.iter().for_each(|&arg| _ = self.used.insert(arg));
                 }
             }
@@ -233,17 +284,18 @@ impl Plan {
 
     /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
     pub fn hoisted_bytes(&self) -> usize {
-        self.hoisted.bytes() + self.homes.bytes() + if self.scattered { 16 * lanes::SLOTS } else { 0 }
-    }
-
-    /// Where a vector of a value that is kept is there.
-    pub fn home_place(&self, vector: usize) -> i32 {
-        (self.hoisted.bytes() + 16 * vector) as i32
+        let homes = self.homes.bytes() * if self.stages.len() > 1 { TILE } else { 1 };
+        self.hoisted.bytes() + homes + if self.scattered { 16 * lanes::SLOTS } else { 0 }
     }
 
     /// Where a slot of lanes' offsets is there.
     pub fn offsets_place(&self, slot: usize) -> i32 {
-        (self.hoisted.bytes() + self.homes.bytes() + 16 * slot) as i32
+        (self.hoisted.bytes() + 16 * slot) as i32
+    }
+
+    /// Where a vector of a value that is kept is there: behind those offsets.
+    pub fn home_place(&self, vector: usize) -> i32 {
+        self.offsets_place(if self.scattered { lanes::SLOTS } else { 0 } + vector)
     }
 
     /// Whether taking this edge costs a unit of fuel.

@@ -21,6 +21,8 @@ pub enum Loaded {
     Literal(clif::Type, u32),
     /// A float that was hoisted.
     Hoisted(Value),
+    /// A group of a value that is kept in memory.
+    Home(Value, usize),
 }
 
 /// One vector a group; where there is one group, both are the same.
@@ -90,7 +92,7 @@ impl<'b> Emitter<'_, 'b> {
     // ---- uses
 
     /// What was loaded a short way before, or is loaded now.
-    fn loaded(&mut self, key: Loaded, load: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
+    pub(super) fn loaded(&mut self, key: Loaded, load: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
         let now = self.simd.builder.func.dfg.num_insts();
         match self.loaded.get(&key) {
             Some(&(vector, made)) if now - made < REACH => vector,

@@ -9,6 +9,7 @@ mod memory;
 mod ops;
 mod resources;
 mod rows;
+mod stages;
 mod textures;
 
 use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
