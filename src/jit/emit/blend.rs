@@ -4,6 +4,7 @@
 //! become one by the same operations in every component, it is cheaper to compute that one lane by lane and to transpose only it.
 
 use super::Emitter;
+use super::lanes::KeptOffsets;
 use super::rows::same_operation;
 use super::uniform::Window;
 use super::uses::Uses;
@@ -43,11 +44,17 @@ struct Blend {
     columns: Row,
 }
 
+/// Blends that are made together, because the others need nothing that the first does not: what a lane has of it is made once.
+type Family = Vec<Blend>;
+
+/// The most blends of a family: until they are transposed, four vectors of each are in registers.
+const FAMILY: usize = 3;
+
 /// All blends of a function.
 #[derive(Default)]
 pub struct Blends {
-    blends: Vec<Blend>,
-    /// Number of the blend whose column a value is, plus 1.
+    families: Vec<Family>,
+    /// Number of the family of whose blends a value is a column, plus 1.
     of_column: SecondaryMap<Value, u32>,
     /// Values that only blends compute, columns included.
     values: EntitySet<Value>,
@@ -90,47 +97,46 @@ impl Blends {
             }
             let Some((steps, values)) = found.filter(|(steps, _)| pays(steps)) else { continue };
             values.iter().for_each(|&value| _ = blends.values.insert(value));
-            blends.blends.push(Blend { steps, columns: top });
-            top.iter().for_each(|&column| blends.of_column[column] = blends.blends.len() as u32);
+            let blend = Blend { steps, columns: top };
+            match blends.families.last_mut() {
+                Some(family) if finder.is_related(family, &blend) => family.push(blend),
+                _ => blends.families.push(vec![blend]),
+            }
+            top.iter().for_each(|&column| blends.of_column[column] = blends.families.len() as u32);
         }
         blends
     }
 
+    /// How many families there are.
     pub fn len(&self) -> usize {
-        self.blends.len()
+        self.families.len()
     }
 
-    /// The number of the blend that a value is a column of.
-    pub fn number(&self, column: Value) -> Option<usize> {
+    /// The number of the family that a column belongs to.
+    pub fn family(&self, column: Value) -> Option<usize> {
         (self.of_column[column] as usize).checked_sub(1)
     }
 
-    /// What a blend's columns are.
-    pub fn columns(&self, number: usize) -> Row {
-        self.blends[number].columns
+    /// What the columns of a family's blends are.
+    pub fn columns(&self, family: usize) -> impl Iterator<Item = Value> {
+        self.families[family].iter().flat_map(|blend| blend.columns)
     }
 
-    /// The indices of a blend's rows.
-    pub fn indices(&self, number: usize) -> impl Iterator<Item = Value> {
-        self.blends[number].steps.iter().filter_map(|step| match *step {
-            Step::Gathered { index, .. } => Some(index),
-            _ => None,
-        })
+    /// The indices of a family's rows.
+    pub fn indices(&self, family: usize) -> impl Iterator<Item = Value> {
+        self.families[family][0].leaves().filter(|leaf| leaf.1).map(|leaf| leaf.0)
     }
 
-    /// The lanes' floats that a blend is made of.
-    pub fn factors(&self, number: usize) -> impl Iterator<Item = Value> {
-        self.blends[number].steps.iter().filter_map(|step| match *step {
-            Step::Each(value) => Some(value),
-            _ => None,
-        })
+    /// The lanes' floats that a family is made of.
+    pub fn factors(&self, family: usize) -> impl Iterator<Item = Value> {
+        self.families[family][0].leaves().filter(|leaf| !leaf.1).map(|leaf| leaf.0)
     }
 
-    /// About how many native instructions a blend is, and how long it takes, in sums.
-    pub fn weight(&self, number: usize) -> (usize, usize) {
-        let steps = &self.blends[number].steps;
-        let sums = steps.iter().filter(|step| matches!(step, Step::Op { .. })).count();
-        (steps.len() * 4 + 8, sums + 5)
+    /// About how many native instructions a family is, and how long it takes, in sums.
+    pub fn weight(&self, family: usize) -> (usize, usize) {
+        let steps = |blend: &Blend| blend.steps.len();
+        let sums = self.families[family][0].steps.iter().filter(|step| matches!(step, Step::Op { .. })).count();
+        (self.families[family].iter().map(|blend| steps(blend) * 4 + 8).sum(), sums + 5)
     }
 
     /// Whether only blends compute a value.
@@ -139,11 +145,23 @@ impl Blends {
     }
 }
 
-/// How many blends a function has.
+impl Blend {
+    /// The values that it is made of, and whether they are indices.
+    fn leaves(&self) -> impl Iterator<Item = (Value, bool)> {
+        self.steps.iter().filter_map(|step| match *step {
+            Step::Gathered { index, .. } => Some((index, true)),
+            Step::Each(value) => Some((value, false)),
+            Step::Op { .. } => None,
+        })
+    }
+}
+
+/// How many blends each family of a function has.
 #[cfg(test)]
-pub fn count(func: &Function) -> usize {
+pub fn families(func: &Function) -> Vec<usize> {
     let (order, uniform) = (shaderjit_ir::cfg::reverse_postorder(func), shaderjit_ir::uniform::uniform_values(func));
-    Blends::find(func, &order, &Uses::count(func, &order), &uniform).blends.len()
+    let blends = Blends::find(func, &order, &Uses::count(func, &order), &uniform);
+    blends.families.iter().map(Vec::len).collect()
 }
 
 /// Rows of three or four components at indices that differ among lanes, in the order of their first components.
@@ -187,6 +205,13 @@ impl<'a> Finder<'a> {
             results.for_each(|result| block_of[result] = block.as_u32() + 1);
         }
         Finder { func, uniform, uses, block_of, steps: Vec::new(), values: Vec::new() }
+    }
+
+    /// Whether a blend can be made with those of a family.
+    fn is_related(&self, family: &Family, blend: &Blend) -> bool {
+        let block = |blend: &Blend| self.block_of[blend.columns[0]];
+        let known = |leaf| family[0].leaves().any(|other| other == leaf);
+        family.len() < FAMILY && block(&family[0]) == block(blend) && blend.leaves().all(known)
     }
 
     /// The row that is computed of this one, if nothing else is.
@@ -263,50 +288,79 @@ impl<'a> Finder<'a> {
         for (number, arg) in args.iter_mut().enumerate().take(op.operands().len()) {
             *arg = self.step(insts.map(|inst| inst.args[number]), block)?;
         }
+        // Cranelift overwrites the first factor with the result: the row, which nothing else uses, and not the lane's float.
+        if op == Op::Fma && matches!(self.steps[args[0] as usize], Step::Each(_)) {
+            args.swap(0, 1);
+        }
         Some(self.push(Step::Op { op, args }))
     }
 }
 
+/// What has been made of a lane for a family.
+#[derive(Default)]
+struct Lane {
+    floats: Vec<(Value, clif::Value)>,
+    addresses: Vec<((Space, KeptOffsets), clif::Value)>,
+}
+
 impl Emitter<'_, '_> {
-    /// Defines the columns of the blend that a value is one of, if they are not yet.
+    /// Defines the columns of the family that a value is one of, if they are not yet.
     pub(super) fn blend_columns(&mut self, value: Value) -> Result<(), JitError> {
-        let Some(number) = self.plan.blends.number(value) else { return Ok(()) };
+        let Some(number) = self.plan.blends.family(value) else { return Ok(()) };
         if !self.values[value].0[0].is_reserved_value() {
             return Ok(());
         }
         // What the steps use, every component uses: it is there where the first of them is.
-        let Blend { steps, columns } = self.plan.blends.blends[number].clone();
-        let mut groups = [[self.args; MAX_GROUPS]; 4];
+        let family = self.plan.blends.families[number].clone();
+        let mut sums = vec![[[self.args; 4]; MAX_GROUPS]; family.len()];
         for group in 0..self.plan.groups {
-            let mut rows = [self.args; 4];
-            for (lane, row) in (0..).zip(&mut rows) {
-                *row = self.blend_lane(&steps, group, lane)?;
-            }
-            for (column, vector) in groups.iter_mut().zip(self.simd.transpose(rows)) {
-                column[group] = vector;
+            for lane in 0..4 {
+                let mut made = Lane::default();
+                for (blend, rows) in family.iter().zip(&mut sums) {
+                    rows[group][usize::from(lane)] = self.blend_lane(&blend.steps, group, lane, &mut made)?;
+                }
             }
         }
-        for (column, groups) in columns.into_iter().zip(groups).rev() {
-            self.define_groups(column, groups);
+        for (blend, sums) in family.iter().zip(sums) {
+            let mut groups = [[self.args; MAX_GROUPS]; 4];
+            for (group, rows) in sums.into_iter().enumerate().take(self.plan.groups) {
+                for (column, vector) in groups.iter_mut().zip(self.simd.transpose(rows)) {
+                    column[group] = vector;
+                }
+            }
+            for (column, groups) in blend.columns.into_iter().zip(groups).rev() {
+                self.define_groups(column, groups);
+            }
         }
         Ok(())
     }
 
     /// A blend in one lane.
-    fn blend_lane(&mut self, steps: &[Step], group: usize, lane: u8) -> Result<clif::Value, JitError> {
+    fn blend_lane(&mut self, steps: &[Step], group: usize, lane: u8, made: &mut Lane) -> Result<clif::Value, JitError> {
         let mut results: Vec<clif::Value> = Vec::with_capacity(steps.len());
         for step in steps {
             let result = match *step {
                 Step::Gathered { space, row, index } => {
                     let window = Window::of(self.func, space, row, Some(index));
-                    self.gathered_row(F32X4, window, group, lane)
+                    let offsets = self.window_offsets(window, group);
+                    let known = made.addresses.iter().find(|(key, _)| *key == (space, offsets));
+                    let address = known.map(|&(_, address)| address).unwrap_or_else(|| {
+                        let address = self.lane_address(self.spaces[space.as_u32() as usize], offsets, lane);
+                        made.addresses.push(((space, offsets), address));
+                        address
+                    });
+                    self.simd.load(F32X4, address, window.byte)
                 }
                 Step::Each(value) if self.is_uniform(value) => self.groups(value)[group],
-                // Made anew for each blend: all lanes' floats together would crowd the registers.
                 Step::Each(value) => {
-                    let vector = self.groups(value)[group];
-                    let lane = self.simd.shuffle(vector, vector, [lane; 4]);
-                    self.simd.cast(F32X4, lane)
+                    let known = made.floats.iter().find(|(key, _)| *key == value);
+                    known.map(|&(_, float)| float).unwrap_or_else(|| {
+                        let vector = self.groups(value)[group];
+                        let float = self.simd.shuffle(vector, vector, [lane; 4]);
+                        let float = self.simd.cast(F32X4, float);
+                        made.floats.push((value, float));
+                        float
+                    })
                 }
                 Step::Op { op, args } => self.vector_op(op, |arg| results[args[arg] as usize])?,
             };

@@ -53,7 +53,7 @@ struct Finder<'a> {
     flow: Flow,
     /// Numbers of values, plus 1.
     numbers: SecondaryMap<Value, u32>,
-    /// For each blend whether it has been made.
+    /// For each family of blends whether it has been made.
     blended: Vec<bool>,
     /// For each output element, how many instructions have yet to set a component, and what others have set.
     outputs: HashMap<u32, (usize, Vec<Value>)>,
@@ -107,12 +107,12 @@ impl Finder<'_> {
         }
         let blends = &self.plan.blends;
         if let Some(result) = inst.result.filter(|&result| blends.cover(result)) {
-            let Some(number) = blends.number(result).filter(|&number| !self.blended[number]) else { return (0, 0) };
-            self.blended[number] = true;
-            blends.indices(number).for_each(|index| self.indexes(index, used));
-            blends.factors(number).for_each(|factor| self.uses(factor, used));
-            blends.columns(number).into_iter().for_each(|column| self.makes(column, made));
-            return blends.weight(number);
+            let Some(family) = blends.family(result).filter(|&family| !self.blended[family]) else { return (0, 0) };
+            self.blended[family] = true;
+            blends.indices(family).for_each(|index| self.indexes(index, used));
+            blends.factors(family).for_each(|factor| self.uses(factor, used));
+            blends.columns(family).for_each(|column| self.makes(column, made));
+            return blends.weight(family);
         }
         inst.args.iter().for_each(|&arg| match inst.op {
             Op::UniformLoadAt => self.indexes(arg, used),

@@ -5,7 +5,7 @@
 //! [stage](super::stages) makes for others is in no register when they run.
 
 use super::Emitter;
-use super::value::{Loaded, vector_type};
+use super::value::{Memo, vector_type};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use shaderjit_ir::function::Function;
@@ -145,10 +145,16 @@ impl Emitter<'_, '_> {
     /// What is in a value's home, if it is used from there by now.
     pub(super) fn load_home(&mut self, value: Value, group: usize) -> Option<clif::Value> {
         let home = self.plan.homes.homes[value].filter(|home| home.from <= self.region)?;
-        Some(self.loaded(Loaded::Home(value, group), |this| {
-            let (memory, at) = this.home_address(home, group);
-            this.simd.load(vector_type(this.func.ty(value)), memory, at)
-        }))
+        if self.record.is_none() {
+            return Some(self.load_from_home(value, home, group));
+        }
+        let key = Memo::Home(value, group);
+        Some(self.memoised(key, |this| this.load_from_home(value, home, group)))
+    }
+
+    fn load_from_home(&mut self, value: Value, home: Home, group: usize) -> clif::Value {
+        let (memory, at) = self.home_address(home, group);
+        self.simd.load(vector_type(self.func.ty(value)), memory, at)
     }
 
     fn home_address(&self, home: Home, group: usize) -> (clif::Value, i32) {

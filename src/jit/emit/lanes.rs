@@ -12,7 +12,7 @@ use shaderjit_ir::{Space, Value};
 pub const SLOTS: usize = 16;
 
 /// Offsets in memory: the slot they are in. They stay there until [`SLOTS`] others are kept.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeptOffsets(usize);
 
 /// Whose offsets they are: a space, what is added to the index, the index, and the group.

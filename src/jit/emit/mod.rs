@@ -60,7 +60,7 @@ pub(crate) use stages::is_cut;
 use value::{Groups, Loaded, Memo, Parts};
 
 #[cfg(test)]
-pub use blend::count as blend_count;
+pub use blend::families as blend_families;
 pub use hoist::{Splat, Word};
 #[cfg(test)]
 pub use homes::count as home_count;

@@ -21,7 +21,7 @@ pub(super) struct Window {
     /// What to add to it.
     first: u32,
     /// Where the row is from there.
-    byte: i32,
+    pub byte: i32,
     is_checked: bool,
 }
 
@@ -101,7 +101,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The row of one lane of a group, at an index that differs among lanes.
-    pub(super) fn gathered_row(&mut self, ty: clif::Type, window: Window, group: usize, lane: u8) -> clif::Value {
+    fn gathered_row(&mut self, ty: clif::Type, window: Window, group: usize, lane: u8) -> clif::Value {
         let offsets = self.window_offsets(window, group);
         let base = self.spaces[window.space.as_u32() as usize];
         let address = self.lane_address(base, offsets, lane);
@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Where a group's windows begin.
-    fn window_offsets(&mut self, window: Window, group: usize) -> KeptOffsets {
+    pub(super) fn window_offsets(&mut self, window: Window, group: usize) -> KeptOffsets {
         let Window { space, index, first, is_checked, .. } = window;
         let index = index.expect("it differs among lanes");
         let key = (space, first, index, group);

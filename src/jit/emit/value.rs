@@ -21,8 +21,6 @@ pub enum Loaded {
     Literal(clif::Type, u32),
     /// A float that was hoisted.
     Hoisted(Value),
-    /// A group of a value that is kept in memory.
-    Home(Value, usize),
 }
 
 /// One vector a group; where there is one group, both are the same.
@@ -49,6 +47,8 @@ pub enum Memo {
     WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
     Window(Resource, u32),
+    /// A group of a value that another stage has made.
+    Home(Value, usize),
     /// The latter in all lanes.
     LastInWindow(Resource, u32),
 }
@@ -92,7 +92,7 @@ impl<'b> Emitter<'_, 'b> {
     // ---- uses
 
     /// What was loaded a short way before, or is loaded now.
-    pub(super) fn loaded(&mut self, key: Loaded, load: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
+    fn loaded(&mut self, key: Loaded, load: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
         let now = self.simd.builder.func.dfg.num_insts();
         match self.loaded.get(&key) {
             Some(&(vector, made)) if now - made < REACH => vector,
