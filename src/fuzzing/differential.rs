@@ -15,6 +15,9 @@ use std::sync::LazyLock;
 /// More vertices than two groups of the widest lanes, so that there are whole groups and a tail.
 const VERTICES: usize = 19;
 
+/// More than a tile of groups of the widest lanes: the vertices, over and over.
+const MANY_VERTICES: usize = 75;
+
 /// Loop iterations a group of lanes may take.
 const FUEL: u32 = 300;
 
@@ -29,7 +32,7 @@ static TARGETS: LazyLock<[Target; 2]> = LazyLock::new(|| {
 pub struct DifferentialCase {
     /// Valid, not in lockstep form.
     pub func: Function,
-    /// For each vertex.
+    /// For each vertex; what comes after the last of them sees what the first does, and so on.
     pub data: Data<VERTICES>,
     /// How many of them are shaded, at least one.
     pub count: usize,
@@ -44,10 +47,11 @@ impl<'a> Arbitrary<'a> for DifferentialCase {
         let mut func = function(u, &Config::default())?;
         canonicalize_nans(&mut func);
         let data = Data::arbitrary(u, &func)?;
+        let many = u.ratio(1, 8)?;
         Ok(DifferentialCase {
             func,
             data,
-            count: u.int_in_range(1..=VERTICES)?,
+            count: u.int_in_range(1..=if many { MANY_VERTICES } else { VERTICES })?,
             host: u.arbitrary()?,
             guards: u.arbitrary()?,
         })
@@ -96,8 +100,13 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result
     for first in (0..case.count).step_by(L) {
         let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(case.count - 1));
         let data = Data {
-            inputs: case.data.inputs.iter().map(|element| element.map(|lanes| vertices.map(|v| lanes[v]))).collect(),
-            vertex_id: vertices.map(|vertex| case.data.vertex_id[vertex]),
+            inputs: case
+                .data
+                .inputs
+                .iter()
+                .map(|element| element.map(|lanes| vertices.map(|v| lanes[v % VERTICES])))
+                .collect(),
+            vertex_id: vertices.map(|vertex| case.data.vertex_id[0].wrapping_add(vertex as u32)),
             instance_id: case.data.instance_id,
             uniforms: Vec::new(),
             resources: Vec::new(),
@@ -126,7 +135,7 @@ fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8)
     let layout =
         Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     let code = jit::compile(func, &layout, target, &CompileOptions { groups }).expect("what the passes make compiles");
-    let row = |element: &[[u32; VERTICES]; 4], vertex: usize| element.map(|lanes| lanes[vertex]);
+    let row = |element: &[[u32; VERTICES]; 4], vertex: usize| element.map(|lanes| lanes[vertex % VERTICES]);
     let bytes = |rows: &[[u32; 4]]| rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let inputs: Vec<Vec<u8>> = case
         .data

@@ -7,18 +7,16 @@ use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use cranelift_entity::SecondaryMap;
-use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 /// Moves, within each block, the components of an input element to the first use of any of them, and those of an output element to
 /// the last value that one of them is set to. Of instructions that set the same component only the last stays.
 pub fn order(func: &mut Function) {
-    let mut made = SecondaryMap::with_capacity(func.values.len());
-    let mut before = 0;
     for index in 0..func.layout.len() {
         let block = func.layout[index];
-        let insts = Order::new(func, block, &mut made, before).insts();
-        before += insts.len();
-        func.blocks[block].insts = insts;
+        let mut insts = func.blocks[block].insts.iter().map(|&inst| func.insts[inst].op);
+        if insts.any(|op| matches!(op, Op::Input | Op::Output)) {
+            func.blocks[block].insts = Order::new(func, block).insts();
+        }
     }
 }
 
@@ -30,75 +28,88 @@ struct Order<'a> {
     inputs: Vec<Inst>,
     outputs: Vec<Inst>,
     /// For each input element, the place of its first use, and whether that is an instruction there and not an output.
-    first_use: HashMap<u32, (usize, bool)>,
+    first_use: Vec<(usize, bool)>,
     /// For each output element, the place behind all its values.
-    complete: HashMap<u32, usize>,
+    complete: Vec<usize>,
 }
 
 impl<'a> Order<'a> {
-    /// `made` has for each value of this block and those before it the place behind it, `before` the sum of their instructions.
-    fn new(func: &'a Function, block: Block, made: &mut SecondaryMap<Value, usize>, before: usize) -> Order<'a> {
-        let (others, inputs, outputs) = Default::default();
-        let mut order = Order { func, others, inputs, outputs, first_use: HashMap::new(), complete: HashMap::new() };
-        for &inst in &func.blocks[block].insts {
+    fn new(func: &'a Function, block: Block) -> Order<'a> {
+        let insts = &func.blocks[block].insts;
+        let mut order = Order {
+            func,
+            others: Vec::with_capacity(insts.len()),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            first_use: vec![(insts.len(), false); func.inputs as usize],
+            complete: vec![0; func.outputs as usize],
+        };
+        // Of each value that is made here the place behind it.
+        let mut made: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(func.values.len());
+        for &inst in insts {
             let data = &func.insts[inst];
-            match (data.op, data.imm) {
-                (Op::Input, _) => order.inputs.push(inst),
-                (Op::Output, _) => order.outputs.push(inst),
+            match data.op {
+                Op::Input => order.inputs.push(inst),
+                Op::Output => order.outputs.push(inst),
                 _ => {
                     order.note_uses(data, (order.others.len(), true));
                     order.others.push(inst);
                     if let Some(result) = data.result {
-                        made[result] = before + order.others.len();
+                        made[result] = order.others.len() as u32;
                     }
                 }
             }
         }
-        let mut set = HashSet::new();
-        order.outputs.reverse();
-        order.outputs.retain(|&inst| set.insert(func.insts[inst].imm));
-        order.outputs.reverse();
-        for data in order.outputs.iter().map(|&inst| &func.insts[inst]) {
-            let complete = order.complete.entry(element(data)).or_default();
-            *complete = made[data.args[0]].saturating_sub(before).max(*complete);
+        order.keep_last_outputs();
+        for (element, data) in order.outputs.iter().map(|&inst| element(func, inst)) {
+            order.complete[element] = order.complete[element].max(made[data.args[0]] as usize);
         }
-        let end = order.others.len();
         // What nothing here is computed for is set last, as it was.
-        order.complete.values_mut().filter(|place| **place == 0).for_each(|place| *place = end);
+        let end = order.others.len();
+        order.complete.iter_mut().filter(|place| **place == 0).for_each(|place| *place = end);
         for index in 0..order.outputs.len() {
-            let data = &func.insts[order.outputs[index]];
-            order.note_uses(data, (order.complete[&element(data)], false));
+            let (element, data) = element(func, order.outputs[index]);
+            order.note_uses(data, (order.complete[element], false));
         }
         order
     }
 
     fn note_uses(&mut self, user: &InstData, place: (usize, bool)) {
         for &arg in user.args.iter() {
-            if let Some(data) = self.func.def_inst(arg)
-                && data.op == Op::Input
-            {
-                let first = self.first_use.entry(element(data)).or_insert(place);
+            if let Some(InstData { op: Op::Input, imm: Imm::Element { element, .. }, .. }) = self.func.def_inst(arg) {
+                let first = &mut self.first_use[*element as usize];
                 *first = place.min(*first);
             }
         }
     }
 
+    /// Drops outputs that others after them set again.
+    fn keep_last_outputs(&mut self) {
+        let mut set = vec![0u8; self.complete.len()];
+        self.outputs.reverse();
+        self.outputs.retain(|&inst| {
+            let Imm::Element { element, component } = self.func.insts[inst].imm else { return true };
+            let (components, this) = (&mut set[element as usize], 1 << component);
+            let is_last = *components & this == 0;
+            *components |= this;
+            is_last
+        });
+        self.outputs.reverse();
+    }
+
     /// The instructions in their new order.
     fn insts(self) -> Vec<Inst> {
-        if self.inputs.is_empty() && self.outputs.is_empty() {
-            return self.others;
-        }
-        let end = self.others.len();
-        // At each place: outputs with inputs that only they need, inputs of the next instruction, and that.
-        let mut keyed: Vec<((usize, u8, u32), Inst)> = Vec::with_capacity(end + self.inputs.len() + self.outputs.len());
+        // At each place: inputs that only outputs need, those, inputs of the next instruction, and that.
+        let mut keyed: Vec<((usize, u8, usize), Inst)> =
+            Vec::with_capacity(self.others.len() + self.inputs.len() + self.outputs.len());
         keyed.extend(self.inputs.iter().map(|&inst| {
-            let element = element(&self.func.insts[inst]);
-            let &(place, is_for_other) = self.first_use.get(&element).unwrap_or(&(end, false));
+            let (element, _) = element(self.func, inst);
+            let (place, is_for_other) = self.first_use[element];
             ((place, if is_for_other { 2 } else { 0 }, element), inst)
         }));
         keyed.extend(self.outputs.iter().map(|&inst| {
-            let element = element(&self.func.insts[inst]);
-            ((self.complete[&element], 1, element), inst)
+            let (element, _) = element(self.func, inst);
+            ((self.complete[element], 1, element), inst)
         }));
         keyed.extend(self.others.iter().enumerate().map(|(place, &inst)| ((place, 3, 0), inst)));
         keyed.sort_by_key(|&(key, _)| key);
@@ -106,10 +117,11 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The element that an input or output is a component of.
-fn element(data: &InstData) -> u32 {
+/// An input or output, and its element.
+fn element(func: &Function, inst: Inst) -> (usize, &InstData) {
+    let data = &func.insts[inst];
     match data.imm {
-        Imm::Element { element, .. } => element,
+        Imm::Element { element, .. } => (element as usize, data),
         _ => unreachable!("{:?} has an element", data.op),
     }
 }

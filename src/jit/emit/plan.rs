@@ -14,7 +14,6 @@ use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
-use std::collections::BTreeSet;
 
 /// A register array's place in scratch memory. Every part of it fits an `i32`: [`limits::SCRATCH_BYTES`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +27,7 @@ pub struct ArrayPlace {
 }
 
 /// An input or output element's place in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// That of an input element.
     Input(u32),
@@ -214,14 +213,21 @@ impl Plan {
     /// Says which streams each loop steps along. What is done by rows is done by the last one.
     fn place_streams(&mut self, func: &Function) {
         let last = self.stages.len() - 1;
-        let mut streams = vec![BTreeSet::new(); self.stages.len()];
+        let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); self.stages.len()];
+        // For each input the last stage that has it, plus 1.
+        let mut fetched_by = vec![0; self.wanted.len()];
+        let mut fetch = |streams: &mut [Vec<Stream>], stage: usize, element: u32| {
+            if std::mem::replace(&mut fetched_by[element as usize], stage + 1) != stage + 1 {
+                streams[stage].push(Stream::Input(element));
+            }
+        };
         let mut stored_by = vec![last; self.stored.len()];
         for (at, &inst) in self.order.iter().flat_map(|&block| &func.blocks[block].insts).enumerate() {
             let data = &func.insts[inst];
             let stage = self.stages.partition_point(|stage| stage.end <= at).min(last);
             match (data.op, data.imm) {
                 (Op::Input, Imm::Element { element, .. }) if !self.is_made_elsewhere(data) => {
-                    streams[stage].insert(Stream::Input(element));
+                    fetch(&mut streams, stage, element);
                 }
                 (Op::Output, Imm::Element { element, .. }) if self.is_stored(element) => {
                     stored_by[element as usize] = stage;
@@ -229,15 +235,15 @@ impl Plan {
                 _ => {}
             }
         }
-        streams[last].extend(self.rows.inputs().map(Stream::Input));
+        self.rows.inputs().for_each(|element| fetch(&mut streams, last, element));
         for (output, stage) in (0..).zip(stored_by) {
             if self.is_stored(output) || self.rows.has(output) {
-                streams[stage].insert(Stream::Output(output));
+                streams[stage].push(Stream::Output(output));
             }
         }
         for (stage, streams) in self.stages.iter_mut().zip(streams) {
             if streams.len() <= CARRIED_STREAMS {
-                stage.carried = streams.into_iter().collect();
+                stage.carried = streams;
             }
         }
     }

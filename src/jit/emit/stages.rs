@@ -26,7 +26,7 @@ const WAIT: usize = 12;
 const STAGE: usize = 16;
 
 /// The most native instructions of a stage that is tried.
-const LONGEST: usize = 192;
+const LONGEST: usize = 128;
 
 /// Native instructions from one place where a stage may end to the next.
 const SPACING: usize = 8;
@@ -36,7 +36,7 @@ const SPACING: usize = 8;
 pub fn find(func: &Function, block: Block, plan: &Plan) -> (Vec<usize>, Homes) {
     let insts = &func.blocks[block].insts;
     let mut homes = Homes::default();
-    if !is_cut(func, block) {
+    if plan.by_rows || !is_cut(func, block) {
         return (Vec::new(), homes);
     }
     let flow = Flow::find(func, insts, plan);
