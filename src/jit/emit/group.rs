@@ -17,17 +17,14 @@ const AHEAD: usize = 8;
 impl<'a> Emitter<'a, '_> {
     /// Whether an instruction can be done for one group at a time.
     pub(super) fn is_by_group(&self, inst: &InstData) -> bool {
-        let is_divergent_word =
-            |value: Value| !self.is_uniform(value) && matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
-        let is_word = |&value: &Value| matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
+        let is_word = |value: Value| matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
+        let differs = |value: Value| is_word(value) && !self.is_uniform(value);
         match inst.result {
             Some(result) => {
-                inst.imm == Imm::None
-                    && inst.op.effect() == Effect::Pure
-                    && is_divergent_word(result)
-                    && inst.args.iter().all(is_word)
+                let is_pure = inst.imm == Imm::None && inst.op.effect() == Effect::Pure;
+                is_pure && differs(result) && inst.args.iter().all(|&arg| is_word(arg))
             }
-            None => inst.op == Op::GuardOrdered && is_divergent_word(inst.args[0]),
+            None => inst.op == Op::GuardOrdered && differs(inst.args[0]),
         }
     }
 
@@ -80,16 +77,17 @@ impl<'a> Emitter<'a, '_> {
                 }
             }
             op => {
+                // Cranelift overwrites the first factor with the result: a literal can go, if it is made for this alone.
+                let factor = if op == Op::Fma { self.func.constant(inst.args[1]) } else { None };
                 let mut args = [self.args; 3];
-                for (arg, &value) in args.iter_mut().zip(inst.args.iter()) {
-                    *arg = self.group(value, group);
+                for (number, (arg, &value)) in args.iter_mut().zip(inst.args.iter()).enumerate() {
+                    *arg = match factor {
+                        Some(bits) if number == 1 => self.simd.word(F32X4, bits as u32),
+                        _ => self.group(value, group),
+                    };
                 }
-                // Cranelift overwrites the first factor with the result: a literal can go.
-                if op == Op::Fma
-                    && let Some(bits) = self.func.constant(inst.args[1])
-                {
-                    args[1] = args[0];
-                    args[0] = self.simd.word(F32X4, bits as u32);
+                if factor.is_some() {
+                    args.swap(0, 1);
                 }
                 self.vector_op(op, |arg| args[arg])?
             }
