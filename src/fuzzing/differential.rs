@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 const VERTICES: usize = 19;
 
 /// More than a tile of groups of the widest lanes: the vertices, over and over.
-const MANY_VERTICES: usize = 75;
+const MANY_VERTICES: usize = 135;
 
 /// Loop iterations a group of lanes may take.
 const FUEL: u32 = 300;

@@ -72,16 +72,22 @@ impl Homes {
             let Span { made, last_use } = spans[value];
             let from = next[made as usize + 1];
             if from <= last_use {
-                homes.add(value, from, groups);
+                let place = homes.new_place(groups);
+                homes.add(value, from, place);
             }
         }
         homes
     }
 
-    /// Gives a value a home. From the block or stage of that number on it is used from there.
-    pub fn add(&mut self, value: Value, from: u32, groups: usize) {
-        self.homes[value] = Some(Home { place: self.vectors, from });
+    /// A place for one value.
+    pub fn new_place(&mut self, groups: usize) -> u32 {
         self.vectors += groups as u32;
+        self.vectors - groups as u32
+    }
+
+    /// Gives a value a home. From the block or stage of that number on it is used from there.
+    pub fn add(&mut self, value: Value, from: u32, place: u32) {
+        self.homes[value] = Some(Home { place, from });
     }
 
     /// Whether a value has a home.

@@ -11,9 +11,14 @@ use super::plan::Plan;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Effect;
 use shaderjit_ir::{Block, Function, Inst, Op, Type};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Groups of a tile: enough that beginning a loop costs little, few enough that their records stay close.
-pub const TILE: usize = 8;
+pub const TILE: usize = 16;
+
+/// The most bytes of a record. Where more goes on than that, memory is slower than what there is to wait for.
+const RECORD_BYTES: usize = 4096;
 
 /// A function of so few native instructions is not cut.
 const SHORT: usize = 96;
@@ -47,12 +52,20 @@ pub fn find(func: &Function, block: Block, plan: &Plan) -> (Vec<usize>, Homes) {
     if ends.len() < 2 {
         return (Vec::new(), homes);
     }
+    // Places that are free from a stage on: no group comes to a stage before all have left the one before it.
+    let mut free: BinaryHeap<Reverse<(usize, u32)>> = BinaryHeap::new();
     let stage_of = |at: u32| ends.partition_point(|&end| end <= at as usize);
     for &Flowing { value, made, last_use, .. } in &flow.values {
-        let stage = stage_of(made);
-        if stage < stage_of(last_use) {
-            homes.add(value, stage as u32 + 1, plan.groups);
+        let (stage, last) = (stage_of(made), stage_of(last_use));
+        if stage < last {
+            let freed = free.peek().is_some_and(|Reverse((from, _))| *from <= stage).then(|| free.pop()).flatten();
+            let place = freed.map_or_else(|| homes.new_place(plan.groups), |Reverse((_, place))| place);
+            homes.add(value, stage as u32 + 1, place);
+            free.push(Reverse((last + 1, place)));
         }
+    }
+    if homes.bytes() > RECORD_BYTES {
+        return (Vec::new(), Homes::default());
     }
     (ends, homes)
 }

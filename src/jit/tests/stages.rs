@@ -8,7 +8,7 @@ use shaderjit_ir::pass::order;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type, Value};
 
 /// Counts around the ends of groups and of tiles.
-const COUNTS: [u32; 10] = [1, 3, 4, 9, 31, 32, 33, 64, 65, 100];
+const COUNTS: [u32; 10] = [1, 3, 4, 9, 63, 64, 65, 128, 129, 200];
 
 fn rows(seed: u32, count: u32) -> Rows {
     let word = |row: u32, column: u32| ((row * 7 + column * 3 + seed * 5) % 41) as f32 * 0.375 - 6.0;
@@ -130,13 +130,12 @@ fn the_first_group_that_fails_in_any_stage_is_found() {
     assert!(stage_count(&func, 1) > 1, "{}", stage_count(&func, 1));
     let nan = f32::NAN.to_bits();
     for code in compile_all(&func) {
-        let expected = run_reference::<4>(&func, &Case::new(rows(1, 100))).unwrap();
-        assert!(run_native(&code, &func, &Case::new(rows(1, 100))).unwrap() == expected);
+        let expected = run_reference::<4>(&func, &Case::new(rows(1, 200))).unwrap();
+        assert!(run_native(&code, &func, &Case::new(rows(1, 200))).unwrap() == expected);
         // In one tile, in different ones, in the tail.
-        for (early, late) in
-            [(0, 99), (99, 0), (9, 20), (20, 9), (5, 6), (6, 5), (40, 39), (97, 70), (98, 99), (31, 32)]
+        for (early, late) in [(0, 199), (199, 0), (9, 20), (20, 9), (5, 6), (70, 69), (197, 140), (63, 64), (127, 128)]
         {
-            let mut vertices = rows(1, 100);
+            let mut vertices = rows(1, 200);
             (vertices[early][0], vertices[late][1]) = (nan, nan);
             let failed = run_native(&code, &func, &Case::new(vertices));
             let vertex = early.min(late) as u32 / code.lanes() * code.lanes();
