@@ -18,6 +18,9 @@ const CARRIED: usize = 8;
 /// Sizes at which two groups pay without such a loop.
 const SIZES: RangeInclusive<u64> = 256..=2048;
 
+/// Up to this size one group is as fast if the function is cut.
+const CUT_SIZE: u64 = 512;
+
 /// How many groups suit a function, 1 or 2.
 pub(crate) fn groups(func: &Function) -> u8 {
     let size = size(func);
@@ -26,6 +29,7 @@ pub(crate) fn groups(func: &Function) -> u8 {
     }
     let order = cfg::reverse_postorder(func);
     if let [block] = order[..]
+        && size <= CUT_SIZE
         && is_cut(func, block)
     {
         return 1;
