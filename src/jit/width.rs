@@ -2,11 +2,11 @@
 //!
 //! Two groups hide the latency of one behind the other, for two to three times the compile time and registers for half as many
 //! values. The processor overlaps groups by itself only as far as its window reaches: not past a loop that depends on data, nor
-//! past some hundred instructions, if the function is not [cut](super::emit::is_cut) into shorter loops. Where a function is so large
+//! past some hundred instructions, if the function is not [cut](super::emit::can_be_cut) into shorter loops. Where a function is so large
 //! that its values live in memory, two groups are slower than one.
 //! Measured on K1 to K4 and on PICA200 programs: `README.md`.
 
-use super::emit::{is_cut, size};
+use super::emit::{can_be_cut, size};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Block, Function, Op, cfg};
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ pub(crate) fn groups(func: &Function) -> u8 {
     let order = cfg::reverse_postorder(func);
     if let [block] = order[..]
         && size <= CUT_SIZE
-        && is_cut(func, block)
+        && can_be_cut(func, block)
     {
         return 1;
     }

@@ -56,7 +56,7 @@ use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
-pub(crate) use stages::is_cut;
+pub(crate) use stages::can_be_cut;
 use value::{Groups, Loaded, Memo, Parts};
 
 #[cfg(test)]

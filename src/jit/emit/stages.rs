@@ -41,7 +41,7 @@ const SPACING: usize = 8;
 pub fn find(func: &Function, block: Block, plan: &Plan) -> (Vec<usize>, Homes) {
     let insts = &func.blocks[block].insts;
     let mut homes = Homes::default();
-    if plan.by_rows || !is_cut(func, block) {
+    if plan.by_rows || !can_be_cut(func, block) {
         return (Vec::new(), homes);
     }
     let flow = Flow::find(func, insts, plan);
@@ -71,7 +71,7 @@ pub fn find(func: &Function, block: Block, plan: &Plan) -> (Vec<usize>, Homes) {
 }
 
 /// Whether a block can be cut: all that it makes can be stored, and nothing it does is seen before the end.
-pub fn is_cut(func: &Function, block: Block) -> bool {
+pub fn can_be_cut(func: &Function, block: Block) -> bool {
     let is_word = |ty| !matches!(ty, Type::F64 | Type::Row);
     func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
         (inst.op.effect() == Effect::Pure || matches!(inst.op, Op::Output | Op::GuardOrdered))
