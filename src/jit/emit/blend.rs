@@ -122,14 +122,9 @@ impl Blends {
         self.families[family].iter().flat_map(|blend| blend.columns)
     }
 
-    /// The indices of a family's rows.
-    pub fn indices(&self, family: usize) -> impl Iterator<Item = Value> {
-        self.families[family][0].leaves().filter(|leaf| leaf.1).map(|leaf| leaf.0)
-    }
-
-    /// The lanes' floats that a family is made of.
-    pub fn factors(&self, family: usize) -> impl Iterator<Item = Value> {
-        self.families[family][0].leaves().filter(|leaf| !leaf.1).map(|leaf| leaf.0)
+    /// The values that a family is made of, and whether they are indices.
+    pub fn leaves(&self, family: usize) -> impl Iterator<Item = (Value, bool)> {
+        self.families[family][0].leaves()
     }
 
     /// About how many native instructions a family is, and how long it takes, in sums.

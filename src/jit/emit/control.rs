@@ -13,8 +13,8 @@ use cranelift_frontend::Switch;
 use shaderjit_ir::function::{BlockCall, Terminator};
 use shaderjit_ir::{Block, Inst, Type, Value};
 
-/// What a group begins with: its first element, and the rows of that.
-pub(super) fn group_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
+/// What a group begins with: its first element, the rows of that, and its record.
+fn group_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
     std::iter::once(element).chain(rows).map(BlockArg::from).collect()
 }
 
@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
         self.load_resource_table();
         self.hoist()?;
         self.hold_uniforms();
-        if self.plan.stages.len() > 1 {
+        if self.plan.is_staged() {
             self.tiles()?;
         } else {
             self.groups_of_lanes()?;
@@ -48,11 +48,8 @@ impl Emitter<'_, '_> {
     /// Emits the loop over groups around all blocks.
     fn groups_of_lanes(&mut self) -> Result<(), JitError> {
         let first = self.simd.ins().iconst(I64, 0);
-        let rows = self.begin_streams(first);
-        self.simd.ins().jump(self.group, &group_args(first, rows));
-
         // group: what every group begins with, and the IR's entry, which no edge goes to.
-        self.begin_group();
+        self.begin_groups(first);
         if self.plan.loops {
             let fuel = self.simd.builder.declare_var(I32);
             let budget = self.simd.load(I32, self.args, offset::FUEL);
@@ -75,25 +72,44 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Begins a round of the loop over groups: its element, and the rows of that.
-    pub(super) fn begin_group(&mut self) {
+    /// Begins a loop over groups, the first of which has this element.
+    pub(super) fn begin_groups(&mut self, first: clif::Value) {
+        let mut rows = self.begin_streams(first);
+        let has_record = self.plan.record_bytes() > 0;
+        if has_record {
+            let memory = self.hoisted.expect("records are there");
+            let place = i64::from(self.plan.home_place(0));
+            rows.push(self.simd.ins().iadd_imm_s(memory, place));
+        }
+        self.simd.ins().jump(self.group, &group_args(first, rows));
+
         self.element = self.simd.builder.append_block_param(self.group, I64);
         self.first_rows.clear();
         for _ in 0..self.carried().len() {
             let row = self.simd.builder.append_block_param(self.group, I64);
             self.first_rows.push(row);
         }
+        self.record = has_record.then(|| self.simd.builder.append_block_param(self.group, I64));
         self.simd.builder.switch_to_block(self.group);
     }
 
     /// Goes on to the next group, if there is one.
     fn end_group(&mut self) {
         self.check_guards();
+        self.next_group(self.count, self.done);
+    }
+
+    /// Goes on to the next group, or to another block if that has the element `end`.
+    pub(super) fn next_group(&mut self, end: clif::Value, behind: clif::Block) {
         let lanes = self.simd.ins().iconst(I64, self.plan.step() as i64);
         let element = self.simd.ins().iadd(self.element, lanes);
-        let more = self.simd.icmp(IntCC::UnsignedLessThan, element, self.count);
-        let rows = self.next_rows();
-        self.simd.ins().brif(more, self.group, &group_args(element, rows), self.done, &[]);
+        let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
+        let mut rows = self.next_rows();
+        if let Some(record) = self.record {
+            let bytes = self.plan.record_bytes() as i64;
+            rows.push(self.simd.ins().iadd_imm_s(record, bytes));
+        }
+        self.simd.ins().brif(more, self.group, &group_args(element, rows), behind, &[]);
     }
 
     fn create_blocks(&mut self) {

@@ -24,7 +24,6 @@ pub struct Flowing {
 }
 
 /// What the code of an instruction does. Values are those of [`Flow::values`], each once.
-#[derive(Clone, Default)]
 pub struct Step {
     /// About how many native instructions it is.
     pub weight: usize,
@@ -109,8 +108,10 @@ impl Finder<'_> {
         if let Some(result) = inst.result.filter(|&result| blends.cover(result)) {
             let Some(family) = blends.family(result).filter(|&family| !self.blended[family]) else { return (0, 0) };
             self.blended[family] = true;
-            blends.indices(family).for_each(|index| self.indexes(index, used));
-            blends.factors(family).for_each(|factor| self.uses(factor, used));
+            blends.leaves(family).for_each(|(leaf, is_index)| match is_index {
+                true => self.indexes(leaf, used),
+                false => self.uses(leaf, used),
+            });
             blends.columns(family).for_each(|column| self.makes(column, made));
             return blends.weight(family);
         }

@@ -22,11 +22,13 @@ impl Emitter<'_, '_> {
     /// Begins a group: no guard has failed.
     pub(super) fn begin_guards(&mut self) {
         if self.plan.guards {
-            let failed = self.simd.builder.declare_var(I32X4);
-            let none = self.simd.word(I32X4, 0);
-            self.simd.builder.def_var(failed, none);
-            let stopped = self.guards.as_ref().and_then(|guards| guards.stopped);
-            self.guards = Some(Guards { failed, pending: None, stopped });
+            let simd = &mut self.simd;
+            let guards = self.guards.get_or_insert_with(|| {
+                let failed = simd.builder.declare_var(I32X4);
+                Guards { failed, pending: None, stopped: None }
+            });
+            let none = simd.word(I32X4, 0);
+            simd.builder.def_var(guards.failed, none);
         }
     }
 
@@ -64,25 +66,25 @@ impl Emitter<'_, '_> {
     /// it may have gone astray.
     pub(super) fn check_guards(&mut self) {
         let Some(Guards { failed, .. }) = self.guards else { return };
-        let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
         let failed = self.simd.builder.use_var(failed);
         let any = self.simd.ins().vany_true(failed);
-        self.simd.ins().brif(any, stop, &[], go_on, &[]);
+        self.stop_if(any, self.element);
+    }
+
+    /// Ends the function if a guard has failed in the group that begins with an element, else goes on in a new block.
+    fn stop_if(&mut self, failed: clif::Value, element: clif::Value) {
+        let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
+        self.simd.ins().brif(failed, stop, &[], go_on, &[]);
         if self.plan.loops {
             self.simd.builder.switch_to_block(self.out_of_fuel);
             self.simd.ins().jump(stop, &[]);
         }
         self.simd.builder.switch_to_block(stop);
-        self.stop(self.element);
-        self.simd.builder.switch_to_block(go_on);
-    }
-
-    /// Ends the function: a guard failed in the group that begins with an element.
-    fn stop(&mut self, element: clif::Value) {
         let element = self.simd.ins().ireduce(I32, element);
         self.simd.store(element, self.args, offset::STOPPED);
         let status = self.simd.iconst(abi::GUARD_FAILED);
         self.simd.ins().return_(&[status]);
+        self.simd.builder.switch_to_block(go_on);
     }
 
     // ---- in stages: a group of the tile may fail in any of them, and those before it go on to the last
@@ -112,12 +114,8 @@ impl Emitter<'_, '_> {
     /// Ends a tile: goes on in a new block if no guard has failed, else stops.
     pub(super) fn check_tile(&mut self) {
         let Some(Guards { stopped: Some(stopped), .. }) = self.guards else { return };
-        let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
         let element = self.simd.builder.use_var(stopped);
         let failed = self.simd.icmp(IntCC::UnsignedLessThan, element, self.count);
-        self.simd.ins().brif(failed, stop, &[], go_on, &[]);
-        self.simd.builder.switch_to_block(stop);
-        self.stop(element);
-        self.simd.builder.switch_to_block(go_on);
+        self.stop_if(failed, element);
     }
 }

@@ -113,8 +113,11 @@ impl Emitter<'_, '_> {
             let [data, stride] = self.load_stream(self.carried()[index]);
             self.strides.push(stride);
             // Loops that are no stages begin with the first element of all.
-            let is_staged = self.plan.stages.len() > 1;
-            rows.push(if is_staged { fetch::row_address(&mut self.simd, data, stride, first) } else { data });
+            rows.push(if self.plan.is_staged() {
+                fetch::row_address(&mut self.simd, data, stride, first)
+            } else {
+                data
+            });
         }
         rows
     }
@@ -214,11 +217,12 @@ impl Emitter<'_, '_> {
 
     /// Stores what the block has not stored of the layout's elements.
     pub(super) fn store_other_outputs(&mut self) -> Result<(), JitError> {
-        (0..self.layout.outputs.len() as u32)
-            .filter(|element| !self.outputs.contains_key(element))
-            .collect::<Vec<u32>>()
-            .into_iter()
-            .try_for_each(|element| self.store_output(element))
+        for element in 0..self.layout.outputs.len() as u32 {
+            if !self.outputs.contains_key(&element) {
+                self.store_output(element)?;
+            }
+        }
+        Ok(())
     }
 
     /// Stores an element of the layout. Components that were never set are zero.

@@ -27,7 +27,7 @@ pub struct ArrayPlace {
 }
 
 /// An input or output element's place in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// That of an input element.
     Input(u32),
@@ -46,7 +46,7 @@ const ROWS_AT_ONCE: usize = 2;
 const HELD_UNIFORMS: usize = 8;
 
 /// A loop over groups.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Stage {
     /// Where it ends, as a number of instructions, if the function is cut into stages.
     pub end: usize,
@@ -171,16 +171,25 @@ impl Plan {
         }
         plan.rows.inputs().for_each(|element| plan.reads[element as usize] = true);
         plan.by_rows = plan.rows.uniforms.len() <= HELD_UNIFORMS && plan.is_by_rows(func);
-        if let [block] = plan.order[..] {
-            let (ends, homes) = stages::find(func, block, &plan);
-            if !ends.is_empty() {
-                plan.stages = ends.into_iter().map(|end| Stage { end, ..Stage::default() }).collect();
-                plan.homes = homes;
-            }
+        if let [block] = plan.order[..]
+            && let Some((ends, homes)) = stages::find(func, block, &plan)
+        {
+            plan.stages = ends.into_iter().map(|end| Stage { end, ..Stage::default() }).collect();
+            plan.homes = homes;
         }
         plan.place_streams(func);
         plan.copies.iter().for_each(|(_, input)| plan.reads[input as usize] = true);
         Ok(plan)
+    }
+
+    /// Whether the function is cut into stages.
+    pub fn is_staged(&self) -> bool {
+        self.stages.len() > 1
+    }
+
+    /// Bytes of the record that a group has in stages. Those that share no value have none.
+    pub fn record_bytes(&self) -> usize {
+        if self.is_staged() { self.homes.bytes() } else { 0 }
     }
 
     /// How many vertices a round of the native loop shades.
@@ -290,7 +299,7 @@ impl Plan {
 
     /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
     pub fn hoisted_bytes(&self) -> usize {
-        let homes = self.homes.bytes() * if self.stages.len() > 1 { TILE } else { 1 };
+        let homes = self.homes.bytes() * if self.is_staged() { TILE } else { 1 };
         self.hoisted.bytes() + homes + if self.scattered { 16 * lanes::SLOTS } else { 0 }
     }
 

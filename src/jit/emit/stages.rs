@@ -37,21 +37,21 @@ const LONGEST: usize = 128;
 const SPACING: usize = 8;
 
 /// Cuts a function into stages, and gives what goes on from one to another its place in the record. Returns where each stage ends,
-/// as a number of instructions of the one block; nothing if there is one stage.
-pub fn find(func: &Function, block: Block, plan: &Plan) -> (Vec<usize>, Homes) {
+/// as a number of instructions of the one block; `None` if there is one stage.
+pub fn find(func: &Function, block: Block, plan: &Plan) -> Option<(Vec<usize>, Homes)> {
     let insts = &func.blocks[block].insts;
-    let mut homes = Homes::default();
     if plan.by_rows || !can_be_cut(func, block) {
-        return (Vec::new(), homes);
+        return None;
     }
     let flow = Flow::find(func, insts, plan);
     if flow.steps.iter().map(|step| step.weight).sum::<usize>() <= SHORT {
-        return (Vec::new(), homes);
+        return None;
     }
     let ends = cheapest(&flow, &candidates(&flow, func, insts));
     if ends.len() < 2 {
-        return (Vec::new(), homes);
+        return None;
     }
+    let mut homes = Homes::default();
     // Places that are free from a stage on: no group comes to a stage before all have left the one before it.
     let mut free: BinaryHeap<Reverse<(usize, u32)>> = BinaryHeap::new();
     let stage_of = |at: u32| ends.partition_point(|&end| end <= at as usize);
@@ -64,10 +64,7 @@ pub fn find(func: &Function, block: Block, plan: &Plan) -> (Vec<usize>, Homes) {
             free.push(Reverse((last + 1, place)));
         }
     }
-    if homes.bytes() > RECORD_BYTES {
-        return (Vec::new(), Homes::default());
-    }
-    (ends, homes)
+    (homes.bytes() <= RECORD_BYTES).then_some((ends, homes))
 }
 
 /// Whether a block can be cut: all that it makes can be stored, and nothing it does is seen before the end.

@@ -1,7 +1,6 @@
 //! The loop over tiles, and in it one loop over groups for each [stage](super::stages).
 
 use super::Emitter;
-use super::control::group_args;
 use super::stages::TILE;
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -37,18 +36,7 @@ impl Emitter<'_, '_> {
     fn stage(&mut self, stage: usize, first: clif::Value, end: clif::Value) -> Result<(), JitError> {
         (self.stage, self.region) = (stage, stage as u32);
         self.group = self.simd.builder.create_block();
-        let mut rows = self.begin_streams(first);
-        // Stages that share no value have no records.
-        let record_bytes = self.plan.homes.bytes() as i64;
-        if record_bytes > 0 {
-            let memory = self.hoisted.expect("records are there");
-            let place = i64::from(self.plan.home_place(0));
-            rows.push(self.simd.ins().iadd_imm_s(memory, place));
-        }
-        self.simd.ins().jump(self.group, &group_args(first, rows));
-
-        self.begin_group();
-        self.record = (record_bytes > 0).then(|| self.simd.builder.append_block_param(self.group, I64));
+        self.begin_groups(first);
         self.begin_guards();
         self.forget();
         self.fetched.fill(None);
@@ -60,15 +48,8 @@ impl Emitter<'_, '_> {
         }
         self.flush_guards();
         self.note_group();
-        let lanes = self.simd.ins().iconst(I64, self.plan.step() as i64);
-        let element = self.simd.ins().iadd(self.element, lanes);
-        let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
-        let mut rows = self.next_rows();
-        if let Some(record) = self.record {
-            rows.push(self.simd.ins().iadd_imm_s(record, record_bytes));
-        }
         let behind = self.simd.builder.create_block();
-        self.simd.ins().brif(more, self.group, &group_args(element, rows), behind, &[]);
+        self.next_group(end, behind);
         self.simd.builder.switch_to_block(behind);
         Ok(())
     }
