@@ -18,7 +18,8 @@ use std::mem::offset_of;
 
 /// The native function's status: every element is shaded.
 pub const DONE: u32 = 0;
-/// The native function's status: a loop ran out of fuel; later elements are not shaded.
+/// The native function's status: a loop ran out of fuel in the groups that begin at [`BatchArgs::stopped`] and share theirs; earlier
+/// elements are shaded. A group by itself may not run out of it.
 pub const OUT_OF_FUEL: u32 = 1;
 /// The native function's status: a guard failed in the round of its loop that begins at [`BatchArgs::stopped`]; earlier elements are
 /// shaded.
@@ -88,7 +89,7 @@ pub struct BatchArgs {
     pub instance: u32,
     /// Zero: what loads out of range read.
     pub zero: u32,
-    /// Where a guard failed. Only native code writes it, and nothing else here.
+    /// Where a guard failed or fuel ran out. Only native code writes it, and nothing else here.
     pub stopped: u32,
 }
 

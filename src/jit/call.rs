@@ -85,6 +85,16 @@ pub enum Progress {
     },
 }
 
+/// How native code ended.
+#[must_use]
+enum Ended {
+    Done,
+    /// In the group that begins with this vertex a guard failed.
+    GuardFailed(u32),
+    /// The vertices that begin with this one and run out of fuel together did so; a group by itself may not.
+    OutOfFuel(u32),
+}
+
 /// How many vertices native code shades before their copied outputs are copied: few enough that their bytes are still in the
 /// first-level cache, enough that beginning again costs little.
 const COPIED_AT_ONCE: usize = 192;
@@ -174,25 +184,39 @@ impl Code {
         let whole = readable.saturating_sub(first) / lanes * lanes;
         let at_once = if self.info.copies.is_empty() { whole } else { COPIED_AT_ONCE };
         let mut start = first;
+        // Groups before this vertex run by themselves.
+        let mut alone = first;
         while start < first + whole {
-            let shaded = at_once.min(first + whole - start);
+            let shaded = if start < alone { lanes } else { at_once.min(first + whole - start) };
             // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the caller's buffers,
             // and the streams point to vertex `start`.
-            let stopped = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded)? };
-            let end = stopped.map_or(start + shaded, |vertex| vertex as usize);
+            let ended = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded) };
+            let end = match ended {
+                Ended::Done => start + shaded,
+                Ended::GuardFailed(vertex) => vertex as usize,
+                Ended::OutOfFuel(vertex) => {
+                    if shaded <= lanes || self.info.vertices_of_fuel <= lanes {
+                        return Err(CallError::OutOfFuel { fuel: batch.fuel });
+                    }
+                    alone = vertex as usize + self.info.vertices_of_fuel;
+                    vertex as usize
+                }
+            };
             self.copy_outputs(batch, output, start..end);
-            if let Some(vertex) = stopped {
+            if let Ended::GuardFailed(vertex) = ended {
                 return Ok(Progress::GuardFailed { vertex });
             }
-            scratch.tables.step(shaded);
+            scratch.tables.step(end - start);
             start = end;
         }
         for start in (first + whole..count).step_by(lanes) {
             let valid = lanes.min(count - start);
             self.bind_tail(batch, scratch, start, valid);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
-            if let Some(vertex) = unsafe { self.call(batch, scratch, start, valid - 1, lanes)? } {
-                return Ok(Progress::GuardFailed { vertex });
+            match unsafe { self.call(batch, scratch, start, valid - 1, lanes) } {
+                Ended::Done => {}
+                Ended::GuardFailed(vertex) => return Ok(Progress::GuardFailed { vertex }),
+                Ended::OutOfFuel(_) => return Err(CallError::OutOfFuel { fuel: batch.fuel }),
             }
             self.copy_scratch_outputs(scratch);
             self.copy_tail(output, scratch, start, valid);
@@ -350,19 +374,11 @@ impl Code {
         }
     }
 
-    /// Shades the first elements of the bound streams; element 0 is vertex `start` of the batch. The vertex at which a group begins
-    /// in which a guard failed, if any.
+    /// Shades the first elements of the bound streams; element 0 is vertex `start` of the batch.
     ///
     /// # Safety
     /// The streams in `scratch.tables` must be good for so many elements as [`abi`] says, a multiple of the lanes that is not zero.
-    unsafe fn call(
-        &self,
-        batch: &Batch<'_>,
-        scratch: &mut Scratch,
-        start: usize,
-        last: usize,
-        count: usize,
-    ) -> Result<Option<u32>, CallError> {
+    unsafe fn call(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, last: usize, count: usize) -> Ended {
         let textures = TextureArgs::new(batch.textures);
         let mut args = BatchArgs {
             inputs: scratch.tables.inputs.as_ptr(),
@@ -387,11 +403,12 @@ impl Code {
         if let Some(panic) = textures.into_panic() {
             resume_unwind(panic);
         }
+        // Where all is done by rows, it may have stopped in the middle of a group.
+        let stopped = start as u32 + args.stopped / self.lanes() * self.lanes();
         match status {
-            abi::DONE => Ok(None),
-            // Where all is done by rows, it may have stopped in the middle of a group.
-            abi::GUARD_FAILED => Ok(Some(start as u32 + args.stopped / self.lanes() * self.lanes())),
-            _ => Err(CallError::OutOfFuel { fuel: batch.fuel }),
+            abi::DONE => Ended::Done,
+            abi::GUARD_FAILED => Ended::GuardFailed(stopped),
+            _ => Ended::OutOfFuel(stopped),
         }
     }
 }

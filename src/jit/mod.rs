@@ -95,6 +95,8 @@ struct CodeInfo {
     arrays: SecondaryMap<Array, ArrayPlace>,
     /// Bytes of what is computed once a call.
     hoisted_bytes: usize,
+    /// How many vertices run out of fuel together, those that would not with those that would.
+    vertices_of_fuel: usize,
     /// What a call puts there in all lanes.
     splats: Vec<Splat>,
     /// What a call puts there word by word, and where.

@@ -21,6 +21,9 @@ const SIZES: RangeInclusive<u64> = 256..=2048;
 /// Up to this size one group is as fast if the function is cut.
 const CUT_SIZE: u64 = 512;
 
+/// Loops with a block of so many instructions are cut there, if they can be.
+const CUT_BLOCK: usize = 128;
+
 /// How many groups suit a function, 1 or 2.
 pub(crate) fn groups(func: &Function) -> u8 {
     let size = size(func);
@@ -28,10 +31,9 @@ pub(crate) fn groups(func: &Function) -> u8 {
         return 1;
     }
     let order = cfg::reverse_postorder(func);
-    if let [block] = order[..]
-        && size <= CUT_SIZE
-        && can_be_cut(func, block)
-    {
+    let is_long = |block: &Block| func.blocks[*block].insts.len() >= CUT_BLOCK;
+    let may_be_cut = size <= CUT_SIZE && can_be_cut(func, &order);
+    if may_be_cut && order.len() == 1 {
         return 1;
     }
     let is_any = |block: &Block| func.blocks[*block].insts.iter().any(|&inst| func.insts[inst].op == Op::Any);
@@ -41,7 +43,7 @@ pub(crate) fn groups(func: &Function) -> u8 {
         for target in cfg::successors(func, block) {
             let Some(start) = order[..=end].iter().position(|&header| header == target) else { continue };
             let carried = func.blocks[target].params.iter().filter(|&&param| !uniform.contains(param)).count();
-            if carried > CARRIED {
+            if carried > CARRIED || may_be_cut && order[start..=end].iter().any(is_long) {
                 return 1;
             }
             // In lockstep form a loop that lanes leave one by one asks whether any is left.

@@ -10,6 +10,7 @@ use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Terminator, ValueDef};
 use crate::op::Op;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use std::cell::LazyCell;
 
 /// How often the whole function is gone over: what one block's going decides is for the next time.
 const MAX_ROUNDS: u32 = 4;
@@ -48,12 +49,12 @@ pub fn thread(func: &mut Function) {
 /// Blocks that can be removed, no two of them neighbours.
 fn crossroads(func: &Function) -> Vec<Crossroads> {
     let predecessors = cfg::predecessors(func);
+    let tree = LazyCell::new(|| DominatorTree::new(func));
     let mut found: Vec<Crossroads> =
-        func.layout.iter().filter_map(|&block| candidate(func, &predecessors, block)).collect();
+        func.layout.iter().filter_map(|&block| candidate(func, &predecessors, &tree, block)).collect();
     if found.is_empty() {
         return found;
     }
-    let tree = DominatorTree::new(func);
     let users = outside_users(func, &found);
     let mut touched = EntitySet::with_capacity(func.blocks.len());
     found.retain_mut(|crossroads| {
@@ -72,7 +73,12 @@ fn crossroads(func: &Function) -> Vec<Crossroads> {
     found
 }
 
-fn candidate(func: &Function, predecessors: &SecondaryMap<Block, Vec<Edge>>, block: Block) -> Option<Crossroads> {
+fn candidate(
+    func: &Function,
+    predecessors: &SecondaryMap<Block, Vec<Edge>>,
+    tree: &LazyCell<DominatorTree, impl FnOnce() -> DominatorTree>,
+    block: Block,
+) -> Option<Crossroads> {
     let data = &func.blocks[block];
     let Some(Terminator::BrIf { condition, then_call, else_call }) = &data.terminator else { return None };
     let decider = match data.insts[..] {
@@ -92,7 +98,7 @@ fn candidate(func: &Function, predecessors: &SecondaryMap<Block, Vec<Edge>>, blo
     {
         return None;
     }
-    let decided = |&edge: &Edge| Some((edge, usize::from(!decide(func, predecessors, edge, decider)?)));
+    let decided = |&edge: &Edge| Some((edge, usize::from(!decide(func, predecessors, tree, edge, decider)?)));
     let incoming = predecessors[block].iter().map(decided).collect::<Option<Vec<_>>>()?;
     Some(Crossroads { block, ways, heir: 0, inherited: Vec::new(), incoming })
 }
@@ -102,7 +108,13 @@ fn call(func: &Function, edge: Edge) -> &BlockCall {
 }
 
 /// Whether what an edge gives a parameter holds in any lane, if that is known.
-fn decide(func: &Function, predecessors: &SecondaryMap<Block, Vec<Edge>>, edge: Edge, param: usize) -> Option<bool> {
+fn decide(
+    func: &Function,
+    predecessors: &SecondaryMap<Block, Vec<Edge>>,
+    tree: &DominatorTree,
+    edge: Edge,
+    param: usize,
+) -> Option<bool> {
     let value = call(func, edge).args[param];
     if let Some(literal) = func.constant(value) {
         return Some(literal != 0);
@@ -117,8 +129,14 @@ fn decide(func: &Function, predecessors: &SecondaryMap<Block, Vec<Edge>>, edge: 
                 return Some(edge.call == 0);
             }
         }
-        let [above] = predecessors[edge.from][..] else { return None };
-        edge = above;
+        // Up to the nearest edge that all ways here take.
+        let mut block = edge.from;
+        edge = loop {
+            match predecessors[block][..] {
+                [above] => break above,
+                _ => block = tree.idom(block)?,
+            }
+        };
     }
     None
 }
@@ -248,6 +266,77 @@ block2:
     jump block1(v8, v11)
 block4:
     output.i32 0.0, v5
+    return
+}
+"#,
+        );
+    }
+
+    /// All ways to the latch come from where the mask was found true.
+    #[test]
+    fn a_branch_in_the_loop_hides_nothing() {
+        assert_makes(
+            thread,
+            r#"function "f" inputs 1 outputs 1 lockstep {
+    space0 "c"
+block0:
+    v0 = input.i32 0.0
+    v1 = const.i32 0
+    v2 = const.i32 1
+    v3 = const.i1 true
+    v4 = uniform_load.i32 space0[0].0
+    v5 = ieq v4, v1
+    jump block1(v3, v1)
+block1(v6: i1, v7: i32):
+    v8 = const.i1 false
+    v9 = ult v7, v0
+    v10 = and.i1 v6, v9
+    v11 = any v10
+    br_if v11, block2, block5(v8, v7)
+block2:
+    br_if v5, block3, block4(v2)
+block3:
+    v12 = iadd v7, v2
+    jump block4(v12)
+block4(v13: i32):
+    v14 = iadd v7, v13
+    v15 = select.i32 v10, v14, v7
+    jump block5(v10, v15)
+block5(v16: i1, v17: i32):
+    v18 = any v16
+    br_if v18, block1(v16, v17), block6
+block6:
+    output.i32 0.0, v17
+    return
+}
+"#,
+            r#"function "f" inputs 1 outputs 1 lockstep {
+    space0 "c"
+block0:
+    v0 = input.i32 0.0
+    v1 = const.i32 0
+    v2 = const.i32 1
+    v3 = const.i1 true
+    v4 = uniform_load.i32 space0[0].0
+    v5 = ieq v4, v1
+    jump block1(v3, v1)
+block1(v6: i1, v7: i32):
+    v8 = const.i1 false
+    v9 = ult v7, v0
+    v10 = and.i1 v6, v9
+    v11 = any v10
+    br_if v11, block2, block6
+block2:
+    br_if v5, block3, block4(v2)
+block3:
+    v12 = iadd v7, v2
+    jump block4(v12)
+block4(v13: i32):
+    v14 = iadd v7, v13
+    v15 = select.i32 v10, v14, v7
+    jump block1(v10, v15)
+block6:
+    output.i32 0.0, v7
     return
 }
 "#,

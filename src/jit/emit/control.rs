@@ -41,7 +41,12 @@ impl Emitter<'_, '_> {
         } else {
             self.groups_of_lanes()?;
         }
-        self.leave(self.done, abi::DONE);
+        if self.plan.loops {
+            self.run_out_of_fuel();
+        }
+        self.simd.builder.switch_to_block(self.done);
+        let status = self.simd.iconst(abi::DONE);
+        self.simd.ins().return_(&[status]);
         Ok(())
     }
 
@@ -50,12 +55,7 @@ impl Emitter<'_, '_> {
         let first = self.simd.ins().iconst(I64, 0);
         // group: what every group begins with, and the IR's entry, which no edge goes to.
         self.begin_groups(first);
-        if self.plan.loops {
-            let fuel = self.simd.builder.declare_var(I32);
-            let budget = self.simd.load(I32, self.args, offset::FUEL);
-            self.simd.builder.def_var(fuel, budget);
-            self.fuel = Some(fuel);
-        }
+        self.begin_fuel();
         self.begin_guards();
         self.zero_arrays();
         for index in 0..self.plan.order.len() {
@@ -64,23 +64,26 @@ impl Emitter<'_, '_> {
         }
         if self.plan.returns > 1 {
             self.simd.builder.switch_to_block(self.next);
-            self.end_group();
-        }
-        if self.plan.loops && !(self.plan.returns > 0 && self.plan.guards) {
-            self.leave(self.out_of_fuel, abi::OUT_OF_FUEL);
+            self.end_round();
         }
         Ok(())
+    }
+
+    /// Begins a group or a tile: fills up its fuel.
+    pub(super) fn begin_fuel(&mut self) {
+        if self.plan.loops {
+            let fuel = self.simd.builder.declare_var(I32);
+            let budget = self.simd.load(I32, self.args, offset::FUEL);
+            self.simd.builder.def_var(fuel, budget);
+            self.fuel = Some(fuel);
+        }
     }
 
     /// Begins a loop over groups, the first of which has this element.
     pub(super) fn begin_groups(&mut self, first: clif::Value) {
         let mut rows = self.begin_streams(first);
-        let has_record = self.plan.record_bytes() > 0;
-        if has_record {
-            let memory = self.hoisted.expect("records are there");
-            let place = i64::from(self.plan.home_place(0));
-            rows.push(self.simd.ins().iadd_imm_s(memory, place));
-        }
+        let records = self.tile.as_ref().and_then(|tile| tile.records);
+        rows.extend(records);
         self.simd.ins().jump(self.group, &group_args(first, rows));
 
         self.element = self.simd.builder.append_block_param(self.group, I64);
@@ -89,14 +92,18 @@ impl Emitter<'_, '_> {
             let row = self.simd.builder.append_block_param(self.group, I64);
             self.first_rows.push(row);
         }
-        self.record = has_record.then(|| self.simd.builder.append_block_param(self.group, I64));
+        self.record = records.map(|_| self.simd.builder.append_block_param(self.group, I64));
         self.simd.builder.switch_to_block(self.group);
     }
 
-    /// Goes on to the next group, if there is one.
-    fn end_group(&mut self) {
-        self.check_guards();
-        self.next_group(self.count, self.done);
+    /// Ends what the IR does for a group or a tile: goes on to the next one, if there is one.
+    pub(super) fn end_round(&mut self) {
+        if self.plan.is_staged() {
+            self.end_tile();
+        } else {
+            self.check_guards();
+            self.next_group(self.count, self.done);
+        }
     }
 
     /// Goes on to the next group, or to another block if that has the element `end`.
@@ -121,6 +128,9 @@ impl Emitter<'_, '_> {
             let target = self.simd.builder.create_block();
             self.blocks[block] = target;
             for &param in &self.func.blocks[block].params {
+                if !self.is_on_edges(param) {
+                    continue;
+                }
                 let (ty, count) = self.parts(param);
                 let mut parts = Parts::default();
                 for part in &mut parts.0[..count] {
@@ -129,12 +139,6 @@ impl Emitter<'_, '_> {
                 self.values[param] = parts;
             }
         }
-    }
-
-    fn leave(&mut self, block: clif::Block, status: u32) {
-        self.simd.builder.switch_to_block(block);
-        let status = self.simd.iconst(status);
-        self.simd.ins().return_(&[status]);
     }
 
     /// Emits one block.
@@ -183,7 +187,8 @@ impl Emitter<'_, '_> {
     pub(super) fn insts(&mut self, insts: &[Inst]) -> Result<(), JitError> {
         for &inst in insts {
             let inst = &self.func.insts[inst];
-            if inst.result.is_some_and(|result| self.plan.hoisted.contains(result)) || self.plan.rows.cover(inst) {
+            let is_made = |result| self.plan.hoisted.contains(result) || self.is_of_tile(result);
+            if inst.result.is_some_and(is_made) || self.plan.rows.cover(inst) {
                 continue;
             }
             if let Some(result) = inst.result
@@ -208,7 +213,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
+    pub(super) fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
         match terminator {
             Terminator::Jump(call) => {
                 let args = self.edge_args(call);
@@ -251,7 +256,7 @@ impl Emitter<'_, '_> {
                     self.edge(block, call, &args);
                 }
             }
-            Terminator::Return if self.plan.returns == 1 => self.end_group(),
+            Terminator::Return if self.plan.returns == 1 => self.end_round(),
             Terminator::Return => _ = self.simd.ins().jump(self.next, &[]),
         }
         Ok(())
@@ -285,6 +290,9 @@ impl Emitter<'_, '_> {
     fn edge_args(&mut self, call: &BlockCall) -> Vec<BlockArg> {
         let mut args: Vec<clif::Value> = Vec::new();
         for (&param, &arg) in self.func.blocks[call.block].params.iter().zip(&call.args) {
+            if !self.is_on_edges(param) {
+                continue;
+            }
             let groups = self.plan.groups;
             match (self.func.ty(param), self.is_uniform(param)) {
                 (Type::F64, true) => args.extend(self.double_scalars(arg)),

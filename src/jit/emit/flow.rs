@@ -1,11 +1,12 @@
-//! What flows from instruction to instruction in a function of one block, as its code will have it: what is made elsewhere is left out,
-//! rows that become one come at once, and outputs go when they are complete.
+//! What flows from instruction to instruction, as their code will have it: what is made elsewhere is left out, rows that become one come
+//! at once, and outputs go when they are complete.
 
+use super::graph::BlockSet;
 use super::plan::Plan;
 use cranelift_codegen::entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
-use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Function, Inst, Op, Value};
+use shaderjit_ir::function::{BlockCall, Imm, InstData, Terminator};
+use shaderjit_ir::{Block, Function, Op, Value};
 use std::ops::Range;
 
 /// What it costs to make addresses of an index anew, in memory accesses.
@@ -15,15 +16,22 @@ const INDEX: usize = 6;
 #[derive(Clone, Copy)]
 pub struct Flowing {
     pub value: Value,
-    /// Number of the instruction that makes it.
+    /// The block it is made in, by reverse postorder.
+    pub block: u32,
+    /// Number of the step that makes it.
     pub made: u32,
-    /// Number of the last one that uses it.
+    /// Number of the last one in its block that uses it; [`ELSEWHERE`] if other blocks use it.
     pub last_use: u32,
+    /// The other blocks that use it.
+    pub used_in: BlockSet,
     /// What it costs to have it in other code than what makes it, in memory accesses.
     pub fetching: usize,
 }
 
-/// What the code of an instruction does. Values are those of [`Flow::values`], each once.
+/// Past all steps.
+pub const ELSEWHERE: u32 = u32::MAX;
+
+/// What the code of an instruction does, of a block's parameters, or of its end. Values are those of [`Flow::values`], each once.
 pub struct Step {
     /// About how many native instructions it is.
     pub weight: usize,
@@ -38,8 +46,10 @@ pub struct Step {
 /// What flows where.
 #[derive(Default)]
 pub struct Flow {
-    /// One for each instruction.
+    /// For each block one for its parameters, one for each instruction, and one for its end.
     pub steps: Vec<Step>,
+    /// The steps of each block, by reverse postorder.
+    pub blocks: Vec<Range<usize>>,
     /// In the order in which they are made.
     pub values: Vec<Flowing>,
     used: Vec<u32>,
@@ -50,6 +60,8 @@ struct Finder<'a> {
     func: &'a Function,
     plan: &'a Plan,
     flow: Flow,
+    /// The block at hand, by reverse postorder.
+    block: u32,
     /// Numbers of values, plus 1.
     numbers: SecondaryMap<Value, u32>,
     /// For each family of blends whether it has been made.
@@ -58,26 +70,26 @@ struct Finder<'a> {
     outputs: HashMap<u32, (usize, Vec<Value>)>,
 }
 
+/// The parameters that a block's edges set, and what each is set to.
+pub fn passed<'f>(func: &'f Function, terminator: &'f Terminator) -> impl Iterator<Item = (Value, Value)> {
+    let pairs = |call: &'f BlockCall| std::iter::zip(&func.blocks[call.block].params, &call.args);
+    terminator.calls().flat_map(pairs).map(|(&param, &arg)| (param, arg))
+}
+
 impl Flow {
-    pub fn find(func: &Function, insts: &[Inst], plan: &Plan) -> Flow {
+    pub fn find(func: &Function, plan: &Plan) -> Flow {
         let mut finder = Finder {
             func,
             plan,
             flow: Flow::default(),
+            block: 0,
             numbers: SecondaryMap::with_capacity(func.values.len()),
             blended: vec![false; plan.blends.len()],
             outputs: HashMap::new(),
         };
-        for data in insts.iter().map(|&inst| &func.insts[inst]) {
-            if let (Op::Output, Imm::Element { element, .. }) = (data.op, data.imm) {
-                finder.outputs.entry(element).or_default().0 += 1;
-            }
-        }
-        for &inst in insts {
-            let (used, made) = (finder.flow.used.len(), finder.flow.values.len());
-            let (weight, latency) = finder.inst(&func.insts[inst]);
-            let (uses, makes) = (used..finder.flow.used.len(), made..finder.flow.values.len());
-            finder.flow.steps.push(Step { weight: weight * plan.groups, latency, makes, uses });
+        for (number, &block) in (0..).zip(&plan.order) {
+            finder.block = number;
+            finder.block(block);
         }
         finder.flow
     }
@@ -89,12 +101,52 @@ impl Flow {
 }
 
 impl Finder<'_> {
+    fn block(&mut self, block: Block) {
+        let data = &self.func.blocks[block];
+        let insts = data.insts.iter().map(|&inst| &self.func.insts[inst]);
+        self.outputs.clear();
+        for inst in insts.clone() {
+            if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
+                self.outputs.entry(element).or_default().0 += 1;
+            }
+        }
+        let first = self.flow.steps.len();
+        self.step(|this, _, made| {
+            data.params.iter().for_each(|&param| this.makes(param, made));
+            (0, 0)
+        });
+        for inst in insts.clone() {
+            self.step(|this, used, made| this.inst(inst, used, made));
+        }
+        self.step(|this, used, _| {
+            let mut copies = 0;
+            for (param, arg) in passed(this.func, data.terminator()) {
+                if this.differs(param) {
+                    this.uses(arg, used);
+                    copies += usize::from(param != arg);
+                }
+            }
+            // Whether any lane goes on is asked last of all.
+            insts.filter(|inst| inst.op == Op::Any).for_each(|inst| this.uses(inst.args[0], used));
+            (copies, 0)
+        });
+        self.flow.blocks.push(first..self.flow.steps.len());
+    }
+
+    /// Adds a step of this weight and latency, which notes what it uses and makes from those numbers on.
+    fn step(&mut self, note: impl FnOnce(&mut Self, usize, usize) -> (usize, usize)) {
+        let (used, made) = (self.flow.used.len(), self.flow.values.len());
+        let (weight, latency) = note(self, used, made);
+        let (uses, makes) = (used..self.flow.used.len(), made..self.flow.values.len());
+        self.flow.steps.push(Step { weight: weight * self.plan.groups, latency, makes, uses });
+    }
+
     /// Notes what an instruction uses and makes, and gives its weight and its latency.
-    fn inst(&mut self, inst: &InstData) -> (usize, usize) {
-        if self.plan.is_made_elsewhere(inst) {
+    fn inst(&mut self, inst: &InstData, used: usize, made: usize) -> (usize, usize) {
+        // What is the same in all lanes is computed once a tile.
+        if self.plan.is_made_elsewhere(inst) || inst.result.is_some_and(|result| !self.differs(result)) {
             return (0, 0);
         }
-        let (used, made) = (self.flow.used.len(), self.flow.values.len());
         if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
             let (unset, set) = self.outputs.get_mut(&element).expect("outputs have been counted");
             set.push(inst.args[0]);
@@ -137,7 +189,13 @@ impl Finder<'_> {
             return;
         }
         let number = self.numbers[value] - 1;
-        self.flow.values[number as usize].last_use = self.flow.steps.len() as u32;
+        let flowing = &mut self.flow.values[number as usize];
+        if flowing.block == self.block {
+            flowing.last_use = flowing.last_use.max(self.flow.steps.len() as u32);
+        } else {
+            flowing.last_use = ELSEWHERE;
+            flowing.used_in |= 1 << self.block;
+        }
         if !self.flow.used[since..].contains(&number) {
             self.flow.used.push(number);
         }
@@ -154,7 +212,7 @@ impl Finder<'_> {
     fn makes(&mut self, value: Value, since: usize) {
         if self.differs(value) && self.flow.values[since..].iter().all(|made| made.value != value) {
             let made = self.flow.steps.len() as u32;
-            self.flow.values.push(Flowing { value, made, last_use: made, fetching: 1 });
+            self.flow.values.push(Flowing { value, block: self.block, made, last_use: made, used_in: 0, fetching: 1 });
             self.numbers[value] = self.flow.values.len() as u32;
         }
     }

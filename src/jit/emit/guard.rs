@@ -62,8 +62,7 @@ impl Emitter<'_, '_> {
         self.simd.builder.def_var(failed, after);
     }
 
-    /// Ends a group: goes on in a new block if no guard has failed, else stops. A group that runs out of fuel stops likewise, since
-    /// it may have gone astray.
+    /// Ends a group: goes on in a new block if no guard has failed, else stops.
     pub(super) fn check_guards(&mut self) {
         let Some(Guards { failed, .. }) = self.guards else { return };
         let failed = self.simd.builder.use_var(failed);
@@ -75,16 +74,36 @@ impl Emitter<'_, '_> {
     fn stop_if(&mut self, failed: clif::Value, element: clif::Value) {
         let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
         self.simd.ins().brif(failed, stop, &[], go_on, &[]);
-        if self.plan.loops {
-            self.simd.builder.switch_to_block(self.out_of_fuel);
-            self.simd.ins().jump(stop, &[]);
-        }
         self.simd.builder.switch_to_block(stop);
+        let status = self.simd.iconst(abi::GUARD_FAILED);
+        self.stop(element, status);
+        self.simd.builder.switch_to_block(go_on);
+    }
+
+    /// Ends the function at the group or the tile that begins with an element.
+    fn stop(&mut self, element: clif::Value, status: clif::Value) {
         let element = self.simd.ins().ireduce(I32, element);
         self.simd.store(element, self.args, offset::STOPPED);
-        let status = self.simd.iconst(abi::GUARD_FAILED);
         self.simd.ins().return_(&[status]);
-        self.simd.builder.switch_to_block(go_on);
+    }
+
+    /// What happens where fuel runs out. With guards a group stops, since it may have gone astray. A tile that runs out of it says
+    /// where it begins: some group of it may have run out, or all together.
+    pub(super) fn run_out_of_fuel(&mut self) {
+        self.simd.builder.switch_to_block(self.out_of_fuel);
+        let failed = if self.plan.guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
+        let failed = self.simd.iconst(failed);
+        match &self.tile {
+            None => self.stop(self.element, failed),
+            Some(tile) => {
+                let first = tile.first;
+                let step = self.simd.ins().iconst(I64, self.plan.step() as i64);
+                let is_one = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, self.count, step);
+                let out_of_fuel = self.simd.iconst(abi::OUT_OF_FUEL);
+                let status = self.simd.ins().select(is_one, failed, out_of_fuel);
+                self.stop(first, status);
+            }
+        }
     }
 
     // ---- in stages: a group of the tile may fail in any of them, and those before it go on to the last

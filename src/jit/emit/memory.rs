@@ -113,10 +113,9 @@ impl Emitter<'_, '_> {
             let [data, stride] = self.load_stream(self.carried()[index]);
             self.strides.push(stride);
             // Loops that are no stages begin with the first element of all.
-            rows.push(if self.plan.is_staged() {
-                fetch::row_address(&mut self.simd, data, stride, first)
-            } else {
-                data
+            rows.push(match self.tile {
+                Some(_) => fetch::row_address(&mut self.simd, data, stride, first),
+                None => data,
             });
         }
         rows

@@ -13,7 +13,8 @@
 //! Literals are not held at all, but made where they are used.
 //!
 //! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What is hoisted
-//! is in `start`, the IR's entry in `group`; the next group begins where the IR returns.
+//! is in `start`, the IR's entry in `group`; the next group begins where the IR returns. A function that is cut into
+//! [stages](stages) is a loop over tiles of groups around the IR's blocks, and each of those several loops over groups.
 
 mod blend;
 mod buffer;
@@ -21,6 +22,7 @@ mod control;
 mod copy;
 mod double;
 mod flow;
+mod graph;
 mod group;
 mod guard;
 mod hoist;
@@ -28,6 +30,8 @@ mod homes;
 mod lanes;
 mod memory;
 mod plan;
+mod queues;
+mod records;
 mod rows;
 mod scalar;
 mod stages;
@@ -56,6 +60,7 @@ use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
+use stages::TILE;
 pub(crate) use stages::can_be_cut;
 use value::{Groups, Loaded, Memo, Parts};
 
@@ -87,6 +92,7 @@ pub fn emit(
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
         hoisted_bytes: plan.hoisted_bytes(),
+        vertices_of_fuel: plan.groups * 4 * if plan.is_staged() && plan.loops { TILE } else { 1 },
         copies: plan.copies.iter().collect(),
         splats: plan.hoisted.splats.clone(),
         rows: plan.hoisted.call_rows().collect(),
@@ -129,7 +135,9 @@ struct Emitter<'a, 'b> {
     held_rows: Vec<clif::Value>,
     /// The block at hand, by reverse postorder, or the stage.
     region: u32,
-    /// The group's record, in stages.
+    /// The tile, in stages.
+    tile: Option<tile::Tile>,
+    /// The group's record there.
     record: Option<clif::Value>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
@@ -188,6 +196,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             hoisted: None,
             held_rows: Vec::new(),
             region: 0,
+            tile: None,
             record: None,
             offsets: OffsetSlots::default(),
             stage: 0,
@@ -293,17 +302,18 @@ impl<'a, 'b> Emitter<'a, 'b> {
 
     fn any(&mut self, inst: &InstData) {
         let arg = inst.args[0];
-        let any = if self.is_uniform(arg) {
-            self.scalar(arg)
-        } else {
-            let masks = self.groups(arg);
-            let mut mask = masks[0];
-            for &other in &masks[1..self.plan.groups] {
-                mask = self.simd.ins().bor(mask, other);
-            }
-            self.simd.ins().vany_true(mask)
-        };
+        let any = if self.is_uniform(arg) { self.scalar(arg) } else { self.any_lane(arg) };
         self.define_scalar(result(inst), any);
+    }
+
+    /// Whether a truth value that differs among lanes holds in any of them.
+    fn any_lane(&mut self, value: Value) -> clif::Value {
+        let masks = self.groups(value);
+        let mut mask = masks[0];
+        for &other in &masks[1..self.plan.groups] {
+            mask = self.simd.ins().bor(mask, other);
+        }
+        self.simd.ins().vany_true(mask)
     }
 }
 

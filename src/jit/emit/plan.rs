@@ -5,8 +5,9 @@ use super::copy::Copies;
 use super::hoist::Hoisted;
 use super::homes::Homes;
 use super::lanes;
+use super::queues::Queues;
 use super::rows::RowForms;
-use super::stages::{self, TILE};
+use super::stages::{self, Cut, TILE};
 use super::uses::Uses;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
@@ -14,6 +15,7 @@ use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
+use std::ops::Range;
 
 /// A register array's place in scratch memory. Every part of it fits an `i32`: [`limits::SCRATCH_BYTES`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,8 +50,10 @@ const HELD_UNIFORMS: usize = 8;
 /// A loop over groups.
 #[derive(Clone, Default)]
 pub struct Stage {
-    /// Where it ends, as a number of instructions, if the function is cut into stages.
-    pub end: usize,
+    /// If the function is cut into stages, the block it is of, by reverse postorder.
+    pub block: usize,
+    /// Then also its instructions of that block, by number.
+    pub insts: Range<usize>,
     /// The streams whose rows the loop steps along, if they are few.
     pub carried: Vec<Stream>,
 }
@@ -75,8 +79,12 @@ pub struct Plan {
     pub rows: RowForms,
     /// Rows that are gathered and become one before they are transposed.
     pub blends: Blends,
-    /// The loops over groups: several, one after the other, for a function of one block that is [cut into stages](stages).
+    /// How often values are used.
+    pub uses: SecondaryMap<Value, Uses>,
+    /// The loops over groups: several for a function that is [cut into stages](stages).
     pub stages: Vec<Stage>,
+    /// Which groups run which blocks then.
+    pub queues: Queues,
     /// Values that are kept in memory, through loops or from stage to stage.
     pub homes: Homes,
     /// For each output element of the layout, whether lanes are stored there, and not what is copied or done by rows.
@@ -124,7 +132,9 @@ impl Plan {
             copies: Copies::default(),
             rows: RowForms::default(),
             blends: Blends::default(),
+            uses: SecondaryMap::new(),
             stages: vec![Stage::default()],
+            queues: Queues::default(),
             homes: Homes::default(),
             stored: Vec::new(),
             used: EntitySet::new(),
@@ -145,17 +155,17 @@ impl Plan {
         let returns = |&block: &Block| *func.blocks[block].terminator() == Terminator::Return;
         let returning: Vec<Block> = plan.order.iter().copied().filter(returns).collect();
         plan.returns = returning.len();
-        let uses = Uses::count(func, &plan.order);
+        plan.uses = Uses::count(func, &plan.order);
         if let [block] = returning[..] {
             let outputs = last_outputs(func, layout, block);
             plan.copies = Copies::find(func, layout, &outputs);
             let copied = |output| plan.copies.source(output).is_some();
-            plan.rows = RowForms::find(func, layout, &uses, &outputs, (&plan.hoisted, &plan.uniform), copied);
+            plan.rows = RowForms::find(func, layout, &plan.uses, &outputs, (&plan.hoisted, &plan.uniform), copied);
         }
         let is_stored =
             |(element, &stored)| stored != 0 && plan.copies.source(element).is_none() && !plan.rows.has(element);
         plan.stored = (0..).zip(&layout.outputs).map(is_stored).collect();
-        plan.blends = Blends::find(func, &plan.order, &uses, &plan.uniform);
+        plan.blends = Blends::find(func, &plan.order, &plan.uses, &plan.uniform);
         plan.homes = Homes::find(func, &plan.order, groups, &plan.uniform);
         plan.hoisted.place(func, &plan.order, &plan.rows);
         plan.note_uses(func);
@@ -171,11 +181,8 @@ impl Plan {
         }
         plan.rows.inputs().for_each(|element| plan.reads[element as usize] = true);
         plan.by_rows = plan.rows.uniforms.len() <= HELD_UNIFORMS && plan.is_by_rows(func);
-        if let [block] = plan.order[..]
-            && let Some((ends, homes)) = stages::find(func, block, &plan)
-        {
-            plan.stages = ends.into_iter().map(|end| Stage { end, ..Stage::default() }).collect();
-            plan.homes = homes;
+        if let Some(Cut { stages, queues, homes }) = stages::find(func, &plan) {
+            (plan.stages, plan.queues, plan.homes) = (stages, queues, homes);
         }
         plan.place_streams(func);
         plan.copies.iter().for_each(|(_, input)| plan.reads[input as usize] = true);
@@ -219,9 +226,24 @@ impl Plan {
         self.stored.get(output as usize) == Some(&true)
     }
 
-    /// Says which streams each loop steps along. What is done by rows is done by the last one.
+    /// The stages of a block, by its number in reverse postorder.
+    pub fn stages_of(&self, block: usize) -> Range<usize> {
+        let [first, end] = [block, block + 1].map(|end| self.stages.partition_point(|stage| stage.block < end));
+        first..end
+    }
+
+    /// The stage of an instruction of a block, by their numbers; the block's last one behind all instructions.
+    fn stage_of(&self, block: usize, inst: usize) -> usize {
+        if !self.is_staged() {
+            return 0;
+        }
+        let stages = self.stages_of(block);
+        let before = self.stages[stages.clone()].partition_point(|stage| stage.insts.end <= inst);
+        (stages.start + before).min(stages.end.max(1) - 1)
+    }
+
+    /// Says which streams each loop steps along. What is done by rows is done where the function returns.
     fn place_streams(&mut self, func: &Function) {
-        let last = self.stages.len() - 1;
         let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); self.stages.len()];
         // For each input the last stage that has it, plus 1.
         let mut fetched_by = vec![0; self.wanted.len()];
@@ -230,28 +252,34 @@ impl Plan {
                 streams[stage].push(Stream::Input(element));
             }
         };
-        let mut stored_by = vec![last; self.stored.len()];
-        for (at, &inst) in self.order.iter().flat_map(|&block| &func.blocks[block].insts).enumerate() {
-            let data = &func.insts[inst];
-            let stage = self.stages.partition_point(|stage| stage.end <= at).min(last);
-            match (data.op, data.imm) {
-                (Op::Input, Imm::Element { element, .. }) if !self.is_made_elsewhere(data) => {
-                    fetch(&mut streams, stage, element);
+        let (mut last, mut stored_by) = (0, vec![None; self.stored.len()]);
+        for (number, &block) in self.order.iter().enumerate() {
+            let insts = &func.blocks[block].insts;
+            for (at, data) in insts.iter().map(|&inst| &func.insts[inst]).enumerate() {
+                match (data.op, data.imm) {
+                    (Op::Input, Imm::Element { element, .. }) if !self.is_made_elsewhere(data) => {
+                        fetch(&mut streams, self.stage_of(number, at), element);
+                    }
+                    (Op::Output, Imm::Element { element, .. }) if self.is_stored(element) => {
+                        stored_by[element as usize] = Some(self.stage_of(number, at));
+                    }
+                    _ => {}
                 }
-                (Op::Output, Imm::Element { element, .. }) if self.is_stored(element) => {
-                    stored_by[element as usize] = stage;
-                }
-                _ => {}
+            }
+            if *func.blocks[block].terminator() == Terminator::Return {
+                last = self.stage_of(number, insts.len());
             }
         }
         self.rows.inputs().for_each(|element| fetch(&mut streams, last, element));
         for (output, stage) in (0..).zip(stored_by) {
             if self.is_stored(output) || self.rows.has(output) {
-                streams[stage].push(Stream::Output(output));
+                streams[stage.unwrap_or(last)].push(Stream::Output(output));
             }
         }
         for (stage, streams) in self.stages.iter_mut().zip(streams) {
-            if streams.len() <= CARRIED_STREAMS {
+            // Groups that are queued do not follow each other.
+            let is_queued = self.queues.of(stage.block).is_some();
+            if streams.len() <= CARRIED_STREAMS && !is_queued {
                 stage.carried = streams;
             }
         }
@@ -299,8 +327,7 @@ impl Plan {
 
     /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
     pub fn hoisted_bytes(&self) -> usize {
-        let homes = self.homes.bytes() * if self.is_staged() { TILE } else { 1 };
-        self.hoisted.bytes() + homes + if self.scattered { 16 * lanes::SLOTS } else { 0 }
+        self.queue_place(self.queues.places()) as usize
     }
 
     /// Where a slot of lanes' offsets is there.
@@ -311,6 +338,12 @@ impl Plan {
     /// Where a vector of a value that is kept is there: behind those offsets.
     pub fn home_place(&self, vector: usize) -> i32 {
         self.offsets_place(if self.scattered { lanes::SLOTS } else { 0 } + vector)
+    }
+
+    /// Where a queue is: behind the records.
+    pub fn queue_place(&self, queue: usize) -> i32 {
+        let vectors = self.homes.bytes() / 16 * if self.is_staged() { TILE } else { 1 };
+        self.home_place(vectors) + (queue * TILE * 8) as i32
     }
 
     /// Whether taking this edge costs a unit of fuel.

@@ -1,31 +1,34 @@
-//! Stages: a long function of one block is several loops, one after the other.
+//! Stages: a long function is several loops over groups.
 //!
 //! A processor overlaps groups of vertices only as far as it looks ahead, some hundred instructions. Where a chain of dependent ones
-//! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut where few values go on, and each part, a
-//! *stage*, is a loop of its own over the groups of a *tile*: the rounds of a short loop overlap. What goes on lies in memory
-//! meanwhile, in a *record* for each group. The loops are in [`tile`](super::tile).
+//! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches and where few values go on,
+//! and each part, a *stage*, is a loop of its own over the groups of a *tile*: the rounds of a short loop overlap. What goes on lies
+//! in memory meanwhile, in a [record](super::records) for each group. The tile as a whole takes the branches; which groups run what
+//! follows is in [`queues`](super::queues). The loops are in [`tile`](super::tile).
 
-use super::flow::{Flow, Flowing};
+use super::flow::{ELSEWHERE, Flow, Flowing};
+use super::graph::Graph;
 use super::homes::Homes;
-use super::plan::Plan;
-use shaderjit_ir::function::{Imm, InstData};
+use super::plan::{Plan, Stage};
+use super::queues::Queues;
+use super::records;
+use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::op::Effect;
-use shaderjit_ir::{Block, Function, Inst, Op, Type};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use shaderjit_ir::{Block, Function, Inst, Op, Type, Value};
+use std::ops::Range;
 
 /// Groups of a tile: enough that beginning a loop costs little, few enough that their records stay close.
 pub const TILE: usize = 16;
 
-/// The most bytes of a record. Where more goes on than that, memory is slower than what there is to wait for.
-const RECORD_BYTES: usize = 4096;
-
-/// A function of so few native instructions is not cut.
+/// A function of so few native instructions is not cut, if it has no loops.
 const SHORT: usize = 96;
 
 /// A stage waits for its longest chain, and fewer of its rounds overlap the longer it is: so many native instructions times steps
 /// of the chain cost as much as a memory access.
 const WAIT: usize = 12;
+
+/// A function is cut if it costs so much less then: what edges and stages cost besides is not counted.
+const WORTH: (usize, usize) = (3, 4);
 
 /// What another stage costs, in memory accesses: its loop, and that its end is not foreseen.
 const STAGE: usize = 16;
@@ -36,62 +39,91 @@ const LONGEST: usize = 128;
 /// Native instructions from one place where a stage may end to the next.
 const SPACING: usize = 8;
 
-/// Cuts a function into stages, and gives what goes on from one to another its place in the record. Returns where each stage ends,
-/// as a number of instructions of the one block; `None` if there is one stage.
-pub fn find(func: &Function, block: Block, plan: &Plan) -> Option<(Vec<usize>, Homes)> {
-    let insts = &func.blocks[block].insts;
-    if plan.by_rows || !can_be_cut(func, block) {
-        return None;
-    }
-    let flow = Flow::find(func, insts, plan);
-    if flow.steps.iter().map(|step| step.weight).sum::<usize>() <= SHORT {
-        return None;
-    }
-    let ends = cheapest(&flow, &candidates(&flow, func, insts));
-    if ends.len() < 2 {
-        return None;
-    }
-    let mut homes = Homes::default();
-    // Places that are free from a stage on: no group comes to a stage before all have left the one before it.
-    let mut free: BinaryHeap<Reverse<(usize, u32)>> = BinaryHeap::new();
-    let stage_of = |at: u32| ends.partition_point(|&end| end <= at as usize);
-    for &Flowing { value, made, last_use, .. } in &flow.values {
-        let (stage, last) = (stage_of(made), stage_of(last_use));
-        if stage < last {
-            let freed = free.peek().is_some_and(|Reverse((from, _))| *from <= stage).then(|| free.pop()).flatten();
-            let place = freed.map_or_else(|| homes.new_place(plan.groups), |Reverse((_, place))| place);
-            homes.add(value, stage as u32 + 1, place);
-            free.push(Reverse((last + 1, place)));
-        }
-    }
-    (homes.bytes() <= RECORD_BYTES).then_some((ends, homes))
+/// How a function is cut.
+pub struct Cut {
+    /// The stages, those of a block after those of the blocks before it.
+    pub stages: Vec<Stage>,
+    /// Which groups run each block.
+    pub queues: Queues,
+    /// What goes on from one stage to another.
+    pub homes: Homes,
 }
 
-/// Whether a block can be cut: all that it makes can be stored, and nothing it does is seen before the end.
-pub fn can_be_cut(func: &Function, block: Block) -> bool {
-    let is_word = |ty| !matches!(ty, Type::F64 | Type::Row);
-    func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
-        (inst.op.effect() == Effect::Pure || matches!(inst.op, Op::Output | Op::GuardOrdered))
-            && inst.result.is_none_or(|result| is_word(func.ty(result)))
-            && inst.args.iter().all(|&arg| is_word(func.ty(arg)))
+/// Cuts a function into stages; `None` if it stays whole.
+pub fn find(func: &Function, plan: &Plan) -> Option<Cut> {
+    if plan.by_rows || !can_be_cut(func, &plan.order) {
+        return None;
+    }
+    let graph = Graph::new(func, &plan.order)?;
+    let queues = Queues::find(func, plan, &graph)?;
+    let flow = Flow::find(func, plan);
+    let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
+    // Where there are loops, what runs once counts for little.
+    let loops = graph.in_loops();
+    if loops == 0 && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
+        return None;
+    }
+    let (mut stages, mut ends, mut whole, mut cut) = (Vec::new(), Vec::new(), 0, 0);
+    for (block, steps) in flow.blocks.iter().enumerate() {
+        let data = &func.blocks[plan.order[block]];
+        let is_idle = weight(steps) == 0 && queues.split(block).is_none() && *data.terminator() != Terminator::Return;
+        if is_idle {
+            continue;
+        }
+        let (block_ends, cost) = cheapest(&flow, steps.start + 1, &candidates(&flow, func, &data.insts, steps));
+        if loops == 0 || loops >> block & 1 == 1 {
+            whole += uncut(&flow, steps);
+            // What edges give goes through memory.
+            cut += cost + 2 * flow.steps[steps.end - 1].weight;
+        }
+        let mut begin = 0;
+        for end in block_ends {
+            ends.push(end);
+            let inst = (end - steps.start - 1).min(data.insts.len());
+            stages.push(Stage { block, insts: begin..inst, ..Stage::default() });
+            begin = inst;
+        }
+    }
+    if stages.len() < 2 || cut * WORTH.1 > whole * WORTH.0 {
+        return None;
+    }
+    let homes = records::find(func, plan, &graph, &flow, &ends)?;
+    Some(Cut { stages, queues, homes })
+}
+
+/// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
+pub fn can_be_cut(func: &Function, order: &[Block]) -> bool {
+    let is_word = |value: Value| !matches!(func.ty(value), Type::F64 | Type::Row);
+    order.iter().map(|&block| &func.blocks[block]).all(|data| {
+        data.params.iter().all(|&param| is_word(param))
+            && data.insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
+                (inst.op.effect() == Effect::Pure || matches!(inst.op, Op::Any | Op::Output | Op::GuardOrdered))
+                    && inst.result.is_none_or(is_word)
+                    && inst.args.iter().copied().all(is_word)
+            })
     })
 }
 
-/// Where a stage may end: of each few places that where the fewest values go on. The last one is the function's end.
-fn candidates(flow: &Flow, func: &Function, insts: &[Inst]) -> Vec<usize> {
-    let mut change = vec![0isize; insts.len() + 1];
-    for &Flowing { made, last_use, .. } in &flow.values {
-        change[made as usize + 1] += 1;
-        change[last_use as usize + 1] -= 1;
+/// Where a stage of a block may end, as numbers of steps: of each few places that where the fewest of its values go on. The last one is
+/// the block's end.
+fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
+    let mut change = vec![0isize; steps.len() + 1];
+    for Flowing { made, last_use, .. } in
+        flow.steps[steps.clone()].iter().flat_map(|step| &flow.values[step.makes.clone()])
+    {
+        change[*made as usize + 1 - steps.start] += 1;
+        if *last_use != ELSEWHERE {
+            change[*last_use as usize + 1 - steps.start] -= 1;
+        }
     }
-    let (mut candidates, mut best, mut live, mut weight) = (Vec::new(), None, change[0], 0);
+    let (mut candidates, mut best, mut live, mut weight) = (Vec::new(), None, change[0] + change[1], 0);
     for at in 1..insts.len() {
-        live += change[at];
-        weight += flow.steps[at - 1].weight;
+        live += change[at + 1];
+        weight += flow.steps[steps.start + at].weight;
         if !is_one_element(&func.insts[insts[at - 1]], &func.insts[insts[at]])
             && best.is_none_or(|(least, _)| live <= least)
         {
-            best = Some((live, at));
+            best = Some((live, steps.start + 1 + at));
         }
         if weight >= SPACING
             && let Some((_, at)) = best.take()
@@ -100,7 +132,7 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst]) -> Vec<usize> {
             weight = 0;
         }
     }
-    candidates.push(insts.len());
+    candidates.push(steps.end);
     candidates
 }
 
@@ -113,15 +145,15 @@ fn is_one_element(a: &InstData, b: &InstData) -> bool {
     element(a).is_some() && element(a) == element(b)
 }
 
-/// The cheapest choice of candidates.
-fn cheapest(flow: &Flow, candidates: &[usize]) -> Vec<usize> {
+/// The cheapest choice of candidates for the steps from `start` on, and what it costs.
+fn cheapest(flow: &Flow, start: usize, candidates: &[usize]) -> (Vec<usize>, usize) {
     // For each number of candidates the least cost up to there, and where the last stage begins.
     let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
     best[0].0 = 0;
     // Of each value the steps of the chain that ends with it, and whether the stage at hand has loaded it.
     let (mut chains, mut loaded_by) = (vec![0; flow.values.len()], vec![0; flow.values.len()]);
     for begin in 0..candidates.len() {
-        let first = if begin == 0 { 0 } else { candidates[begin - 1] };
+        let first = if begin == 0 { start } else { candidates[begin - 1] };
         let (mut at, mut weight, mut longest, mut accesses) = (first, 0, 0, STAGE);
         for (number, &end) in candidates.iter().enumerate().skip(begin) {
             for step in &flow.steps[at..end] {
@@ -161,15 +193,27 @@ fn cheapest(flow: &Flow, candidates: &[usize]) -> Vec<usize> {
         end = best[end].1;
     }
     ends.reverse();
-    ends
+    (ends, best[candidates.len()].0)
 }
 
-/// How many stages a function has, if lanes are rows of four words.
+/// What some steps cost as a loop of their own that loads and stores nothing.
+fn uncut(flow: &Flow, steps: &Range<usize>) -> usize {
+    let (mut weight, mut longest, mut chains) = (0, 0, vec![0; flow.values.len()]);
+    for step in &flow.steps[steps.clone()] {
+        let chain = flow.uses(step).map(|value| chains[value]).max().unwrap_or(0) + step.latency;
+        step.makes.clone().for_each(|value| chains[value] = chain);
+        weight += step.weight;
+        longest = chain.max(longest);
+    }
+    weight * longest / WAIT
+}
+
+/// How many stages and how many queues a function has, if lanes are rows of four words.
 #[cfg(test)]
-pub fn count(func: &Function, groups: u8) -> usize {
+pub fn count(func: &Function, groups: u8) -> (usize, usize) {
     use crate::attribute::AttributeFormat;
     use crate::jit::{CompileOptions, Layout};
     let (inputs, outputs) = (vec![AttributeFormat::U32x4; func.inputs as usize], vec![4; func.outputs as usize]);
-    let plan = Plan::new(func, &Layout { inputs, outputs }, &CompileOptions { groups });
-    plan.expect("the function compiles").stages.len()
+    let plan = Plan::new(func, &Layout { inputs, outputs }, &CompileOptions { groups }).expect("the function compiles");
+    (plan.stages.len(), plan.queues.len())
 }

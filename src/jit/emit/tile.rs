@@ -1,15 +1,36 @@
-//! The loop over tiles, and in it one loop over groups for each [stage](super::stages).
+//! The loop over tiles: the IR's blocks around a whole tile, and in each one a loop over groups for each of its
+//! [stages](super::stages).
 
 use super::Emitter;
+use super::flow::passed;
+use super::plan::Stage;
+use super::queues::Members;
 use super::stages::TILE;
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use shaderjit_ir::function::{InstData, Terminator};
+use shaderjit_ir::{Op, Value};
+
+/// The tile at hand.
+pub(super) struct Tile {
+    /// Begins the next one.
+    block: clif::Block,
+    /// Its first element.
+    pub first: clif::Value,
+    /// The element behind its last.
+    end: clif::Value,
+    /// Where its records begin, if there are any.
+    pub records: Option<clif::Value>,
+    /// The groups of each queue, and all of them.
+    pub groups: Vec<Members>,
+}
 
 impl Emitter<'_, '_> {
     /// Emits a function that is cut into stages.
     pub(super) fn tiles(&mut self) -> Result<(), JitError> {
+        self.number_groups();
         let tile = self.simd.builder.create_block();
         let first = self.simd.ins().iconst(I64, 0);
         self.simd.ins().jump(tile, &[BlockArg::from(first)]);
@@ -20,37 +41,125 @@ impl Emitter<'_, '_> {
         let whole = self.simd.ins().iadd(first, elements);
         let is_whole = self.simd.icmp(IntCC::UnsignedLessThan, whole, self.count);
         let end = self.simd.ins().select(is_whole, whole, self.count);
+        let records = (self.plan.record_bytes() > 0).then(|| {
+            let memory = self.hoisted.expect("records are there");
+            self.simd.ins().iadd_imm_s(memory, i64::from(self.plan.home_place(0)))
+        });
+        let groups = self.declare_queues(first, end);
+        self.tile = Some(Tile { block: tile, first, end, records, groups });
+        self.begin_fuel();
         self.begin_tile();
-        let block = self.func.entry();
-        self.count_outputs(block);
-        for stage in 0..self.plan.stages.len() {
-            self.stage(stage, first, end)?;
+        for number in 0..self.plan.order.len() {
+            self.tile_block(number)?;
         }
-        self.check_tile();
-        let more = self.simd.icmp(IntCC::UnsignedLessThan, end, self.count);
-        self.simd.ins().brif(more, tile, &[BlockArg::from(end)], self.done, &[]);
+        if self.plan.returns > 1 {
+            self.simd.builder.switch_to_block(self.next);
+            self.end_round();
+        }
         Ok(())
     }
 
-    /// Emits the loop of a stage over the groups from `first` to `end`, and goes on behind it.
-    fn stage(&mut self, stage: usize, first: clif::Value, end: clif::Value) -> Result<(), JitError> {
+    /// Goes on to the next tile, if there is one.
+    pub(super) fn end_tile(&mut self) {
+        self.check_tile();
+        let &Tile { block, end, .. } = self.tile();
+        let more = self.simd.icmp(IntCC::UnsignedLessThan, end, self.count);
+        self.simd.ins().brif(more, block, &[BlockArg::from(end)], self.done, &[]);
+    }
+
+    pub(super) fn tile(&self) -> &Tile {
+        self.tile.as_ref().expect("there are stages")
+    }
+
+    /// Whether a tile has the value once, rather than each of its groups.
+    pub(super) fn is_of_tile(&self, value: Value) -> bool {
+        self.plan.is_staged() && self.is_uniform(value)
+    }
+
+    /// Whether edges between native blocks give a parameter its value. In stages the records do, where lanes differ.
+    pub(super) fn is_on_edges(&self, param: Value) -> bool {
+        !self.plan.is_staged() || self.is_uniform(param)
+    }
+
+    fn tile_block(&mut self, number: usize) -> Result<(), JitError> {
+        let block = self.plan.order[number];
+        if block != self.func.entry() {
+            self.simd.builder.switch_to_block(self.blocks[block]);
+        }
+        self.forget();
+        self.count_outputs(block);
+        let data = &self.func.blocks[block];
+        for inst in data.insts.iter().map(|&inst| &self.func.insts[inst]) {
+            if self.is_of_whole_tile(inst) {
+                self.inst(inst)?;
+            }
+        }
+        let terminator = data.terminator();
+        for stage in self.plan.stages_of(number) {
+            self.stage(stage, terminator)?;
+        }
+        self.enter_queues(number);
+        self.terminator(block, terminator)
+    }
+
+    /// Whether an instruction is for the tile as a whole, and does not ask its groups.
+    fn is_of_whole_tile(&self, inst: &InstData) -> bool {
+        let is_question = inst.op == Op::Any && !self.is_uniform(inst.args[0]);
+        let is_made = |result| self.plan.hoisted.contains(result) || !self.is_uniform(result);
+        !is_question && inst.result.is_some_and(|result| !is_made(result)) && !self.plan.rows.cover(inst)
+    }
+
+    /// Emits the loop of a stage, and goes on behind it.
+    fn stage(&mut self, stage: usize, terminator: &Terminator) -> Result<(), JitError> {
         (self.stage, self.region) = (stage, stage as u32);
+        let Stage { block, insts, .. } = self.plan.stages[stage].clone();
+        let is_last = self.plan.stages.get(stage + 1).is_none_or(|next| next.block != block);
+        let split = self.plan.queues.split(block).filter(|_| is_last);
+        let going_on = split.map(|split| self.begin_split(split));
         self.group = self.simd.builder.create_block();
-        self.begin_groups(first);
+        let turn = self.plan.queues.of(block).map(|queue| self.begin_turns(queue));
+        if turn.is_none() {
+            self.begin_groups(self.tile().first);
+        }
         self.begin_guards();
         self.forget();
         self.fetched.fill(None);
-        let insts = &self.func.blocks[self.func.entry()].insts;
-        let begin = stage.checked_sub(1).map_or(0, |before| self.plan.stages[before].end);
-        self.insts(&insts[begin..self.plan.stages[stage].end])?;
-        if stage + 1 == self.plan.stages.len() {
-            self.store_other_outputs()?;
+        self.insts(&self.func.blocks[self.plan.order[block]].insts[insts])?;
+        if is_last {
+            if *terminator == Terminator::Return {
+                self.store_other_outputs()?;
+            }
+            self.pass_on(terminator);
         }
         self.flush_guards();
         self.note_group();
+        if let Some(going_on) = going_on {
+            self.go_on_if_any(going_on, turn);
+        }
         let behind = self.simd.builder.create_block();
-        self.next_group(end, behind);
+        match turn {
+            Some(turn) => self.next_turn(turn, behind),
+            None => self.next_group(self.tile().end, behind),
+        }
         self.simd.builder.switch_to_block(behind);
+        if let Some(going_on) = going_on {
+            self.end_split(going_on);
+        }
         Ok(())
+    }
+
+    /// Sets the parameters that differ among lanes of all blocks that an edge goes to, whichever is taken.
+    fn pass_on(&mut self, terminator: &Terminator) {
+        let mut vectors = Vec::new();
+        for (param, arg) in passed(self.func, terminator) {
+            if !self.is_on_edges(param) && param != arg {
+                for group in 0..self.plan.groups {
+                    vectors.push((param, group, self.group(arg, group)));
+                }
+            }
+        }
+        for (param, group, vector) in vectors {
+            self.store_home(param, group, vector);
+        }
     }
 }

@@ -7,6 +7,7 @@ mod control;
 mod homes;
 mod memory;
 mod ops;
+mod queues;
 mod resources;
 mod rows;
 mod stages;
