@@ -164,9 +164,8 @@ impl CompileOptions {
         self
     }
 
-    /// How many vertices run in lockstep. Unless said, eight for programs that are long enough or have a loop that depends on data,
-    /// where they are faster; four, which compile two to three times as fast, for short and for very long ones and for all of a
-    /// PICA200. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says which.
+    /// How many vertices run in lockstep. Unless said, eight for programs that are faster so: rather long ones, and those with a short
+    /// loop that depends on data; four, which compile two to three times as fast, for the others and for all of a PICA200. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says which.
     pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
         self.lanes = Some(lanes);
         self

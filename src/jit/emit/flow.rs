@@ -64,6 +64,8 @@ struct Finder<'a> {
     block: u32,
     /// Numbers of values, plus 1.
     numbers: SecondaryMap<Value, u32>,
+    /// For each of them the last step that uses it.
+    used_by: Vec<u32>,
     /// For each family of blends whether it has been made.
     blended: Vec<bool>,
     /// For each output element, how many instructions have yet to set a component, and what others have set.
@@ -84,6 +86,7 @@ impl Flow {
             flow: Flow::default(),
             block: 0,
             numbers: SecondaryMap::with_capacity(func.values.len()),
+            used_by: Vec::new(),
             blended: vec![false; plan.blends.len()],
             outputs: HashMap::new(),
         };
@@ -111,38 +114,38 @@ impl Finder<'_> {
             }
         }
         let first = self.flow.steps.len();
-        self.step(|this, _, made| {
-            data.params.iter().for_each(|&param| this.makes(param, made));
+        self.step(|this| {
+            data.params.iter().for_each(|&param| this.makes(param));
             (0, 0)
         });
         for inst in insts.clone() {
-            self.step(|this, used, made| this.inst(inst, used, made));
+            self.step(|this| this.inst(inst));
         }
-        self.step(|this, used, _| {
+        self.step(|this| {
             let mut copies = 0;
             for (param, arg) in passed(this.func, data.terminator()) {
                 if this.differs(param) {
-                    this.uses(arg, used);
+                    this.uses(arg);
                     copies += usize::from(param != arg);
                 }
             }
             // Whether any lane goes on is asked last of all.
-            insts.filter(|inst| inst.op == Op::Any).for_each(|inst| this.uses(inst.args[0], used));
+            insts.filter(|inst| inst.op == Op::Any).for_each(|inst| this.uses(inst.args[0]));
             (copies, 0)
         });
         self.flow.blocks.push(first..self.flow.steps.len());
     }
 
-    /// Adds a step of this weight and latency, which notes what it uses and makes from those numbers on.
-    fn step(&mut self, note: impl FnOnce(&mut Self, usize, usize) -> (usize, usize)) {
+    /// Adds a step, noting what it uses and makes, of the weight and latency that gives.
+    fn step(&mut self, note: impl FnOnce(&mut Self) -> (usize, usize)) {
         let (used, made) = (self.flow.used.len(), self.flow.values.len());
-        let (weight, latency) = note(self, used, made);
+        let (weight, latency) = note(self);
         let (uses, makes) = (used..self.flow.used.len(), made..self.flow.values.len());
         self.flow.steps.push(Step { weight: weight * self.plan.groups, latency, makes, uses });
     }
 
     /// Notes what an instruction uses and makes, and gives its weight and its latency.
-    fn inst(&mut self, inst: &InstData, used: usize, made: usize) -> (usize, usize) {
+    fn inst(&mut self, inst: &InstData) -> (usize, usize) {
         // What is the same in all lanes is computed once a tile.
         if self.plan.is_made_elsewhere(inst) || inst.result.is_some_and(|result| !self.differs(result)) {
             return (0, 0);
@@ -152,7 +155,7 @@ impl Finder<'_> {
             set.push(inst.args[0]);
             *unset -= 1;
             if *unset == 0 {
-                std::mem::take(set).into_iter().for_each(|value| self.uses(value, used));
+                std::mem::take(set).into_iter().for_each(|value| self.uses(value));
             }
             return (4, 0);
         }
@@ -161,17 +164,17 @@ impl Finder<'_> {
             let Some(family) = blends.family(result).filter(|&family| !self.blended[family]) else { return (0, 0) };
             self.blended[family] = true;
             blends.leaves(family).for_each(|(leaf, is_index)| match is_index {
-                true => self.indexes(leaf, used),
-                false => self.uses(leaf, used),
+                true => self.indexes(leaf),
+                false => self.uses(leaf),
             });
-            blends.columns(family).for_each(|column| self.makes(column, made));
+            blends.columns(family).for_each(|column| self.makes(column));
             return blends.weight(family);
         }
         inst.args.iter().for_each(|&arg| match inst.op {
-            Op::UniformLoadAt => self.indexes(arg, used),
-            _ => self.uses(arg, used),
+            Op::UniformLoadAt => self.indexes(arg),
+            _ => self.uses(arg),
         });
-        inst.result.into_iter().for_each(|result| self.makes(result, made));
+        inst.result.into_iter().for_each(|result| self.makes(result));
         match inst.op {
             Op::Input => (4, 2),
             Op::UniformLoadAt | Op::ResourceLoad => (6, 5),
@@ -184,35 +187,38 @@ impl Finder<'_> {
         !self.plan.uniform.contains(value) && self.func.constant(value).is_none()
     }
 
-    fn uses(&mut self, value: Value, since: usize) {
+    fn uses(&mut self, value: Value) {
         if !self.differs(value) {
             return;
         }
         let number = self.numbers[value] - 1;
+        let step = self.flow.steps.len() as u32;
         let flowing = &mut self.flow.values[number as usize];
         if flowing.block == self.block {
-            flowing.last_use = flowing.last_use.max(self.flow.steps.len() as u32);
+            flowing.last_use = step;
         } else {
             flowing.last_use = ELSEWHERE;
             flowing.used_in |= 1 << self.block;
         }
-        if !self.flow.used[since..].contains(&number) {
+        if std::mem::replace(&mut self.used_by[number as usize], step) != step {
             self.flow.used.push(number);
         }
     }
 
     /// Notes the use of an index.
-    fn indexes(&mut self, value: Value, since: usize) {
+    fn indexes(&mut self, value: Value) {
         if self.differs(value) {
             self.flow.values[self.numbers[value] as usize - 1].fetching = INDEX;
-            self.uses(value, since);
+            self.uses(value);
         }
     }
 
-    fn makes(&mut self, value: Value, since: usize) {
-        if self.differs(value) && self.flow.values[since..].iter().all(|made| made.value != value) {
+    fn makes(&mut self, value: Value) {
+        // A row of three components has one of them twice.
+        if self.differs(value) && self.numbers[value] == 0 {
             let made = self.flow.steps.len() as u32;
             self.flow.values.push(Flowing { value, block: self.block, made, last_use: made, used_in: 0, fetching: 1 });
+            self.used_by.push(made);
             self.numbers[value] = self.flow.values.len() as u32;
         }
     }

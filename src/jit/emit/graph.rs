@@ -112,3 +112,59 @@ impl Graph {
         self.loops.iter().copied().filter(|body| body >> block & 1 == 1).min_by_key(|body| body.count_ones())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shaderjit_ir::FunctionBuilder;
+    use shaderjit_ir::cfg::reverse_postorder;
+
+    /// The graph with these edges among so many blocks, the first of which is the entry.
+    fn graph(blocks: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Option<Graph>) {
+        let mut b = FunctionBuilder::new("graph", 1, 0);
+        let condition = b.i1(true);
+        let mut all = vec![b.current_block()];
+        all.extend((1..blocks).map(|_| b.create_block()));
+        for (from, &block) in all.iter().enumerate() {
+            b.switch_to_block(block);
+            let targets: Vec<Block> = edges.iter().filter(|edge| edge.0 == from).map(|edge| all[edge.1]).collect();
+            match targets[..] {
+                [] => b.ret(),
+                [target] => b.jump(target),
+                [one, other] => b.br_if(condition, one, other),
+                _ => unreachable!("two edges at most"),
+            }
+        }
+        all[1..].iter().for_each(|&block| b.seal_block(block));
+        let func = b.finish();
+        let order = reverse_postorder(&func);
+        let numbers = all.iter().map(|block| order.iter().position(|other| other == block).unwrap()).collect();
+        (numbers, Graph::new(&func, &order))
+    }
+
+    #[test]
+    fn loops_and_dominators_are_found() {
+        // A loop of 1 to 5 with a branch in it, 2 or 3, and in front of its end a loop of 4 alone.
+        let edges = [(0, 1), (1, 2), (1, 6), (2, 3), (2, 4), (3, 4), (4, 4), (4, 5), (5, 1)];
+        let (numbers, graph) = graph(7, &edges);
+        let graph = graph.unwrap();
+        let set = |blocks: &[usize]| blocks.iter().fold(0, |set, &block| set | 1 << numbers[block]);
+        assert_eq!(graph.predecessors[numbers[4]], set(&[2, 3, 4]));
+        assert_eq!(graph.successors[numbers[1]], set(&[2, 6]));
+        assert_eq!(graph.dominated_by(numbers[2]), set(&[2, 3, 4, 5]));
+        assert_eq!(graph.innermost_loop(numbers[4]), Some(set(&[4])));
+        assert_eq!(graph.innermost_loop(numbers[5]), Some(set(&[1, 2, 3, 4, 5])));
+        assert_eq!(graph.innermost_loop(numbers[6]), None);
+        assert_eq!(graph.in_loops(), set(&[1, 2, 3, 4, 5]));
+        assert_eq!(graph.before(set(&[4]), set(&[2])), set(&[2, 3, 4]));
+        assert!(graph.iter(set(&[0, 6])).eq([numbers[0], numbers[6]]));
+    }
+
+    #[test]
+    fn other_graphs_are_refused() {
+        assert!(graph(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]).1.is_none(), "a loop of two entries");
+        let chain: Vec<(usize, usize)> = (0..64).map(|block| (block, block + 1)).collect();
+        assert!(graph(64, &chain[..63]).1.is_some());
+        assert!(graph(65, &chain).1.is_none());
+    }
+}
