@@ -1,9 +1,12 @@
 //! Cranelift's builder with the four-lane idioms that select well on every target.
 
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::types::{F32X4, I8X16, I32, I32X4};
-use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlags, MemFlagsData, Opcode, Type, Value};
+use cranelift_codegen::ir::{
+    Block, Constant, ConstantData, Endianness, InstBuilder, MemFlags, MemFlagsData, Opcode, Type, Value,
+};
 use cranelift_frontend::{FuncInstBuilder, FunctionBuilder};
 
 /// Lanes 0 to 3 of the first operand of a shuffle are 0 to 3, those of the second 4 to 7.
@@ -49,14 +52,26 @@ impl<'b> Simd<'b> {
 
     /// The four words as a constant.
     pub fn words(&mut self, ty: Type, words: [u32; 4]) -> Value {
-        let bytes: [u8; 16] = std::array::from_fn(|byte| words[byte / 4].to_le_bytes()[byte % 4]);
-        let constant = self.builder.func.dfg.constants.insert(ConstantData::from(&bytes[..]));
+        let constant = self.constant(words);
         self.ins().vconst(ty, constant)
+    }
+
+    fn constant(&mut self, words: [u32; 4]) -> Constant {
+        let bytes: [u8; 16] = std::array::from_fn(|byte| words[byte / 4].to_le_bytes()[byte % 4]);
+        self.builder.func.dfg.constants.insert(ConstantData::from(&bytes[..]))
     }
 
     /// The same word in all lanes.
     pub fn word(&mut self, ty: Type, word: u32) -> Value {
         self.words(ty, [word; 4])
+    }
+
+    /// The same, made at the end of a block that has its branch already.
+    pub fn word_in(&mut self, block: Block, ty: Type, word: u32) -> Value {
+        let constant = self.constant([word; 4]);
+        let func = &mut self.builder.func;
+        let end = func.layout.last_inst(block).expect("the block is ended");
+        FuncCursor::new(func).at_inst(end).ins().vconst(ty, constant)
     }
 
     pub fn iconst(&mut self, word: u32) -> Value {

@@ -77,8 +77,13 @@ impl<'a> Emitter<'a, '_> {
                 }
             }
             op => {
-                // Cranelift overwrites the first factor with the result: a literal can go, if it is made for this alone.
+                // Cranelift overwrites the first factor with the result: a literal can go, if it is made for this alone. So can
+                // what nothing else uses, and a literal that is held need not.
                 let factor = if op == Op::Fma { self.func.constant(inst.args[1]) } else { None };
+                let factor = factor.filter(|&bits| {
+                    let uses = self.plan.uses[inst.args[0]];
+                    uses.others + uses.guards > 1 || self.held_literal(F32X4, bits as u32).is_none()
+                });
                 let mut args = [self.args; 3];
                 for (number, (arg, &value)) in args.iter_mut().zip(inst.args.iter()).enumerate() {
                     *arg = match factor {

@@ -117,6 +117,9 @@ struct Emitter<'a, 'b> {
     blocks: SecondaryMap<Block, clif::Block>,
     /// What has been made once in this block.
     memo: HashMap<Memo, [clif::Value; 4]>,
+    /// In stages, the block in front of the loop, and the literals that the loop holds.
+    before_stage: Option<clif::Block>,
+    held_literals: HashMap<(clif::Type, u32), clif::Value>,
     /// What was loaded in this block, and the number of instructions then.
     loaded: HashMap<Loaded, (clif::Value, usize)>,
     /// Input components fetched so far, by element.
@@ -187,6 +190,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(next),
             memo: HashMap::new(),
+            before_stage: None,
+            held_literals: HashMap::new(),
             loaded: HashMap::new(),
             fetched: vec![None; plan.wanted.len()],
             outputs: HashMap::new(),

@@ -117,10 +117,13 @@ impl Emitter<'_, '_> {
         let split = self.plan.queues.split(block).filter(|_| is_last);
         let going_on = split.map(|split| self.begin_split(split));
         self.group = self.simd.builder.create_block();
+        let before = self.simd.builder.current_block();
         let turn = self.plan.queues.of(block).map(|queue| self.begin_turns(queue));
         if turn.is_none() {
             self.begin_groups(self.tile().first);
         }
+        self.before_stage = before;
+        self.held_literals.clear();
         self.begin_guards();
         self.forget();
         self.fetched.fill(None);
@@ -136,6 +139,7 @@ impl Emitter<'_, '_> {
         if let Some(going_on) = going_on {
             self.go_on_if_any(going_on, turn);
         }
+        self.before_stage = None;
         let behind = self.simd.builder.create_block();
         match turn {
             Some(turn) => self.next_turn(turn, behind),

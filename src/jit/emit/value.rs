@@ -14,6 +14,10 @@ pub const MAX_GROUPS: usize = 2;
 /// How many native instructions after its load something is used from its register.
 const REACH: usize = 24;
 
+/// How many literals the loop of a stage holds in registers: those of its code that come first. What its chains need besides fits the
+/// other half.
+const HELD_LITERALS: usize = 8;
+
 /// What is loaded again when its last load is far: held in a register over a long way it would only be stored and loaded there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loaded {
@@ -106,7 +110,29 @@ impl<'b> Emitter<'_, 'b> {
 
     /// A literal in all lanes.
     pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
-        self.loaded(Loaded::Literal(ty, word), |this| this.simd.word(ty, word))
+        match self.held_literal(ty, word) {
+            Some(vector) => vector,
+            None => self.loaded(Loaded::Literal(ty, word), |this| this.simd.word(ty, word)),
+        }
+    }
+
+    /// A literal that the loop of a stage holds in a register, or will from now on if there is room. Whole functions hold none: their
+    /// loop is too long for it.
+    pub(super) fn held_literal(&mut self, ty: clif::Type, word: u32) -> Option<clif::Value> {
+        let before = self.before_stage?;
+        // These are made without a load.
+        if word == 0 || word == u32::MAX {
+            return None;
+        }
+        if let Some(&vector) = self.held_literals.get(&(ty, word)) {
+            return Some(vector);
+        }
+        if self.held_literals.len() >= HELD_LITERALS {
+            return None;
+        }
+        let vector = self.simd.word_in(before, ty, word);
+        self.held_literals.insert((ty, word), vector);
+        Some(vector)
     }
 
     /// A value in vectors, whatever it is held in. Not for `f64`.
