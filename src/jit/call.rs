@@ -95,6 +95,17 @@ enum Ended {
     OutOfFuel(u32),
 }
 
+impl Ended {
+    /// How far that is, where nobody shares fuel with others.
+    fn progress(self, fuel: u32) -> Result<Progress, CallError> {
+        match self {
+            Ended::Done => Ok(Progress::Done),
+            Ended::GuardFailed(vertex) => Ok(Progress::GuardFailed { vertex }),
+            Ended::OutOfFuel(_) => Err(CallError::OutOfFuel { fuel }),
+        }
+    }
+}
+
 /// How many vertices native code shades before their copied outputs are copied: few enough that their bytes are still in the
 /// first-level cache, enough that beginning again costs little.
 const COPIED_AT_ONCE: usize = 192;
@@ -191,20 +202,19 @@ impl Code {
             // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the caller's buffers,
             // and the streams point to vertex `start`.
             let ended = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded) };
-            let end = match ended {
-                Ended::Done => start + shaded,
-                Ended::GuardFailed(vertex) => vertex as usize,
-                Ended::OutOfFuel(vertex) => {
-                    if shaded <= lanes || self.info.vertices_of_fuel <= lanes {
-                        return Err(CallError::OutOfFuel { fuel: batch.fuel });
-                    }
+            let (end, progress) = match ended {
+                Ended::OutOfFuel(vertex) if shaded > lanes && self.info.vertices_of_fuel > lanes => {
                     alone = vertex as usize + self.info.vertices_of_fuel;
-                    vertex as usize
+                    (vertex as usize, Progress::Done)
                 }
+                ended => match ended.progress(batch.fuel)? {
+                    Progress::Done => (start + shaded, Progress::Done),
+                    failed @ Progress::GuardFailed { vertex } => (vertex as usize, failed),
+                },
             };
             self.copy_outputs(batch, output, start..end);
-            if let Ended::GuardFailed(vertex) = ended {
-                return Ok(Progress::GuardFailed { vertex });
+            if progress != Progress::Done {
+                return Ok(progress);
             }
             scratch.tables.step(end - start);
             start = end;
@@ -213,10 +223,10 @@ impl Code {
             let valid = lanes.min(count - start);
             self.bind_tail(batch, scratch, start, valid);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
-            match unsafe { self.call(batch, scratch, start, valid - 1, lanes) } {
-                Ended::Done => {}
-                Ended::GuardFailed(vertex) => return Ok(Progress::GuardFailed { vertex }),
-                Ended::OutOfFuel(_) => return Err(CallError::OutOfFuel { fuel: batch.fuel }),
+            let ended = unsafe { self.call(batch, scratch, start, valid - 1, lanes) };
+            let progress = ended.progress(batch.fuel)?;
+            if progress != Progress::Done {
+                return Ok(progress);
             }
             self.copy_scratch_outputs(scratch);
             self.copy_tail(output, scratch, start, valid);

@@ -4,7 +4,7 @@
 //! Inputs are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function for the same lanes have
 //! them in the same places, so one can run where a guard of the other has failed.
 
-use super::{Batch, Ended, InputArgs, OutputArgs, Progress, Row, Scratch};
+use super::{Batch, InputArgs, OutputArgs, Progress, Row, Scratch};
 use crate::error::CallError;
 use crate::jit::Code;
 use shaderjit_ir::Array;
@@ -70,11 +70,8 @@ impl<'a> GroupRunner<'a> {
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own, and nobody
         // else has had the scratch memory since.
-        let progress = match unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes) } {
-            Ended::Done => Progress::Done,
-            Ended::GuardFailed(vertex) => Progress::GuardFailed { vertex },
-            Ended::OutOfFuel(_) => return Err(CallError::OutOfFuel { fuel: batch.fuel }),
-        };
+        let ended = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes) };
+        let progress = ended.progress(batch.fuel)?;
         code.copy_scratch_outputs(self.scratch);
         Ok(progress)
     }

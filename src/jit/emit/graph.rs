@@ -1,6 +1,6 @@
 //! The control-flow graph of a function with few blocks, as sets of them.
 
-use cranelift_codegen::entity::SecondaryMap;
+use shaderjit_ir::dom::DominatorTree;
 use shaderjit_ir::{Block, Function, cfg};
 
 /// Blocks by their number in reverse postorder, bit 0 the entry.
@@ -8,11 +8,9 @@ pub type BlockSet = u64;
 
 /// The graph.
 pub struct Graph {
-    numbers: SecondaryMap<Block, u32>,
+    tree: DominatorTree,
     pub predecessors: Vec<BlockSet>,
     pub successors: Vec<BlockSet>,
-    /// Of each block.
-    dominators: Vec<BlockSet>,
     /// The blocks of each loop.
     loops: Vec<BlockSet>,
 }
@@ -25,13 +23,11 @@ impl Graph {
             return None;
         }
         let mut graph = Graph {
-            numbers: SecondaryMap::new(),
+            tree: DominatorTree::new(func),
             predecessors: vec![0; count],
             successors: vec![0; count],
-            dominators: vec![BlockSet::MAX; count],
             loops: Vec::new(),
         };
-        (0..).zip(order).for_each(|(number, &block)| graph.numbers[block] = number);
         for (from, &block) in order.iter().enumerate() {
             for target in cfg::successors(func, block) {
                 let to = graph.number(target);
@@ -39,29 +35,15 @@ impl Graph {
                 graph.predecessors[to] |= 1 << from;
             }
         }
-        graph.find_dominators();
         graph.find_loops()?;
         Some(graph)
-    }
-
-    fn find_dominators(&mut self) {
-        self.dominators[0] = 1;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in 1..self.dominators.len() {
-                let meet = |set, from: usize| set & self.dominators[from];
-                let set = self.iter(self.predecessors[block]).fold(BlockSet::MAX, meet) | 1 << block;
-                changed |= std::mem::replace(&mut self.dominators[block], set) != set;
-            }
-        }
     }
 
     fn find_loops(&mut self) -> Option<()> {
         for head in 0..self.successors.len() {
             let back =
                 self.iter(self.predecessors[head]).filter(|&from| from >= head).fold(0, |set, from| set | 1 << from);
-            if self.iter(back).any(|from| self.dominators[from] >> head & 1 == 0) {
+            if back & !self.dominated_by(head) != 0 {
                 return None;
             }
             if back != 0 {
@@ -83,7 +65,7 @@ impl Graph {
 
     /// A block's number.
     pub fn number(&self, block: Block) -> usize {
-        self.numbers[block] as usize
+        self.tree.position(block).expect("the entry reaches it") as usize
     }
 
     /// The numbers of some blocks.
@@ -98,8 +80,9 @@ impl Graph {
 
     /// The blocks that a block dominates.
     pub fn dominated_by(&self, block: usize) -> BlockSet {
-        let is_dominated = |&other: &usize| self.dominators[other] >> block & 1 == 1;
-        (0..self.dominators.len()).filter(is_dominated).fold(0, |set, other| set | 1 << other)
+        let order = self.tree.reverse_postorder();
+        let is_dominated = |&other: &usize| self.tree.dominates(order[block], order[other]);
+        (0..order.len()).filter(is_dominated).fold(0, |set, other| set | 1 << other)
     }
 
     /// The blocks that are in some loop.

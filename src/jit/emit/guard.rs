@@ -12,6 +12,8 @@ use shaderjit_ir::Value;
 pub struct Guards {
     /// All ones in each lane in which some value of the group was NaN.
     failed: Variable,
+    /// Whether any code since the beginning of the group or of its stage has said so.
+    is_noted: bool,
     /// A vector of this block that has yet to be looked at: two take one comparison.
     pending: Option<clif::Value>,
     /// In stages: the first element of the tile whose group has such a lane, or the number of elements.
@@ -25,10 +27,11 @@ impl Emitter<'_, '_> {
             let simd = &mut self.simd;
             let guards = self.guards.get_or_insert_with(|| {
                 let failed = simd.builder.declare_var(I32X4);
-                Guards { failed, pending: None, stopped: None }
+                Guards { failed, is_noted: false, pending: None, stopped: None }
             });
             let none = simd.word(I32X4, 0);
             simd.builder.def_var(guards.failed, none);
+            guards.is_noted = false;
         }
     }
 
@@ -55,7 +58,9 @@ impl Emitter<'_, '_> {
     }
 
     fn note_unordered(&mut self, a: clif::Value, b: clif::Value) {
-        let Some(Guards { failed, .. }) = self.guards else { unreachable!("there are guards") };
+        let Some(Guards { failed, is_noted, .. }) = &mut self.guards else { unreachable!("there are guards") };
+        *is_noted = true;
+        let failed = *failed;
         let unordered = self.simd.fcmp(FloatCC::Unordered, a, b);
         let before = self.simd.builder.use_var(failed);
         let after = self.simd.ins().bor(before, unordered);
@@ -118,9 +123,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Ends a group of a stage: notes whether a guard has failed.
+    /// Ends a group of a stage: notes whether a guard has failed, if there are any in it.
     pub(super) fn note_group(&mut self) {
-        let Some(Guards { failed, stopped: Some(stopped), .. }) = self.guards else { return };
+        let Some(Guards { failed, is_noted: true, stopped: Some(stopped), .. }) = self.guards else { return };
         let failed = self.simd.builder.use_var(failed);
         let any = self.simd.ins().vany_true(failed);
         let before = self.simd.builder.use_var(stopped);

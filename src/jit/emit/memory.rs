@@ -123,7 +123,8 @@ impl Emitter<'_, '_> {
 
     /// The streams whose rows the loop steps along.
     pub(super) fn carried(&self) -> &[Stream] {
-        &self.plan.stages[self.stage].carried
+        let stage = if self.plan.is_staged() { self.region as usize } else { 0 };
+        &self.plan.stages[stage].carried
     }
 
     /// The rows of the next group in the streams that the loop carries.

@@ -62,7 +62,7 @@ use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use stages::TILE;
 pub(crate) use stages::can_be_cut;
-use value::{Groups, Loaded, Memo, Parts};
+use value::{Groups, HeldLiterals, Loaded, Memo, Parts};
 
 #[cfg(test)]
 pub use blend::families as blend_families;
@@ -117,9 +117,8 @@ struct Emitter<'a, 'b> {
     blocks: SecondaryMap<Block, clif::Block>,
     /// What has been made once in this block.
     memo: HashMap<Memo, [clif::Value; 4]>,
-    /// In stages, the block in front of the loop, and the literals that the loop holds.
-    before_stage: Option<clif::Block>,
-    held_literals: HashMap<(clif::Type, u32), clif::Value>,
+    /// The literals that the loop of a stage holds.
+    held_literals: Option<HeldLiterals>,
     /// What was loaded in this block, and the number of instructions then.
     loaded: HashMap<Loaded, (clif::Value, usize)>,
     /// Input components fetched so far, by element.
@@ -144,8 +143,6 @@ struct Emitter<'a, 'b> {
     record: Option<clif::Value>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
-    /// Which of the plan's stages the loop at hand is.
-    stage: usize,
     /// Strides of the streams that the loop carries.
     strides: Vec<clif::Value>,
     /// Rows of the group's first lane in those streams.
@@ -190,8 +187,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(next),
             memo: HashMap::new(),
-            before_stage: None,
-            held_literals: HashMap::new(),
+            held_literals: None,
             loaded: HashMap::new(),
             fetched: vec![None; plan.wanted.len()],
             outputs: HashMap::new(),
@@ -204,7 +200,6 @@ impl<'a, 'b> Emitter<'a, 'b> {
             tile: None,
             record: None,
             offsets: OffsetSlots::default(),
-            stage: 0,
             strides: Vec::new(),
             first_rows: Vec::new(),
             spaces: vec![none; plan.used_spaces.len()],

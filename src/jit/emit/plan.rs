@@ -48,7 +48,7 @@ const ROWS_AT_ONCE: usize = 2;
 const HELD_UNIFORMS: usize = 8;
 
 /// A loop over groups.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Stage {
     /// If the function is cut into stages, the block it is of, by reverse postorder.
     pub block: usize,

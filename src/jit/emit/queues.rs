@@ -237,11 +237,16 @@ impl Emitter<'_, '_> {
         if let Some(&all) = groups.last() {
             let numbers = self.queue_address(self.plan.queues.len());
             self.simd.builder.def_var(all.numbers, numbers);
-            let elements = self.simd.ins().isub(end, first);
-            let count = self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()));
+            let count = self.groups_between(first, end);
             self.simd.builder.def_var(all.count, count);
         }
         groups
+    }
+
+    /// How many groups there are from one element to another.
+    fn groups_between(&mut self, first: clif::Value, end: clif::Value) -> clif::Value {
+        let elements = self.simd.ins().isub(end, first);
+        self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()))
     }
 
     fn queue_address(&mut self, queue: usize) -> clif::Value {
@@ -304,14 +309,10 @@ impl Emitter<'_, '_> {
     /// Queues the group at hand if any of its lanes goes on. Where a queue asks its own groups, those that stay move up.
     pub(super) fn go_on_if_any(&mut self, GoingOn { split, count }: GoingOn, turn: Option<Turn>) {
         let any = self.any_lane(split.mask);
-        let number = turn.map_or_else(
-            || {
-                let first = self.tile().first;
-                let elements = self.simd.ins().isub(self.element, first);
-                self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()))
-            },
-            |turn| turn.number,
-        );
+        let number = match turn {
+            Some(turn) => turn.number,
+            None => self.groups_between(self.tile().first, self.element),
+        };
         let any = self.simd.ins().uextend(I64, any);
         let before = self.simd.builder.use_var(count);
         let numbers = self.queue_address(split.queue);

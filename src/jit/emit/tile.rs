@@ -6,10 +6,12 @@ use super::flow::passed;
 use super::plan::Stage;
 use super::queues::Members;
 use super::stages::TILE;
+use super::value::HeldLiterals;
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::function::{InstData, Terminator};
 use shaderjit_ir::{Op, Value};
 
@@ -111,19 +113,19 @@ impl Emitter<'_, '_> {
 
     /// Emits the loop of a stage, and goes on behind it.
     fn stage(&mut self, stage: usize, terminator: &Terminator) -> Result<(), JitError> {
-        (self.stage, self.region) = (stage, stage as u32);
-        let Stage { block, insts, .. } = self.plan.stages[stage].clone();
+        self.region = stage as u32;
+        let Stage { block, ref insts, .. } = self.plan.stages[stage];
+        let insts = insts.clone();
         let is_last = self.plan.stages.get(stage + 1).is_none_or(|next| next.block != block);
         let split = self.plan.queues.split(block).filter(|_| is_last);
         let going_on = split.map(|split| self.begin_split(split));
         self.group = self.simd.builder.create_block();
-        let before = self.simd.builder.current_block();
+        let before = self.simd.builder.current_block().expect("code goes on behind what was emitted");
         let turn = self.plan.queues.of(block).map(|queue| self.begin_turns(queue));
         if turn.is_none() {
             self.begin_groups(self.tile().first);
         }
-        self.before_stage = before;
-        self.held_literals.clear();
+        self.held_literals = Some(HeldLiterals { block: before, vectors: HashMap::new() });
         self.begin_guards();
         self.forget();
         self.fetched.fill(None);
@@ -139,7 +141,7 @@ impl Emitter<'_, '_> {
         if let Some(going_on) = going_on {
             self.go_on_if_any(going_on, turn);
         }
-        self.before_stage = None;
+        self.held_literals = None;
         let behind = self.simd.builder.create_block();
         match turn {
             Some(turn) => self.next_turn(turn, behind),

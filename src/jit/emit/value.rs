@@ -6,6 +6,7 @@ use crate::jit::simd::Simd;
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
+use foldhash::HashMap;
 use shaderjit_ir::{Resource, Space, Type, Value};
 
 /// Most groups of four lanes.
@@ -25,6 +26,13 @@ pub enum Loaded {
     Literal(clif::Type, u32),
     /// A float that was hoisted.
     Hoisted(Value),
+}
+
+/// The literals that the loop of a stage holds in registers.
+pub struct HeldLiterals {
+    /// The block in front of the loop, which makes them.
+    pub block: clif::Block,
+    pub vectors: HashMap<(clif::Type, u32), clif::Value>,
 }
 
 /// One vector a group; where there is one group, both are the same.
@@ -119,19 +127,16 @@ impl<'b> Emitter<'_, 'b> {
     /// A literal that the loop of a stage holds in a register, or will from now on if there is room. Whole functions hold none: their
     /// loop is too long for it.
     pub(super) fn held_literal(&mut self, ty: clif::Type, word: u32) -> Option<clif::Value> {
-        let before = self.before_stage?;
-        // These are made without a load.
-        if word == 0 || word == u32::MAX {
-            return None;
-        }
-        if let Some(&vector) = self.held_literals.get(&(ty, word)) {
+        let HeldLiterals { block, vectors } = self.held_literals.as_mut()?;
+        if let Some(&vector) = vectors.get(&(ty, word)) {
             return Some(vector);
         }
-        if self.held_literals.len() >= HELD_LITERALS {
+        // Zero and all ones are made without a load.
+        if word == 0 || word == u32::MAX || vectors.len() >= HELD_LITERALS {
             return None;
         }
-        let vector = self.simd.word_in(before, ty, word);
-        self.held_literals.insert((ty, word), vector);
+        let vector = self.simd.word_in(*block, ty, word);
+        vectors.insert((ty, word), vector);
         Some(vector)
     }
 
