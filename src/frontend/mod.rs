@@ -1,5 +1,5 @@
-//! Program bytes → instructions → IR. One folder an instruction set, the same five files in each: `opcode.rs` (the table),
-//! `operand.rs`, `decode.rs`, `print.rs`, `lower.rs`.
+//! Program bytes → instructions → IR. One folder an instruction set, the same files in each: `opcode.rs` (the table),
+//! `operand.rs`, `decode.rs`, `encode.rs`, `print.rs`, `lower/`. [`d3d9`] is not lowered.
 
 #[macro_use]
 mod codes;

@@ -16,3 +16,6 @@ pub use codes::{Comparison, RegisterFile, SamplerType, SourceModifier, Stage, Te
 pub use decode::{Body, Declaration, Instruction, Operation, Program, Version};
 pub use opcode::{InstructionSlots, Opcode};
 pub use operand::Operand;
+
+#[cfg(test)]
+mod tests;
