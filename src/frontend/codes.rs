@@ -1,7 +1,7 @@
 //! Closed enumerations of a token format.
 
-/// Declares enumerations from their tables, one line a value: `number Variant "printed"`. A number that is none of them is an
-/// error.
+/// Declares enumerations from their tables, one line a value: `number Variant "printed"`. A number that is none of them
+/// is an error.
 macro_rules! codes {
     ($( $(#[$doc:meta])* $name:ident $what:literal { $( $number:literal $variant:ident $printed:literal; )* } )*) => { $(
         $(#[$doc])*

@@ -1,14 +1,16 @@
-//! The Direct3D 9 program which the `4_0_level_9_x` profiles put beside the one of shader model 4 (`Aon9`), and those which
-//! `4_0_level_9_0` of older compilers put beside both (`XNAS`, `XNAP`).
+//! The Direct3D 9 program which the `4_0_level_9_x` profiles put beside the one of shader model 4 (`Aon9`), and those
+//! which `4_0_level_9_0` puts beside both (`XNAS`, and its prepass `XNAP`).
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 0 | size of the part |
-//! | 4 | version token of the program |
+//! | 4 | version token, that of shader model 2.0 whatever the tokens are |
 //! | 8, 12 | size and offset of its tokens |
-//! | 16, 20, 24, 28, 32 | 16-bit count and offset of each table: float constants, integers, truth values, samplers, runtime constants |
+//! | 16, 20, 24 | 16-bit count and offset of the tables of float constants, integers, truth values |
+//! | 28, 32 | the same for samplers and runtime constants |
 //!
-//! Offsets are relative to the part's data. No compiler is known to write the table of truth values; its entries stay bytes.
+//! Offsets are relative to the part's data. No compiler is known to write the table of truth values; its entries stay
+//! bytes.
 
 use super::{FourCc, Part};
 use crate::container::reader::{Reader, invalid};
@@ -47,7 +49,8 @@ open_code! {
 pub struct Level9Program<'a> {
     /// The part it was read from.
     pub part: FourCc,
-    /// Version token: `0xfffe0200` for `vs_2_0`, `0xffff0200` for `ps_2_0`.
+    /// Version token of the header: `0xfffe0200` for vertices, `0xffff0200` for pixels. That of the tokens may be a later
+    /// one, as it is for `level_9_3`.
     pub version: u32,
     /// Absolute byte offset of the tokens.
     pub tokens_offset: usize,

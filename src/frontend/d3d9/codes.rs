@@ -1,4 +1,5 @@
-//! The small enumerations of the token format, one line a value: number, name, and what the reference disassembler prints.
+//! The small enumerations of the token format, one line a value: number, name, and what the reference disassembler
+//! prints.
 
 use crate::error::DecodeError;
 

@@ -33,10 +33,7 @@ impl Version {
     const MAGIC: u8 = 0xff;
 
     /// Splits the first token of a program, which lies at `offset`.
-    ///
-    /// # Errors
-    /// The token is of no version from 2.0 to 3.0.
-    pub fn decode(token: u32, offset: usize) -> Result<Self, DecodeError> {
+    fn decode(token: u32, offset: usize) -> Result<Self, DecodeError> {
         let [minor, major, stage, magic] = token.to_le_bytes();
         if magic != Self::MAGIC {
             return Err(DecodeError::Invalid { what: "program version", value: token.into(), offset });
@@ -46,6 +43,15 @@ impl Version {
             (2, 0 | 1 | 255) | (3, 0 | 255) => Ok(Version { stage, major, minor }),
             _ => Err(DecodeError::Invalid { what: "shader model", value: (token & 0xffff).into(), offset }),
         }
+    }
+
+    /// The version of a program that the container stage has found, whose other tokens are not looked at.
+    ///
+    /// # Errors
+    /// The program has no token, or the first one is of no version from 2.0 to 3.0.
+    pub fn from_container(program: &Level9Program<'_>) -> Result<Self, DecodeError> {
+        let mut reader = TokenReader::new(program.tokens, program.tokens_offset);
+        Self::decode(reader.dword("program version")?, program.tokens_offset)
     }
 
     pub(super) fn encode(self) -> u32 {
@@ -321,12 +327,12 @@ impl Operation {
 }
 
 impl Program {
-    /// Decodes tokens, the first of which lies at the absolute byte offset `base_offset`. What follows the end token is not
-    /// read.
+    /// Decodes tokens, the first of which lies at the absolute byte offset `base_offset`. What follows the end token is
+    /// not read.
     ///
     /// # Errors
-    /// The first token that the format does not allow, with its absolute byte offset. Nothing larger than a small multiple
-    /// of the input is allocated.
+    /// The first token that the format does not allow, with its absolute byte offset. Nothing larger than a small
+    /// multiple of the input is allocated.
     pub fn decode(tokens: &[u8], base_offset: usize) -> Result<Self, DecodeError> {
         let mut reader = TokenReader::new(tokens, base_offset);
         let version = Version::decode(reader.dword("program version")?, base_offset)?;

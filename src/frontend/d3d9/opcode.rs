@@ -1,7 +1,7 @@
 //! The opcode table: one line an opcode, everything else derived from it.
 //!
-//! Numbers, names and versions are those of Microsoft's reference. How many instruction slots an opcode takes is what the
-//! reference disassembler counts, which is less than its manual says for `lrp` (2 there) and for loads of shader model 3.
+//! Numbers, names and versions are those of Microsoft's reference. Its disassembler does not always count as many
+//! instruction slots as its manual says: of `lrp`, `texkill` and loads of textures it counts what stands here.
 
 use std::fmt;
 use std::ops::Add;
@@ -148,7 +148,8 @@ macro_rules! opcodes {
 }
 
 opcodes! {
-    // number, name, mnemonic, what follows, controls, first version for vertices and for pixels, slots (texture, arithmetic), meaning
+    // number, name, mnemonic, what follows, controls, first version for vertices and for pixels, slots (texture,
+    // arithmetic), meaning
      0 Nop     "nop"     []            None        M20   M20   0 1 "nothing";
      1 Mov     "mov"     [D S]         None        M20   M20   0 1 "copy";
      2 Add     "add"     [D S S]       None        M20   M20   0 1 "a + b";

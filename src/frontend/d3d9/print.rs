@@ -1,5 +1,5 @@
-//! The listing: what the reference disassembler prints for a program, without the margin and the count of slots around it.
-//! Comments are not shown.
+//! The listing: what the reference disassembler prints for a program, without the margin and the count of slots around
+//! it. Comments are not shown.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -175,7 +175,8 @@ impl Display for Read {
 /// Significant digits of a float, which tell any two of them apart.
 const DIGITS: usize = 9;
 
-/// A float as C's `%.9g` prints it in Microsoft's library: as few digits as there are, exponents of three digits at least.
+/// A float as C's `%.9g` prints it in Microsoft's library: as few digits as there are, exponents of three digits at
+/// least.
 struct Float(u32);
 
 impl Display for Float {

@@ -266,7 +266,7 @@ fn any_tokens_decode_or_are_refused() {
         let mut tokens = vec![*u.choose(&[VS_2_0, VS_2_X, VS_3_0, PS_2_0, PS_2_X, PS_3_0])?];
         for _ in 0..u.int_in_range(0..=8)? {
             let opcode = *u.choose(Opcode::ALL)?;
-            let version = Version::decode(tokens[0], 0).unwrap();
+            let version = decode(tokens[0], &[]).unwrap().version;
             let slots = opcode.slots(version);
             let predicated: bool = u.ratio(1, 8)?;
             let length = slots.len() as u32 + u32::from(predicated);

@@ -75,7 +75,7 @@ fn level9(level9: &Level9Program<'_>) -> Level9 {
     let slots = program.as_ref().ok().map(Program::instruction_slots);
     Level9 {
         part: level9.part.to_string(),
-        profile: Version::decode(level9.version, level9.tokens_offset).ok().map(|version| version.to_string()),
+        profile: Version::from_container(level9).ok().map(|version| version.to_string()),
         instructions: slots.map(|slots| {
             let InstructionSlots { texture, arithmetic } = slots;
             Instructions { slots: slots.total(), texture, arithmetic }
