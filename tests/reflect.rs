@@ -73,6 +73,11 @@ fn documents_say_what_the_sources_say() {
     assert_eq!((unbounded.get("count"), &unbounded["space"], &unbounded["stride"]), (None, &2.into(), &16.into()));
     let document = json(&["--json", &data("dxbc/vs_double/VS.vs_5_0.fxc101.dxbc")]);
     assert_eq!(document["features"], Value::from(vec!["doubles"]));
+    let document = json(&["--json", &data("dxbc/ls_level9/VS.vs_4_0_level_9_3.fxc101.dxbc")]);
+    let level9 = &document["level9"][0];
+    assert_eq!((&document["minimum_feature_level"], &level9["profile"]), (&"9_3".into(), &"vs_2_x".into()));
+    assert_eq!((&level9["instructions"]["slots"], &level9["float_constants"][1]["row"]), (&14.into(), &6.into()));
+    assert_eq!(level9["runtime_constants"][0]["constant"], "Vertex Shader position offset");
     let document = json(&["--json", &data("pica/t31_geo_point.shbin")]);
     let stages: Vec<_> = document["executables"].as_array().unwrap().iter().map(|it| it["stage"].clone()).collect();
     assert_eq!(stages, ["vertex", "geometry"]);

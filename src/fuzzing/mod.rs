@@ -149,11 +149,18 @@ mod tests {
 
     #[test]
     fn mutated_parts_are_read_or_an_error_inside_them() {
-        let files = ["lib_rays/lib.lib_6_7", "tessellation/hull.hs_6_1", "root_signature/main.vs_6_0.1_1"];
-        let debug = ["debug_information/main.ps_6_0.pdb", "debug_information/main.ps_6_0.embedded"];
+        let files = [
+            "dxil/lib_rays/lib.lib_6_7.dxil",
+            "dxil/tessellation/hull.hs_6_1.dxil",
+            "dxil/root_signature/main.vs_6_0.1_1.dxil",
+            "dxil/debug_information/main.ps_6_0.pdb.dxil",
+            "dxil/debug_information/main.ps_6_0.embedded.dxil",
+            "dxbc/ls_level9/VS.vs_4_0_level_9_1.fxc101.dxbc",
+            "dxbc/ls_level9/PT.ps_4_0_level_9_3.fxc101.dxbc",
+        ];
         let mut parts = Vec::new();
-        for file in files.iter().chain(&debug) {
-            let path = format!("{}/tests/data/dxil/{file}.dxil", env!("CARGO_MANIFEST_DIR"));
+        for file in files {
+            let path = format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"));
             let bytes = std::fs::read(path).unwrap();
             let dxbc = crate::container::Dxbc::parse(&bytes).unwrap();
             for part in dxbc.parts() {

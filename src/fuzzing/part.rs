@@ -2,9 +2,12 @@
 //! asked for everything.
 
 use crate::container::digest::Signing;
-use crate::container::dxbc::{Builder, FourCc, Part, PartContent, PipelineState, RuntimeData, SubobjectContent};
+use crate::container::dxbc::{
+    Builder, FourCc, Level9Program, Part, PartContent, PipelineState, RuntimeData, SubobjectContent,
+};
 use crate::container::{Dxbc, limits};
 use crate::error::ContainerError;
+use crate::frontend::d3d9;
 
 /// A part of a container: the first byte says which of the known names it has, the others are its data.
 pub fn container_part(bytes: &[u8]) {
@@ -54,7 +57,23 @@ fn ask(content: &PartContent<'_>, size: usize) {
         PartContent::DebugInformation(debug) => {
             let _ = (debug.string(debug.compiler), debug.string(debug.entry), debug.string(debug.profile));
         }
+        PartContent::Level9Program(level9) => ask_level9(level9),
         _ => {}
+    }
+}
+
+/// The tokens decode or are an error inside them; what decodes is listed, and encodes to the same tokens.
+fn ask_level9(level9: &Level9Program<'_>) {
+    match d3d9::Program::from_container(level9) {
+        Ok(program) => {
+            assert!(program.to_string().starts_with(&program.version.to_string()));
+            let encoded: Vec<u8> = program.encode().into_iter().flat_map(u32::to_le_bytes).collect();
+            assert!(level9.tokens.starts_with(&encoded), "decoding and encoding changed\n{program}");
+        }
+        Err(error) => {
+            let tokens = level9.tokens_offset..=level9.tokens_offset + level9.tokens.len();
+            assert!(tokens.contains(&error.offset()), "{error}");
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{Findings, sm4};
 use crate::container::Dxbc;
 use crate::container::digest::DigestClass;
-use crate::container::dxbc::{FourCc, Part};
+use crate::container::dxbc::{FourCc, Part, PartContent};
+use crate::frontend::d3d9;
 
 /// Absolute offset of the digest.
 const DIGEST: usize = 4;
@@ -19,7 +20,19 @@ pub(super) fn check(dxbc: &Dxbc<'_>, findings: &mut Findings) {
     }
     layout(dxbc, findings);
     names(dxbc.parts(), findings);
+    level9(dxbc.parts(), findings);
     sm4::check(dxbc, findings);
+}
+
+/// The tokens of Direct3D 9 programs are such.
+fn level9(parts: &[Part<'_>], findings: &mut Findings) {
+    for part in parts {
+        if let Ok(PartContent::Level9Program(program)) = part.content()
+            && let Err(error) = d3d9::Program::from_container(&program)
+        {
+            findings.parse_error(error.offset(), &error);
+        }
+    }
 }
 
 fn digest(class: DigestClass, findings: &mut Findings) {

@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds against what |
 //! |---|---|
-//! | `dxbc.rs` | the layout of a DXBC container, its digest, each part on its own |
+//! | `dxbc.rs` | the layout of a DXBC container, its digest, each part on its own, the tokens of Direct3D 9 programs |
 //! | `sm4/declarations.rs` | declarations: numbers, and what a stage must have |
 //! | `sm4/declared.rs` | declarations: before the code, once each |
 //! | `sm4/operands.rs` | each operand: its register is declared, its index in range, its components there, its file writable |

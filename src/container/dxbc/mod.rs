@@ -43,7 +43,10 @@ pub use dxil::DxilProgram;
 pub use feature_flags::FeatureFlags;
 pub use four_cc::FourCc;
 pub use interfaces::{ClassInstance, ClassType, InterfaceSlots, Interfaces};
-pub use level9::{Level9Program, Level9Table};
+pub use level9::{
+    DataConversion, Level9Constants, Level9Integer, Level9Program, Level9RuntimeConstant, Level9Sampler, Level9Table,
+    RuntimeConstant,
+};
 pub use packed::Compression;
 pub use pdb::PdbInfo;
 pub use program::{Program, ProgramKind};

@@ -1,5 +1,5 @@
-//! A `DXBC` container as Microsoft's disassembler prints it: a header comment of tables, the instructions, and the number of
-//! instruction slots.
+//! A `DXBC` container as Microsoft's disassembler prints it: a header comment of tables, programs of level 9, the instructions, and
+//! the number of instruction slots.
 //!
 //! Every line of the header begins `//`. A block that has nothing to show is left out with its blank lines; one whose part is
 //! malformed says so and leaves the rest alone.
@@ -7,6 +7,7 @@
 mod bindings;
 mod buffers;
 mod interfaces;
+mod level9;
 mod signatures;
 mod stage;
 
@@ -69,6 +70,7 @@ pub(crate) fn dxbc(dxbc: &Dxbc<'_>, program: &Program, options: ListingOptions) 
         Ok(None) => {}
         Err(error) => malformed(&mut out, &error),
     }
+    level9::programs(&mut out, dxbc, options);
 
     let end = dxbc.program()?.map_or(0, |program| program.tokens_offset() + program.tokens.len());
     instructions(&mut out, &dxbc.bytes()[..end], program, dialect, options).expect("a String takes any text");
@@ -87,7 +89,7 @@ fn dialect(definitions: &Result<Option<ResourceDefinitions<'_>>, ContainerError>
     }
 }
 
-fn malformed(out: &mut String, error: &ContainerError) {
+fn malformed(out: &mut String, error: &dyn std::error::Error) {
     line!(out, "Malformed part: {error}");
     line!(out);
 }
@@ -153,16 +155,19 @@ fn instructions(
         if raw {
             let next = program.instructions.partition_point(|other| other.offset <= instruction.offset);
             let end = program.instructions.get(next).map_or(bytes.len(), |next| next.offset);
-            let tokens = &bytes[instruction.offset..end];
-            for row in tokens.chunks(4 * WORDS) {
-                write!(out, "{margin}//")?;
-                for word in row.chunks_exact(4) {
-                    let word = u32::from_le_bytes(*word.first_chunk().expect("four bytes each"));
-                    write!(out, " {word:08x}")?;
-                }
-                writeln!(out)?;
-            }
+            let words = bytes[instruction.offset..end].as_chunks().0.iter().copied().map(u32::from_le_bytes);
+            raw_words(out, margin, &words.collect::<Vec<_>>())?;
         }
+    }
+    Ok(())
+}
+
+/// The words that an instruction is made of, under it.
+fn raw_words(out: &mut String, margin: &str, words: &[u32]) -> fmt::Result {
+    for row in words.chunks(WORDS) {
+        write!(out, "{margin}//")?;
+        row.iter().try_for_each(|word| write!(out, " {word:08x}"))?;
+        writeln!(out)?;
     }
     Ok(())
 }

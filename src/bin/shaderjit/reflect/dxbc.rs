@@ -2,6 +2,7 @@
 
 use super::buffers::{ConstantBuffer, constant_buffer};
 use super::dxil::{self, Dxil, Root};
+use super::level9::{self, Level9};
 use super::library::{self, Library};
 use super::{letters, level, name};
 use serde::{Serialize, Serializer};
@@ -39,6 +40,9 @@ pub struct Dxbc {
     constant_buffers: Vec<ConstantBuffer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interfaces: Option<Interfaces>,
+    /// Programs of Direct3D 9 beside the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    level9: Vec<Level9>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dxil: Option<Dxil>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,6 +192,7 @@ pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
             .flat_map(|definitions| definitions.constant_buffers.iter().map(|it| constant_buffer(it, definitions)))
             .collect(),
         interfaces: container.interfaces().ok().flatten().map(|it| interfaces(&it)),
+        level9: level9::reflect(container),
         dxil,
         library: library::reflect(container),
         root_signature: dxil::root_signature(container),

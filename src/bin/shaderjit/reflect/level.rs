@@ -1,6 +1,7 @@
 //! The least feature level of Direct3D 11 that runs a shader.
 
 use shaderjit::container::dxbc::{Dxbc, FeatureFlags, FourCc, PartContent, Program};
+use shaderjit::frontend::d3d9::Version;
 
 /// Features that no level below 11.1 has. All others are options of the levels.
 const LEVEL_11_1: [FeatureFlags; 2] = [FeatureFlags::UAVS_AT_EVERY_STAGE, FeatureFlags::UAVS_64];
@@ -10,8 +11,12 @@ const LEVEL_11_1: [FeatureFlags; 2] = [FeatureFlags::UAVS_AT_EVERY_STAGE, Featur
 pub fn minimum(container: &Dxbc<'_>, program: &Program<'_>, features: FeatureFlags) -> &'static str {
     if let Some(part) = container.part(FourCc::Aon9) {
         return match part.content() {
-            // Level 9.3 is `vs_2_x` and `ps_2_x`, which is version 2.1 in the token.
-            Ok(PartContent::Level9Program(level9)) if level9.version & 0xff != 0 => "9_3",
+            // Level 9.3 is `vs_2_x` and `ps_2_x`.
+            Ok(PartContent::Level9Program(level9))
+                if Version::from_container(&level9).is_ok_and(|it| it.minor != 0) =>
+            {
+                "9_3"
+            }
             _ => "9_1",
         };
     }

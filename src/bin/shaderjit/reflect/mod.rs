@@ -7,6 +7,7 @@ mod buffers;
 mod dxbc;
 mod dxil;
 mod level;
+mod level9;
 mod library;
 mod shbin;
 mod text;

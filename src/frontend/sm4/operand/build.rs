@@ -56,7 +56,7 @@ fn components_token(components: Components) -> u32 {
         Components::None => (0, 0, 0),
         Components::One => (1, 0, 0),
         Components::Mask(mask) => (2, 0, u32::from(mask.bits())),
-        Components::Swizzle(swizzle) => (2, 1, u32::from(swizzle.0)),
+        Components::Swizzle(swizzle) => (2, 1, u32::from(swizzle.bits())),
         Components::Select(component) => (2, 2, component as u32),
     };
     let token = operand_token::COMPONENTS.set(0, count);
