@@ -16,22 +16,7 @@ pub(super) fn tables(out: &mut String, interfaces: &Interfaces<'_>) {
         line!(out, "{name:<30} {id:>4} {constant_buffer_stride:>9} {textures:>7} {samplers:>7}");
     }
     line!(out);
-    line!(out, "Available Class Instances:");
-    line!(out);
-    line!(out, "Name                        Type CB CB Offset Texture Sampler");
-    line!(out, "--------------------------- ---- -- --------- ------- -------");
-    for instance in &interfaces.class_instances {
-        let ClassInstance { name, class_type, count, constant_buffer, constant_buffer_offset, texture, sampler } =
-            instance;
-        let name = if *count > 1 { format!("{name}[{count}]") } else { name.to_string() };
-        let slot = |slot: &Option<u16>| slot.map_or("-".to_string(), |slot| slot.to_string());
-        let (texture, sampler) = (slot(texture), slot(sampler));
-        line!(
-            out,
-            "{name:<27} {class_type:>4} {constant_buffer:>2} {constant_buffer_offset:>9} {texture:>7} {sampler:>7}"
-        );
-    }
-    line!(out);
+    class_instances(out, &interfaces.class_instances);
     line!(out, "Interface slots, {} total:", interfaces.slot_count);
     line!(out);
     line!(out, "            Slots");
@@ -46,4 +31,27 @@ pub(super) fn tables(out: &mut String, interfaces: &Interfaces<'_>) {
         line!(out, "| Table ID |         |{tables}");
         line!(out, "{rule}");
     }
+}
+
+/// The table of the instances, if there are any.
+fn class_instances(out: &mut String, instances: &[ClassInstance<'_>]) {
+    if instances.is_empty() {
+        return;
+    }
+    line!(out, "Available Class Instances:");
+    line!(out);
+    line!(out, "Name                        Type CB CB Offset Texture Sampler");
+    line!(out, "--------------------------- ---- -- --------- ------- -------");
+    for instance in instances {
+        let ClassInstance { name, class_type, count, constant_buffer, constant_buffer_offset, texture, sampler } =
+            instance;
+        let name = if *count > 1 { format!("{name}[{count}]") } else { name.to_string() };
+        let slot = |slot: &Option<u16>| slot.map_or("-".to_string(), |slot| slot.to_string());
+        let (texture, sampler) = (slot(texture), slot(sampler));
+        line!(
+            out,
+            "{name:<27} {class_type:>4} {constant_buffer:>2} {constant_buffer_offset:>9} {texture:>7} {sampler:>7}"
+        );
+    }
+    line!(out);
 }
