@@ -55,3 +55,47 @@ fn class_instances(out: &mut String, instances: &[ClassInstance<'_>]) {
     }
     line!(out);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::Name;
+
+    /// A listing of the public test shader `interfaces`: no instance is declared in it.
+    #[test]
+    fn without_instances_there_is_no_table_of_them() {
+        let classes = ["TwoThirdsAlpha", "OneAlpha"];
+        let class = |name: &'static str| ClassType {
+            name: Name::new(name.as_bytes()),
+            id: 0,
+            constant_buffer_stride: 0,
+            textures: 0,
+            samplers: 0,
+        };
+        let interfaces = Interfaces {
+            class_types: classes.map(class).to_vec(),
+            class_instances: vec![],
+            slots: vec![InterfaceSlots { first: 0, count: 1, classes: vec![(0, 6), (1, 7)] }],
+            slot_count: 1,
+        };
+        let mut out = String::new();
+        tables(&mut out, &interfaces);
+        let expected = "//
+// Available Class Types:
+//
+// Name                             ID CB Stride Texture Sampler
+// ------------------------------ ---- --------- ------- -------
+// TwoThirdsAlpha                    0         0       0       0
+// OneAlpha                          1         0       0       0
+//
+// Interface slots, 1 total:
+//
+//             Slots
+// +----------+---------+---------------------------------------
+// | Type ID  |   0     |0    1    \n\
+// | Table ID |         |6    7    \n\
+// +----------+---------+---------------------------------------
+";
+        assert_eq!(out, expected);
+    }
+}

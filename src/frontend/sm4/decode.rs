@@ -106,8 +106,8 @@ pub struct Operation {
     /// Operands in token order, as many as [`Opcode::slots`] says. `fcall` has a second one, an immediate: the number of
     /// the function in the interface's table.
     pub operands: Vec<Operand>,
-    /// Dwords of no meaning behind the operands, which the instruction's length counts: zeros, or anything for the opcodes
-    /// of [`Opcode::is_padded_with_anything`].
+    /// Dwords of no meaning behind the operands, which the instruction's length counts: zeros, or anything for the
+    /// opcodes of [`Opcode::is_padded_with_anything`].
     pub padding: Box<[u32]>,
 }
 

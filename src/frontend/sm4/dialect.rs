@@ -3,7 +3,7 @@
 /// What a version of the disassembler prints where versions differ.
 #[derive(Debug)]
 pub(crate) struct Spelling {
-    /// A line of its own between the compiler's name and the tables.
+    /// What stands between the compiler's name and the tables, the first of which goes on in the same line.
     pub header_end: &'static str,
     /// Width of the column `Format` of the signatures.
     pub format_width: usize,
@@ -58,7 +58,7 @@ macro_rules! dialects {
 
 dialects! {
     // name  versions  header_end  format  slots  buffer  discard  offsets      generated  structured  -0.0   whose
-    Fxc9_30  "9.30."   "///\n"     7       true   "cb"    true     "_aoffimmi"  false      " "         true   "9.30, of Windows 8.";
+    Fxc9_30  "9.30."   "//\n/"    7       true   "cb"    true     "_aoffimmi"  false      " "         true   "9.30, of Windows 8.";
     Fxc9_29  "9."      ""          6       true   "cb"    false    ""           false      " "         false  "9.29 and before, of the DirectX SDK (2010).";
     Fxc6_3   "6."      ""          7       true   "cb"    true     "_aoffimmi"  false      " "         true   "6.3, of Windows 8.1, which came after 9.30.";
     Fxc10_1  ""        ""          7       false  "CB"    true     "_aoffimmi"  true       ""          true   "10.1, of Windows 10: `D3DCompiler_47`.";

@@ -291,7 +291,8 @@ impl Style {
     }
 }
 
-/// How an operand prints if it is an immediate: as what it is to the instruction, but for two that the reference mistakes.
+/// How an operand prints if it is an immediate: as what it is to the instruction, but for two that the reference
+/// mistakes.
 fn class(opcode: Opcode, number: usize) -> DataClass {
     match (opcode, number) {
         (Opcode::StoreUavTyped, 1) => DataClass::Untyped,
@@ -300,8 +301,8 @@ fn class(opcode: Opcode, number: usize) -> DataClass {
     }
 }
 
-/// Whether an operand is converted to the precision of the first result: one that is computed with or moved is; conditions,
-/// addresses and what is compared or converted to another type are not.
+/// Whether an operand is converted to the precision of the first result: one that is computed with or moved is;
+/// conditions, addresses and what is compared or converted to another type are not.
 fn is_converted(opcode: Opcode, number: usize) -> bool {
     let (slots, slot) = (opcode.slots(), opcode.slots()[number]);
     let condition = matches!(opcode, Opcode::MovC | Opcode::SwapC) && number == opcode.destinations();
