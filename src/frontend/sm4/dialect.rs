@@ -24,13 +24,13 @@ pub(crate) struct Spelling {
 }
 
 macro_rules! dialects {
-    ($( $name:ident $versions:literal $header_end:literal $format_width:literal $numbers_slots:literal
+    ($( $(#[$attribute:meta])* $name:ident $versions:literal $header_end:literal $format_width:literal $numbers_slots:literal
         $constant_buffer:literal $tests_discard:literal $texel_offsets:literal $interpolates_generated:literal
         $structured_end:literal $negative_zero_is_float:literal $doc:literal; )*) => {
         /// Whose spelling a listing follows: a version of Microsoft's compiler, which prints what it made.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Dialect { $( #[doc = $doc] $name, )* }
+        pub enum Dialect { $( $(#[$attribute])* #[doc = $doc] $name, )* }
 
         impl Dialect {
             /// What the versions of each begin with; of several that fit, the first counts.
@@ -61,13 +61,8 @@ dialects! {
     Fxc9_30  "9.30."   "//\n/"    7       true   "cb"    true     "_aoffimmi"  false      " "         true   "9.30, of Windows 8.";
     Fxc9_29  "9."      ""          6       true   "cb"    false    ""           false      " "         false  "9.29 and before, of the DirectX SDK (2010).";
     Fxc6_3   "6."      ""          7       true   "cb"    true     "_aoffimmi"  false      " "         true   "6.3, of Windows 8.1, which came after 9.30.";
+    #[default]
     Fxc10_1  ""        ""          7       false  "CB"    true     "_aoffimmi"  true       ""          true   "10.1, of Windows 10: `D3DCompiler_47`.";
-}
-
-impl Default for Dialect {
-    fn default() -> Self {
-        Dialect::Fxc10_1
-    }
 }
 
 impl Dialect {
