@@ -132,9 +132,12 @@ fn declaration(opcode: Opcode, suffix: &str, rest: &str) -> Option<(u32, Vec<u32
             Some((dimension.number() << 11, [operand(view, true)?, vec![types]].concat()))
         }
         Opcode::DclInputPs | Opcode::DclInputPsSgv | Opcode::DclInputPsSiv => {
-            // The words of the mode end where the register begins.
+            // The words of the mode end where the register begins. Without any it is undefined.
             let at = parts.first()?.rfind(' ').map_or(0, |at| at + 1);
-            let mode = Interpolation::ALL.iter().find(|mode| mode.name() == rest[..at].trim_end())?;
+            let mode = match rest[..at].trim_end() {
+                "" => Interpolation::Undefined,
+                name => *Interpolation::ALL.iter().find(|mode| mode.name() == name)?,
+            };
             Some((mode.number() << 11, tokens(&rest[at..])?))
         }
         Opcode::DclSampler | Opcode::DclConstantBuffer => {

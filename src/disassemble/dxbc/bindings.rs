@@ -14,10 +14,11 @@ pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, ver
     line!(out);
     let names = "Name                                 Type  Format         Dim";
     let rules = "------------------------------ ---------- ------- -----------";
-    let (names_end, rules_end) = match (dialect, version.has_register_spaces()) {
-        (Dialect::Fxc9, _) => ("Slot Elements", "---- --------"),
-        (Dialect::Fxc10, false) => ("     HLSL Bind  Count", "-------------- ------"),
-        (Dialect::Fxc10, true) => ("     ID      HLSL Bind  Count", "------- -------------- ------"),
+    let numbers_slots = dialect.spelling().numbers_slots;
+    let (names_end, rules_end) = match (numbers_slots, version.has_register_spaces()) {
+        (true, _) => ("Slot Elements", "---- --------"),
+        (false, false) => ("     HLSL Bind  Count", "-------------- ------"),
+        (false, true) => ("     ID      HLSL Bind  Count", "------- -------------- ------"),
     };
     line!(out, "{names} {names_end}");
     line!(out, "{rules} {rules_end}");
@@ -25,7 +26,7 @@ pub(super) fn table(out: &mut String, definitions: &ResourceDefinitions<'_>, ver
         let lower = file(binding).letters();
         let (name, kind, first) = (binding.name, kind(binding), binding.slots.first);
         let common = format!("{name:<30} {kind:>10} {:>7} {:>11}", format(binding), dimension(binding));
-        if dialect == Dialect::Fxc9 {
+        if numbers_slots {
             line!(out, "{common} {first:>4} {:>8}", binding.slots.count);
             continue;
         }
@@ -94,8 +95,8 @@ fn dimension(binding: &ResourceBinding<'_>) -> String {
             Dimension::TEXTURE_1D_ARRAY => "1darray",
             Dimension::TEXTURE_2D => "2d",
             Dimension::TEXTURE_2D_ARRAY => "2darray",
-            Dimension::TEXTURE_2D_MS => "2dMS",
-            Dimension::TEXTURE_2D_MS_ARRAY => "2dMSarray",
+            Dimension::TEXTURE_2D_MS => return multisampled("2dMS", binding),
+            Dimension::TEXTURE_2D_MS_ARRAY => return multisampled("2darrayMS", binding),
             Dimension::TEXTURE_3D => "3d",
             Dimension::TEXTURE_CUBE => "cube",
             Dimension::TEXTURE_CUBE_ARRAY => "cubearray",
@@ -104,4 +105,12 @@ fn dimension(binding: &ResourceBinding<'_>) -> String {
         },
     };
     name.to_string()
+}
+
+/// With the number of samples, if the source states it.
+fn multisampled(name: &str, binding: &ResourceBinding<'_>) -> String {
+    match binding.samples_or_stride {
+        0 | u32::MAX => name.to_string(),
+        samples => format!("{name}{samples}"),
+    }
 }

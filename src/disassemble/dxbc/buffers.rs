@@ -45,8 +45,12 @@ impl Members<'_, '_, '_> {
         let unused = if variable.is_used() { "" } else { " [unused]" };
         self.text(format_args!(" Size: {:>5}{unused}\n", variable.size));
         if let Some(default) = variable.default_dwords() {
-            self.text(format_args!("//      = "));
-            for word in default {
+            for (number, word) in default.enumerate() {
+                match number {
+                    0 => self.text(format_args!("//      = ")),
+                    number if number % 4 == 0 => self.text(format_args!("\n//        ")),
+                    _ => {}
+                }
                 self.text(format_args!("{word:#010x} "));
             }
             self.text(format_args!("\n"));

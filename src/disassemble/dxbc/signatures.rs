@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{line, malformed};
 use crate::container::dxbc::{Dxbc, Signature, SignatureElement, SystemValue};
 use crate::error::ContainerError;
+use crate::frontend::sm4::codes::MinPrecision;
 use crate::frontend::sm4::{Dialect, Stage};
 
 /// How a signature is used: what its second mask means, and whether its semantics name system values.
@@ -44,8 +45,7 @@ fn table(
     line!(out);
     line!(out, "{title} signature:");
     line!(out);
-    // The older disassembler has a narrower format column.
-    let format_width = if dialect == Dialect::Fxc9 { 6 } else { 7 };
+    let format_width = dialect.spelling().format_width;
     line!(out, "Name                 Index   Mask Register SysValue {:>format_width$}   Used", "Format");
     line!(out, "-------------------- ----- ------ -------- -------- {:->format_width$} ------", "");
     if signature.elements.is_empty() {
@@ -69,11 +69,11 @@ fn table(
         };
         line!(
             out,
-            "{name:<20} {index:>5} {mask:>6} {register:>8} {system_value:>8} {component_type:>format_width$} {used:>6}",
+            "{name:<20} {index:>5} {mask:>6} {register:>8} {system_value:>8} {format:>format_width$} {used:>6}",
             name = name(element, &signature),
             index = element.index,
             system_value = system_value_name(system_value),
-            component_type = element.component_type,
+            format = format(element),
         );
     }
     line!(out);
@@ -84,6 +84,14 @@ fn name(element: &SignatureElement<'_>, signature: &Signature<'_>) -> String {
     match signature.elements.iter().any(|element| element.stream != 0) {
         true => format!("m{}:{}", element.stream, element.semantic),
         false => element.semantic.to_string(),
+    }
+}
+
+/// The column `Format`: the type of the components, or the minimum precision that stands in for it.
+fn format(element: &SignatureElement<'_>) -> String {
+    match MinPrecision::from_number(element.min_precision.0) {
+        None | Some(MinPrecision::Default) => element.component_type.to_string(),
+        Some(minimum) => minimum.name().to_string(),
     }
 }
 

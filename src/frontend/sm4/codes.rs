@@ -46,7 +46,7 @@ codes! {
 
     /// How a pixel-shader input is interpolated.
     Interpolation "interpolation mode" {
-        0 Undefined                   "";
+        0 Undefined                   "undefined";
         1 Constant                    "constant";
         2 Linear                      "linear";
         3 LinearCentroid              "linear centroid";

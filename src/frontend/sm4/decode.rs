@@ -106,8 +106,9 @@ pub struct Operation {
     /// Operands in token order, as many as [`Opcode::slots`] says. `fcall` has a second one, an immediate: the number of
     /// the function in the interface's table.
     pub operands: Vec<Operand>,
-    /// A dword of no meaning after the operands, for the opcodes of [`Opcode::may_be_padded`].
-    pub padding: Option<u32>,
+    /// Dwords of no meaning behind the operands, which the instruction's length counts: zeros, or anything for the
+    /// opcodes of [`Opcode::is_padded_with_anything`].
+    pub padding: Box<[u32]>,
 }
 
 impl Instruction {
@@ -220,10 +221,7 @@ impl Instruction {
                     Group::Declaration => Body::Declaration(Declaration::decode(token, offset, &mut rest, version)?),
                     _ => {
                         let operands = operands(token.opcode, &mut rest)?;
-                        let padding = match token.opcode.may_be_padded() && rest.remaining() == 1 {
-                            true => Some(rest.dword("padding")?),
-                            false => None,
-                        };
+                        let padding = padding(token.opcode, &mut rest)?;
                         Body::Operation(Operation { extended, operands, padding })
                     }
                 }
@@ -233,6 +231,19 @@ impl Instruction {
             0 => Ok(Instruction { offset, token, body }),
             count => Err(DecodeError::TrailingTokens { what: token.opcode.mnemonic(), count, offset }),
         }
+    }
+}
+
+/// What is left of the instruction, if that can be padding; else nothing, so that the caller finds tokens left over.
+fn padding(opcode: Opcode, reader: &mut TokenReader) -> Result<Box<[u32]>, DecodeError> {
+    let mut rest = reader.clone();
+    let dwords = (0..rest.remaining()).map(|_| rest.dword("padding")).collect::<Result<Box<[u32]>, _>>()?;
+    match opcode.is_padded_with_anything() || dwords.iter().all(|&dword| dword == 0) {
+        true => {
+            *reader = rest;
+            Ok(dwords)
+        }
+        false => Ok(Box::default()),
     }
 }
 
@@ -300,19 +311,31 @@ mod tests {
     }
 
     #[test]
-    fn only_what_compilers_pad_may_be_padded() {
+    fn padding_is_zeros_or_what_compilers_leave_there() {
         let operands = [0x0010_00f2, 0, 0x0010_0012, 1, 0x0010_1046, 0, 0x0010_7e46, 0, 0x0010_6000, 0, 0x4001, 0];
         let sample = |opcode, padding: &[u32]| {
             let length = 1 + operands.len() + padding.len();
             program(&[&[token(opcode, length as u32)], &operands[..], padding].concat())
         };
-        for padding in [&[][..], &[7]] {
-            let program = sample(Opcode::SampleCLzS, padding).unwrap();
+        let accepted = [
+            (Opcode::SampleLS, &[][..]),
+            (Opcode::SampleLS, &[0]),
+            (Opcode::SampleLS, &[0, 0]),
+            (Opcode::SampleCLzS, &[7]),
+            (Opcode::SampleCLzS, &[0, 7]),
+        ];
+        for (opcode, padding) in accepted {
+            let program = sample(opcode, padding).unwrap();
             let Body::Operation(operation) = &program.instructions[0].body else { panic!("{program}") };
-            assert_eq!(operation.padding, padding.first().copied());
+            assert_eq!(*operation.padding, *padding);
         }
-        assert!(matches!(sample(Opcode::SampleCLzS, &[7, 7]), Err(DecodeError::TrailingTokens { count: 2, .. })));
         assert!(matches!(sample(Opcode::SampleLS, &[7]), Err(DecodeError::TrailingTokens { count: 1, .. })));
+        assert!(matches!(sample(Opcode::SampleLS, &[0, 7]), Err(DecodeError::TrailingTokens { count: 2, .. })));
+        // A declaration has none.
+        let temps =
+            |padding: &[u32]| program(&[&[token(Opcode::DclTemps, 2 + padding.len() as u32), 4], padding].concat());
+        assert!(temps(&[]).is_ok());
+        assert!(matches!(temps(&[0]), Err(DecodeError::TrailingTokens { count: 1, .. })));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Operation {
             }
             (_, operands) => operands.iter().for_each(|operand| operand.encode(tokens)),
         }
-        tokens.extend(self.padding);
+        tokens.extend_from_slice(&self.padding);
     }
 }
 

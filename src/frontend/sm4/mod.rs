@@ -1,12 +1,14 @@
 //! Direct3D shader model 4 and 5 tokens → IR.
 //!
 //! [`opcode`] and [`operand`] hold the tables that everything else here is derived from; [`Program::decode`] reads the tokens
-//! of any stage, [`Program::encode`] gives them back, [`Listing`] prints them, [`lower()`] makes IR of vertex shaders. Layouts and numbers are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
+//! of any stage, [`Program::encode`] gives them back, [`Listing`] prints them, [`lower()`] makes IR of vertex shaders. Layouts
+//! and numbers are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
 
 pub mod codes;
 pub mod custom_data;
 pub mod declaration;
 mod decode;
+mod dialect;
 mod encode;
 mod lower;
 pub mod opcode;
@@ -21,8 +23,9 @@ pub use codes::{GlobalFlags, Stage};
 pub use custom_data::CustomData;
 pub use declaration::Declaration;
 pub use decode::{Body, Instruction, Operation, Program, Version};
+pub use dialect::Dialect;
 pub use lower::{ClassInstance, lower, lower_with_classes, runs};
 pub use opcode::{Group, Opcode};
 pub use operand::{Operand, RegisterFile};
-pub use print::{Dialect, Listing};
+pub use print::Listing;
 pub use token::{Extended, OpcodeToken, Test};

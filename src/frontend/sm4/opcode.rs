@@ -454,9 +454,9 @@ impl Opcode {
         self as u32
     }
 
-    /// Whether Microsoft's compiler leaves one dword of no meaning after the operands (seen in the output of version 10.1 for
-    /// both shader models that have these opcodes; the disassembler skips it).
-    pub const fn may_be_padded(self) -> bool {
+    /// Whether Microsoft's compiler leaves a dword behind the operands that may be anything. Behind those of other opcodes
+    /// (`samplepos`, `sample_l_s`) it leaves zeros. Its disassembler skips both.
+    pub const fn is_padded_with_anything(self) -> bool {
         use Opcode::{SampleBClS, SampleCClS, SampleCLzS, SampleClS, SampleDClS};
         matches!(self, SampleCLzS | SampleClS | SampleBClS | SampleDClS | SampleCClS)
     }

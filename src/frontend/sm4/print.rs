@@ -2,24 +2,19 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::codes::{InfoReturn, MinPrecision, ReturnType, SyncFlags, UavFlags};
+use super::codes::{InfoReturn, MinPrecision, ReturnType, SyncFlags};
 use super::custom_data::{CustomData, ShaderMessage};
-use super::declaration::{Binding, Declaration};
+use super::declaration::Declaration;
 use super::decode::{Body, Instruction, Operation, Program, Version};
-use super::opcode::{DataClass, Opcode};
-use super::operand::{Components, Index, Mask, Operand, RegisterFile};
-use super::token::{Extended, Test};
+use super::dialect::{Dialect, Spelling};
+use super::opcode::{DataClass, Group, Opcode, Role};
+use super::operand::{Components, Mask, Operand, RegisterFile};
+use super::token::{Extended, OpcodeToken};
 
-/// Whose spelling a listing follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// The disassembler of `D3DCompiler_47` and its relatives (10.1).
-    #[default]
-    Fxc10,
-    /// The disassembler of 2010 (9.29).
-    Fxc9,
-}
+mod declaration;
+mod number;
+
+use number::{Double, Float, Integer, Untyped};
 
 /// Prints a program, one line an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +24,7 @@ pub struct Listing<'a> {
 }
 
 impl Program {
-    /// The program's listing in a dialect; `Display` of the program is that of the newer one.
+    /// The program's listing in a dialect; `Display` of the program is that of the newest one.
     pub fn listing(&self, dialect: Dialect) -> Listing<'_> {
         Listing { program: self, dialect }
     }
@@ -114,10 +109,17 @@ fn separated<T: Display>(items: impl Iterator<Item = T>, separator: &str, f: &mu
 }
 
 impl Style {
+    fn spelling(self) -> &'static Spelling {
+        self.dialect.spelling()
+    }
+
     /// Whether the reference shows the instruction at all.
     fn prints(self, instruction: &Instruction) -> bool {
-        !matches!(&instruction.body, Body::CustomData(data)
-            if matches!(**data, CustomData::Opaque { .. } | CustomData::ClipPlanes(_)))
+        match &instruction.body {
+            Body::CustomData(data) => !matches!(**data, CustomData::Opaque { .. } | CustomData::ClipPlanes(_)),
+            Body::Declaration(Declaration::GlobalFlags(flags)) => flags.names().next().is_some(),
+            _ => true,
+        }
     }
 
     fn instruction(self, instruction: &Instruction) -> impl Display + use<'_> {
@@ -136,8 +138,7 @@ impl Style {
             f.write_str("_sat")?;
         }
         match token.test() {
-            // The older disassembler leaves the test out here, and here only.
-            Some(Test::NonZero) if opcode == Opcode::Discard && self.dialect == Dialect::Fxc9 => {}
+            Some(_) if opcode == Opcode::Discard && !self.spelling().tests_discard => {}
             Some(test) => f.write_str(test.suffix())?,
             None => {}
         }
@@ -145,18 +146,17 @@ impl Style {
             let set = SyncFlags::ALL.iter().rev().filter(|(flag, _)| flags.contains(*flag));
             set.map(|(_, name)| name).try_for_each(|name| f.write_str(name))?;
         }
-        if let Some(extended) = &operation.extended {
-            self.extended(extended, f)?;
+        let info_return = token.info_return().map_or("", InfoReturn::name);
+        match &operation.extended {
+            Some(extended) => {
+                self.extended(extended, token, f)?;
+                f.write_str(info_return)?;
+            }
+            None => write!(f, "{info_return}{}", precise(token))?,
         }
-        f.write_str(token.info_return().map_or("", InfoReturn::name))?;
         // Without operands the space stays, except after the suffixes of `sync`.
         if opcode != Opcode::Sync {
             f.write_str(" ")?;
-        }
-        match token.precise() {
-            Mask::NONE => {}
-            Mask::ALL => f.write_str("[precise] ")?,
-            mask => write!(f, "[precise({mask})] ")?,
         }
         if let [interface, function] = &operation.operands[..]
             && opcode == Opcode::InterfaceCall
@@ -164,23 +164,25 @@ impl Style {
             let function = function.immediates().map_or(0, |words| words[0]);
             return write!(f, "{}[{function}]", self.operand(interface, DataClass::Interface));
         }
-        let operands = operation.operands.iter().zip(opcode.slots());
-        separated(operands.map(|(operand, slot)| self.operand(operand, slot.class)), ", ", f)
+        let result = operation.operands.first().map_or(MinPrecision::Default, Operand::min_precision);
+        let operands = operation.operands.iter().enumerate().map(|(number, operand)| {
+            let class = class(opcode, number);
+            let precision = if is_converted(opcode, number) { result } else { operand.min_precision() };
+            self.operand_as(operand, class, precision)
+        });
+        separated(operands, ", ", f)
     }
 
-    fn extended(self, extended: &Extended, f: &mut Formatter<'_>) -> fmt::Result {
-        if let Some([u, v, w]) = extended.texel_offsets() {
-            if self.dialect == Dialect::Fxc10 {
-                f.write_str("_aoffimmi")?;
-            }
-            if extended.resource().is_some() {
-                f.write_str("_indexable")?;
-            }
+    /// The suffixes, then in parentheses what they are about; the precise components stand between them.
+    fn extended(self, extended: &Extended, token: OpcodeToken, f: &mut Formatter<'_>) -> fmt::Result {
+        let (offsets, resource) = (extended.texel_offsets(), extended.resource());
+        f.write_str(if offsets.is_some() { self.spelling().texel_offsets } else { "" })?;
+        f.write_str(if resource.is_some() { "_indexable" } else { "" })?;
+        precise(token).fmt(f)?;
+        if let Some([u, v, w]) = offsets {
             write!(f, "({u},{v},{w})")?;
-        } else if extended.resource().is_some() {
-            f.write_str("_indexable")?;
         }
-        if let Some((dimension, stride)) = extended.resource() {
+        if let Some((dimension, stride)) = resource {
             write!(f, "({}", dimension.name())?;
             if stride != 0 {
                 write!(f, ", stride={stride}")?;
@@ -193,7 +195,13 @@ impl Style {
         Ok(())
     }
 
+    /// An operand that is read or written with its own precision.
     fn operand(self, operand: &Operand, class: DataClass) -> impl Display + '_ {
+        self.operand_as(operand, class, operand.min_precision())
+    }
+
+    /// An operand that is converted to a precision.
+    fn operand_as(self, operand: &Operand, class: DataClass, precision: MinPrecision) -> impl Display + '_ {
         printed(move |f| {
             let modifiers = operand.modifiers();
             f.write_str(if modifiers.negate { "-" } else { "" })?;
@@ -203,8 +211,10 @@ impl Style {
                 None => self.register(operand, f)?,
             }
             f.write_str(if modifiers.absolute { "|" } else { "" })?;
-            if operand.min_precision() != MinPrecision::Default {
-                write!(f, " {{{}}}", operand.min_precision().name())?;
+            match operand.min_precision() {
+                own if own != precision => write!(f, " {{{} as {}}}", precision_name(own), precision_name(precision))?,
+                MinPrecision::Default => {}
+                own => write!(f, " {{{}}}", precision_name(own))?,
             }
             f.write_str(if operand.non_uniform() { " { nonuniform }" } else { "" })
         })
@@ -234,11 +244,12 @@ impl Style {
             _ => false,
         };
         for (n, index) in operand.indices().enumerate() {
-            match index {
-                Index { immediate, relative: None } if n == 0 && !bracketed => write!(f, "{immediate}")?,
-                Index { immediate, relative: None } => write!(f, "[{immediate}]")?,
-                Index { immediate, relative: Some(relative) } => {
-                    write!(f, "[{} + {immediate}]", self.operand(relative, DataClass::Int))?;
+            // A compiler that knows the index to be out of range may make it a negative one.
+            match (index.immediate as i32, index.relative) {
+                (constant, None) if n == 0 && !bracketed => write!(f, "{constant}")?,
+                (constant, None) => write!(f, "[{constant}]")?,
+                (constant, Some(relative)) => {
+                    write!(f, "[{} + {constant}]", self.operand(relative, DataClass::Int))?;
                 }
             }
         }
@@ -261,130 +272,6 @@ impl Style {
         }
     }
 
-    /// A declared resource: `t3`, or `T0[0:3]` from shader model 5.1 on.
-    fn binding(self, file: RegisterFile, binding: Binding) -> impl Display {
-        printed(move |f| {
-            self.letters(file, f)?;
-            write!(f, "{}", binding.id)?;
-            match (self.version.has_register_spaces(), binding.upper) {
-                (false, _) => Ok(()),
-                (true, u32::MAX) => write!(f, "[{}:*]", binding.lower),
-                (true, upper) => write!(f, "[{}:{upper}]", binding.lower),
-            }
-        })
-    }
-
-    /// `, space=1` from shader model 5.1 on.
-    fn space(self, binding: Binding) -> impl Display {
-        printed(move |f| match self.version.has_register_spaces() {
-            true => write!(f, ", space={}", binding.space),
-            false => Ok(()),
-        })
-    }
-
-    fn declaration(self, opcode: Opcode, declaration: &Declaration, f: &mut Formatter<'_>) -> fmt::Result {
-        use RegisterFile::{ConstantBuffer, Resource, Sampler, UnorderedAccess};
-        f.write_str(opcode.mnemonic())?;
-        let operand = |operand| self.operand(operand, DataClass::Untyped);
-        match *declaration {
-            Declaration::Resource { binding, dimension, samples, return_types: ref types } => {
-                write!(f, "_{}", dimension.name())?;
-                if matches!(dimension.name(), "texture2dms" | "texture2dmsarray") {
-                    write!(f, "({samples})")?;
-                }
-                let (types, view) = (return_types(types), self.binding(Resource, binding));
-                write!(f, " {types} {view}{}", self.space(binding))
-            }
-            Declaration::ConstantBuffer { binding, rows, dynamic } => {
-                let access = if dynamic { "dynamicIndexed" } else { "immediateIndexed" };
-                // The newer disassembler writes a capital here for every model.
-                match (self.version.has_register_spaces(), self.dialect) {
-                    (true, _) => write!(f, " {}", self.binding(ConstantBuffer, binding))?,
-                    (false, Dialect::Fxc10) => write!(f, " CB{}", binding.id)?,
-                    (false, Dialect::Fxc9) => write!(f, " cb{}", binding.id)?,
-                }
-                write!(f, "[{rows}], {access}{}", self.space(binding))
-            }
-            Declaration::Sampler { binding, mode } => {
-                write!(f, " {}, {}{}", self.binding(Sampler, binding), mode.name(), self.space(binding))
-            }
-            Declaration::IndexRange { ref first, count } => write!(f, " {} {count}", operand(first)),
-            Declaration::OutputTopology(topology) => write!(f, " {} ", topology.name()),
-            Declaration::InputPrimitive(primitive) => write!(f, " {} ", primitive.name()),
-            Declaration::Input { operand: ref register, interpolation, system_value } => {
-                match interpolation.map(|mode| mode.name()) {
-                    None | Some("") => {}
-                    // The older disassembler does not say how generated values are interpolated: they never are.
-                    Some(_) if opcode == Opcode::DclInputPsSgv && self.dialect == Dialect::Fxc9 => {}
-                    Some(mode) => write!(f, " {mode}")?,
-                }
-                write!(f, " {}", operand(register))?;
-                system_value.map_or(Ok(()), |value| write!(f, ", {}", value.name()))
-            }
-            Declaration::Output { operand: ref register, system_value } => {
-                write!(f, " {}", operand(register))?;
-                system_value.map_or(Ok(()), |value| write!(f, ", {}", value.name()))
-            }
-            Declaration::IndexableTemp { register, size, components } => {
-                write!(f, " x{register}[{size}], {components}")
-            }
-            Declaration::GlobalFlags(flags) => {
-                f.write_str(" ")?;
-                separated(flags.names(), " | ", f)
-            }
-            Declaration::HsDecls
-            | Declaration::HsControlPointPhase
-            | Declaration::HsForkPhase
-            | Declaration::HsJoinPhase => f.write_str(" "),
-            Declaration::Stream(register) => write!(f, " m{register}"),
-            Declaration::FunctionBody(id) => write!(f, " fb{id}"),
-            Declaration::FunctionTable { id, ref bodies } => {
-                write!(f, " ft{id} = {{")?;
-                separated(bodies.iter().map(|body| printed(move |f| write!(f, "fb{body}"))), ", ", f)?;
-                f.write_str("}")
-            }
-            Declaration::Interface(ref interface) => {
-                let dynamic = if interface.dynamic { "_dynamicindexed" } else { "" };
-                let (id, length, sites) = (interface.id, interface.array_length, interface.call_sites);
-                write!(f, "{dynamic} fp{id}[{length}][{sites}] = {{")?;
-                separated(interface.tables.iter().map(|table| printed(move |f| write!(f, "ft{table}"))), ", ", f)?;
-                f.write_str("}")
-            }
-            Declaration::Temps(count)
-            | Declaration::MaxOutputVertices(count)
-            | Declaration::InputControlPointCount(count)
-            | Declaration::OutputControlPointCount(count)
-            | Declaration::HsForkPhaseInstanceCount(count)
-            | Declaration::HsJoinPhaseInstanceCount(count)
-            | Declaration::GsInstances(count) => write!(f, " {count}"),
-            Declaration::TessDomain(domain) => write!(f, " {}", domain.name()),
-            Declaration::TessPartitioning(partitioning) => write!(f, " {}", partitioning.name()),
-            Declaration::TessOutput(output) => write!(f, " {}", output.name()),
-            Declaration::HsMaxTessFactor { bits } => write!(f, " l({})", Float(bits)),
-            Declaration::ThreadGroup([x, y, z]) => write!(f, " {x}, {y}, {z}"),
-            Declaration::UavTyped { binding, dimension, flags, return_types: ref types } => {
-                let (types, view) = (return_types(types), self.binding(UnorderedAccess, binding));
-                write!(f, "_{}{} {types} {view}{}", dimension.name(), Suffixes(flags), self.space(binding))
-            }
-            Declaration::UavRaw { binding, flags } => {
-                write!(f, "{} {}{}", Suffixes(flags), self.binding(UnorderedAccess, binding), self.space(binding))
-            }
-            Declaration::UavStructured { binding, flags, stride } => {
-                let view = self.binding(UnorderedAccess, binding);
-                write!(f, "{} {view}, {stride}{}", Suffixes(flags), self.space(binding))
-            }
-            Declaration::TgsmRaw { register, bytes } => write!(f, " g{register}, {bytes}"),
-            Declaration::TgsmStructured { register, stride, count } => write!(f, " g{register}, {stride}, {count}"),
-            Declaration::ResourceRaw { binding } => {
-                write!(f, " {}{}", self.binding(Resource, binding), self.space(binding))
-            }
-            Declaration::ResourceStructured { binding, stride } => {
-                write!(f, " {}, {stride}{}", self.binding(Resource, binding), self.space(binding))?;
-                f.write_str(if self.dialect == Dialect::Fxc9 { " " } else { "" })
-            }
-        }
-    }
-
     fn custom_data(self, data: &CustomData, f: &mut Formatter<'_>) -> fmt::Result {
         match data {
             CustomData::ImmediateConstants(rows) => immediate_constants(rows, self.dialect, f),
@@ -404,13 +291,41 @@ impl Style {
     }
 }
 
-/// The suffixes of a view's flags.
-struct Suffixes(UavFlags);
-
-impl Display for Suffixes {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.names().try_for_each(|name| f.write_str(name))
+/// How an operand prints if it is an immediate: as what it is to the instruction, but for two that the reference
+/// mistakes.
+fn class(opcode: Opcode, number: usize) -> DataClass {
+    match (opcode, number) {
+        (Opcode::StoreUavTyped, 1) => DataClass::Untyped,
+        (Opcode::Gather4PoC, 5) | (Opcode::Gather4PoCS, 6) => DataClass::Int,
+        _ => opcode.slots()[number].class,
     }
+}
+
+/// Whether an operand is converted to the precision of the first result: one that is computed with or moved is;
+/// conditions, addresses and what is compared or converted to another type are not.
+fn is_converted(opcode: Opcode, number: usize) -> bool {
+    let (slots, slot) = (opcode.slots(), opcode.slots()[number]);
+    let condition = matches!(opcode, Opcode::MovC | Opcode::SwapC) && number == opcode.destinations();
+    slot.role == Role::Source
+        && matches!(opcode.group(), Group::Float | Group::Bit | Group::Int | Group::Uint)
+        && !matches!(opcode, Opcode::ULt | Opcode::UGe)
+        && (slot.class == slots[0].class || slot.class == DataClass::Untyped && !condition)
+}
+
+fn precision_name(precision: MinPrecision) -> &'static str {
+    match precision {
+        MinPrecision::Default => "def32",
+        minimum => minimum.name(),
+    }
+}
+
+/// The components that are computed exactly as written.
+fn precise(token: OpcodeToken) -> impl Display {
+    printed(move |f| match token.precise() {
+        Mask::NONE => Ok(()),
+        Mask::ALL => f.write_str(" [precise]"),
+        mask => write!(f, " [precise({mask})]"),
+    })
 }
 
 /// `(float,float,float,float)`.
@@ -435,69 +350,10 @@ fn immediate_constants(rows: &[[u32; 4]], dialect: Dialect, f: &mut Formatter<'_
     f.write_str(" }")
 }
 
-/// Integers up to this magnitude print in decimal, others as their bits. The reference's own limit lies above 7919 and below
-/// 0xabcd.
-const MAX_DECIMAL: u32 = 9999;
-
-fn is_small(word: u32) -> bool {
-    (word as i32).unsigned_abs() <= MAX_DECIMAL
-}
-
-/// A dword that the instruction reads as an integer.
-struct Integer(u32);
-
-impl Display for Integer {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match is_small(self.0) {
-            true => write!(f, "{}", self.0 as i32),
-            false => write!(f, "0x{:08x}", self.0),
-        }
-    }
-}
-
-/// A dword that the instruction reads as a float.
-struct Float(u32);
-
-impl Display for Float {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match f32::from_bits(self.0) {
-            value if value.is_finite() => write!(f, "{value:.6}"),
-            _ => write!(f, "0x{:08x}", self.0),
-        }
-    }
-}
-
-/// A dword that the instruction only moves: a small integer, a float, or bits that are neither.
-struct Untyped(u32, Dialect);
-
-impl Display for Untyped {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let value = f32::from_bits(self.0);
-        let as_bits = value.is_subnormal() || value == 0.0 && self.1 == Dialect::Fxc9;
-        match is_small(self.0) || as_bits {
-            true => Integer(self.0).fmt(f),
-            false => Float(self.0).fmt(f),
-        }
-    }
-}
-
-/// Two dwords, the low half of a double first.
-struct Double<'a>(&'a [u32]);
-
-impl Display for Double<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let bits = u64::from(self.0[1]) << 32 | u64::from(self.0[0]);
-        match f64::from_bits(bits) {
-            value if value.is_finite() => write!(f, "{value:.6}l"),
-            _ => write!(f, "0x{bits:016x}"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::sm4::testing::{part, program};
+    use crate::frontend::sm4::testing::{part, program, program_of};
 
     /// The reference listing without its comment.
     fn code(listing: &str) -> Vec<&str> {
@@ -518,38 +374,16 @@ mod tests {
     }
 
     listings_equal_the_reference! {
-        vertex_shader "vs_switch/VS.vs_5_0.fxc101" Fxc10;
-        doubles "vs_double11/VS.vs_5_0.fxc101" Fxc10;
-        geometry_shader "gs_instance/GS.gs_5_0.fxc101" Fxc10;
-        hull_phases "tess_phases/HS.hs_5_0.fxc101" Fxc10;
-        interfaces "ps_interface/PS.ps_5_0.fxc101" Fxc10;
-        shader_messages "cs_dbg/CS.cs_5_0.fxc101" Fxc10;
-        register_spaces "cs_5_1_bindless/CS.cs_5_1.fxc101" Fxc10;
-        tiled_resources "ps_tiled/PS.ps_5_1.fxc101" Fxc10;
-        older_immediate_constants "vs_icb/VS.vs_4_0.fxc929" Fxc9;
-        older_sampling "ps_sample/PS.ps_4_0.fxc929" Fxc9;
-    }
-
-    #[test]
-    fn numbers_print_by_class() {
-        let untyped = |bits| Untyped(bits, Dialect::Fxc10).to_string();
-        assert_eq!(
-            ["0", "-1", "1.000000", "-0.000000"],
-            [0, u32::MAX, 0x3f80_0000, 0x8000_0000].map(untyped).each_ref()
-        );
-        assert_eq!(
-            ["0x00010000", "0x7f800000", "0x7fc00000"],
-            [0x10000, 0x7f80_0000, 0x7fc0_0000].map(untyped).each_ref()
-        );
-        assert_eq!(
-            ["7919", "0x0000abcd", "-9999"],
-            [7919, 0xabcd, -9999i32 as u32].map(|bits| Integer(bits).to_string()).each_ref()
-        );
-        assert_eq!(
-            ["0.000000", "0.000000", "-2.500000"],
-            [0, 1, 0xc020_0000].map(|bits| Float(bits).to_string()).each_ref()
-        );
-        assert_eq!(Double(&[0, 0x3fe0_0000]).to_string(), "0.500000l");
+        vertex_shader "vs_switch/VS.vs_5_0.fxc101" Fxc10_1;
+        doubles "vs_double11/VS.vs_5_0.fxc101" Fxc10_1;
+        geometry_shader "gs_instance/GS.gs_5_0.fxc101" Fxc10_1;
+        hull_phases "tess_phases/HS.hs_5_0.fxc101" Fxc10_1;
+        interfaces "ps_interface/PS.ps_5_0.fxc101" Fxc10_1;
+        shader_messages "cs_dbg/CS.cs_5_0.fxc101" Fxc10_1;
+        register_spaces "cs_5_1_bindless/CS.cs_5_1.fxc101" Fxc10_1;
+        tiled_resources "ps_tiled/PS.ps_5_1.fxc101" Fxc10_1;
+        older_immediate_constants "vs_icb/VS.vs_4_0.fxc929" Fxc9_29;
+        older_sampling "ps_sample/PS.ps_4_0.fxc929" Fxc9_29;
     }
 
     #[test]
@@ -560,6 +394,60 @@ mod tests {
         assert_eq!(
             program(&tokens).unwrap().to_string(),
             "vs_5_0\nmad_sat [precise(xz)] r1.xz, r0.xyzw, r0.xyzw, r0.xyzw\n"
+        );
+    }
+
+    #[test]
+    fn precise_stands_before_what_is_read() {
+        let [offsets, resource, types] = [1 << 31 | 1 << 9 | 1, 1 << 31 | 3 << 6 | 2, 0x5555 << 6 | 3];
+        let operands = [0x0010_00f2, 0, 0x0010_1046, 0, 0x0010_7e46, 0, 0x0010_6000, 0];
+        let sample = |extended: &[u32]| {
+            let length = 1 + extended.len() + operands.len();
+            let token = Opcode::Sample.number() | 0xf << 19 | (length as u32) << 24 | 1 << 31;
+            program(&[&[token], extended, &operands].concat()).unwrap().to_string()
+        };
+        assert_eq!(
+            sample(&[offsets, resource, types]),
+            "vs_5_0\nsample_aoffimmi_indexable [precise](1,0,0)(texture2d)(float,float,float,float) r0.xyzw, v0.xyxx, \
+             t0.xyzw, s0\n"
+        );
+        assert_eq!(
+            sample(&[offsets & !(1 << 31)]),
+            "vs_5_0\nsample_aoffimmi [precise](1,0,0) r0.xyzw, v0.xyxx, t0.xyzw, s0\n"
+        );
+    }
+
+    #[test]
+    fn what_compilers_seldom_write_prints_too() {
+        // `dcl_globalFlags` without any.
+        assert_eq!(program(&[Opcode::DclGlobalFlags.number() | 1 << 24]).unwrap().to_string(), "vs_5_0\n");
+        let undefined = [Opcode::DclInputPsSgv.number() | 4 << 24, 0x0010_1012, 1, 9];
+        let pixel_shader = program_of(0x0000_0050, &undefined).unwrap();
+        assert_eq!(pixel_shader.to_string(), "ps_5_0\ndcl_input_ps_sgv undefined v1.x, is_front_face\n");
+        let load = [Opcode::Ld.number() | 8 << 24, 0x0010_00f2, 0, 0x0010_0e46, 0, 0x0020_7e46, 0, -2i32 as u32];
+        assert_eq!(program_of(0x0000_0051, &load).unwrap().to_string(), "ps_5_1\nld r0.xyzw, r0.xyzw, T0[-2].xyzw\n");
+    }
+
+    #[test]
+    fn older_disassemblers_spell_some_things_their_way() {
+        let tokens = [
+            &[Opcode::DclConstantBuffer.number() | 4 << 24, 0x0020_8e46, 0, 1][..],
+            &[Opcode::DclResourceStructured.number() | 4 << 24, 0x0010_7000, 0, 16],
+            &[Opcode::DclInputPsSgv.number() | 1 << 11 | 4 << 24, 0x0010_1012, 1, 9],
+            &[Opcode::Discard.number() | 1 << 18 | 3 << 24, 0x0010_000a, 0],
+            &[Opcode::Mov.number() | 5 << 24, 0x0010_0012, 0, 0x4001, 0x8000_0000],
+        ];
+        let program = program_of(0x0000_0050, &tokens.concat()).unwrap();
+        let listing = |dialect| program.listing(dialect).to_string().lines().skip(1).collect::<Vec<_>>().join("|");
+        let old = "dcl_constantbuffer cb0[1], immediateIndexed|dcl_resource_structured t0, 16 |\
+                   dcl_input_ps_sgv v1.x, is_front_face|";
+        assert_eq!(listing(Dialect::Fxc9_29), format!("{old}discard r0.x|mov r0.x, l(0x80000000)"));
+        assert_eq!(listing(Dialect::Fxc9_30), format!("{old}discard_nz r0.x|mov r0.x, l(-0.000000)"));
+        assert_eq!(listing(Dialect::Fxc6_3), listing(Dialect::Fxc9_30));
+        assert_eq!(
+            listing(Dialect::Fxc10_1),
+            "dcl_constantbuffer CB0[1], immediateIndexed|dcl_resource_structured t0, 16|\
+             dcl_input_ps_sgv constant v1.x, is_front_face|discard_nz r0.x|mov r0.x, l(-0.000000)"
         );
     }
 

@@ -42,7 +42,7 @@ impl Generator<'_, '_> {
             });
         }
         let extended = self.extended(view, None)?;
-        self.emit_operation(OpcodeToken::new(opcode), Operation { extended, operands, padding: None });
+        self.emit_operation(OpcodeToken::new(opcode), Operation { extended, operands, padding: Box::default() });
         Ok(())
     }
 

@@ -168,7 +168,7 @@ impl<'a, 'u> Generator<'a, 'u> {
 
     /// Appends an instruction to the code.
     fn emit(&mut self, token: OpcodeToken, operands: Vec<Operand>) {
-        self.emit_operation(token, Operation { extended: None, operands, padding: None });
+        self.emit_operation(token, Operation { extended: None, operands, padding: Box::default() });
     }
 
     fn emit_operation(&mut self, token: OpcodeToken, operation: Operation) {

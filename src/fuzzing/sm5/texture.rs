@@ -82,7 +82,7 @@ impl Generator<'_, '_> {
         };
         let offsets = if may_offset && self.one_in(3)? { Some(self.texel_offsets(view.dimension)?) } else { None };
         let extended = self.extended(view, offsets)?;
-        let padding = if opcode.may_be_padded() && self.one_in(4)? { Some(0) } else { None };
+        let padding = if self.one_in(16)? { Box::from([0]) } else { Box::default() };
         self.emit_operation(token, Operation { extended, operands, padding });
         Ok(())
     }
