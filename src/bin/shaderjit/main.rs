@@ -15,6 +15,7 @@ mod format;
 mod generate;
 mod geometry;
 mod ir;
+mod json;
 mod options;
 mod parts;
 mod reflect;
@@ -23,6 +24,7 @@ mod resources;
 mod run;
 mod scan;
 mod sign;
+mod spreadsheet;
 mod val;
 
 use clap::{Parser, Subcommand};

@@ -4,6 +4,7 @@ use crate::options::FileArgs;
 use crate::report::{Failure, Outcome, Report};
 use serde::Serialize;
 use shaderjit::container::Container;
+use shaderjit::printable::Printable;
 use shaderjit::scan::{Found, scan};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ fn text(listing: &Listing) -> String {
         let digest = digest.as_deref().unwrap_or("-");
         let _ = write!(out, "{offset:>#10x} {size:>8}  {format:<6} {digest}");
         let _ = match file {
-            Some(file) => writeln!(out, "  {file}"),
+            Some(file) => writeln!(out, "  {}", Printable(file)),
             None => writeln!(out),
         };
     }

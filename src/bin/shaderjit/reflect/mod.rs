@@ -83,9 +83,9 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if args.json { Report::json(&document) } else { Report::text(text::render(&document)) })
 }
 
-/// A name as a document shows it.
+/// A name as a document has it: as it is. How it is shown, the form of the document says.
 fn name(name: Name<'_>) -> String {
-    name.to_string()
+    name.to_str().into_owned()
 }
 
 /// The letters of a component mask, bit 0 = x.
