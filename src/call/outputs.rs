@@ -30,12 +30,14 @@ pub struct Place {
 pub struct OutputLayout {
     /// One entry an output element.
     places: Vec<Option<Place>>,
+    /// A number that was given a place and is no element of the shader.
+    unknown: Option<usize>,
 }
 
 impl OutputLayout {
     /// No element is stored.
     pub fn none(code: &crate::CompiledShader) -> OutputLayout {
-        OutputLayout { places: vec![None; code.interface().outputs.len()] }
+        OutputLayout { places: vec![None; code.interface().outputs.len()], unknown: None }
     }
 
     /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a vertex or between vertices.
@@ -51,15 +53,15 @@ impl OutputLayout {
             offset += element_bytes(element);
             Some(place)
         };
-        OutputLayout { places: elements.iter().map(place).collect() }
+        OutputLayout { places: elements.iter().map(place).collect(), unknown: None }
     }
 
     /// The same with element number `element` at `place`. A number the shader does not have is an error of the call.
     pub fn with(mut self, element: usize, place: Place) -> OutputLayout {
-        if element >= self.places.len() {
-            self.places.resize(element + 1, None);
+        match self.places.get_mut(element) {
+            Some(entry) => *entry = Some(place),
+            None => self.unknown = Some(element),
         }
-        self.places[element] = Some(place);
         self
     }
 
@@ -70,11 +72,13 @@ impl OutputLayout {
 
     /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count` vertices.
     pub(super) fn check(&self, elements: &[Element], count: usize, available: usize) -> Result<(), CallError> {
+        let unknown = |number: usize| CallError::UnknownBinding { what: format!("output element {number}") };
+        if let Some(number) = self.unknown {
+            return Err(unknown(number));
+        }
         for (number, place) in self.places.iter().enumerate() {
             let Some(place) = place else { continue };
-            let Some(element) = elements.get(number) else {
-                return Err(CallError::UnknownBinding { what: format!("output element {number}") });
-            };
+            let element = elements.get(number).ok_or_else(|| unknown(number))?;
             let bytes = element_bytes(element);
             if place.stride < bytes {
                 let Place { stride, .. } = place;
