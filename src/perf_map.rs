@@ -1,8 +1,9 @@
 //! Native code by name, for Linux's `perf`: `/tmp/perf-<process>.map`, a line `START SIZE name` a piece, the numbers in
 //! hexadecimal (`tools/perf/Documentation/jit-interface.txt` of Linux).
 //!
-//! Everybody can write to that folder and foresee the name. So the file must be a new one: if anything has the name already, be it
-//! a link to somewhere else or what a process of the same number left behind, nothing is written and the log says so.
+//! Everybody can write to that folder and foresee the name. So the file must be a new one: if anything has the name
+//! already, be it a link to somewhere else or what a process of the same number left behind, nothing is written and the
+//! log says so.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -1,15 +1,15 @@
 //! Strings that come from files, shown so that they cannot do anything.
 //!
-//! A name in a container may hold terminal escapes, line breaks, marks that turn the direction of the text around, or characters
-//! nobody sees. Every listing, message and error that has such a string in it shows it through [`Printable`]; data for programs
-//! (JSON, the library's own structs) has the string itself.
+//! A name in a container may hold terminal escapes, line breaks, marks that turn the direction of the text around, or
+//! characters nobody sees. Every listing, message and error that has such a string in it shows it through
+//! [`Printable`]; data for programs (JSON, the library's own structs) has the string itself.
 
 use std::fmt::{self, Write as _};
 
 /// Whether a character is shown as it is: letters, digits, signs and the blank are.
 ///
-/// Control and format characters, separators of lines and paragraphs, other blanks, combining marks (they would join what stands
-/// in front of the string) and code points without a character are not.
+/// Control and format characters, separators of lines and paragraphs, other blanks, combining marks (they would join
+/// what stands in front of the string) and code points without a character are not.
 ///
 /// ```
 /// use shaderjit::printable::is_printable;
@@ -53,7 +53,8 @@ impl<S: AsRef<str>> fmt::Display for Printable<S> {
 mod tests {
     use super::*;
 
-    /// The characters of Unicode's bidirectional algorithm and of its security report that change how other text is shown.
+    /// The characters of Unicode's bidirectional algorithm and of its security report that change how other text is
+    /// shown.
     #[test]
     fn nothing_gets_through_that_acts() {
         let c0_and_c1 = ('\0'..' ').chain('\u{7f}'..='\u{9f}');

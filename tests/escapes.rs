@@ -1,5 +1,5 @@
-//! Strings in containers that attack whoever looks at them: no verb of the command line lets one act on a terminal, forge a line or
-//! become a spreadsheet's formula, and JSON has them as they are.
+//! Strings in containers that attack whoever looks at them: no verb of the command line lets one act on a terminal,
+//! forge a line or become a spreadsheet's formula, and JSON has them as they are.
 #![cfg(feature = "cli")]
 
 use serde_json::Value;
@@ -56,8 +56,8 @@ fn of_length(hostile: &[u8], length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Puts a hostile string over every name: over every run of three or more graphic characters that ends in a NUL. Lengths stay, so
-/// whatever refers to a name still does.
+/// Puts a hostile string over every name: over every run of three or more graphic characters that ends in a NUL.
+/// Lengths stay, so whatever refers to a name still does.
 fn poison(bytes: &mut [u8], hostile: &[u8]) {
     let mut start = 0;
     while start < bytes.len() {
@@ -100,7 +100,8 @@ fn poisoned_shbin(path: &str, hostile: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Names of a program's sources, one behind the other, and arguments (`SRCI`), which compilers compress: here they are not.
+/// Names of a program's sources, one behind the other, and arguments (`SRCI`), which compilers compress: here they are
+/// not.
 fn sources(hostile: &[u8]) -> Vec<u8> {
     let dwords = |dwords: &[u32]| dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect::<Vec<u8>>();
     let section = |kind: u32, mut body: Vec<u8>| {
@@ -179,7 +180,8 @@ fn files(folder: &Path) -> Vec<Hostile> {
     files
 }
 
-/// A character that may do more on a terminal than stand there: from the Unicode standard, not from what the tool takes for one.
+/// A character that may do more on a terminal than stand there: from the Unicode standard, not from what the tool takes
+/// for one.
 fn acts(c: char) -> bool {
     matches!(c,
         '\0'..='\x08' | '\x0b'..='\x1f' | '\x7f'..='\u{9f}' // C0 but for tab and newline, DEL, C1
@@ -189,8 +191,8 @@ fn acts(c: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Every verb in every form that prints a file's strings. `extract` and `sign` write bytes where they succeed, and say what there is
-/// where they do not.
+/// Every verb in every form that prints a file's strings. `extract` and `sign` write bytes where they succeed, and say
+/// what there is where they do not.
 const TEXT: [&str; 16] = [
     "parts FILE",
     "val FILE",
@@ -219,7 +221,8 @@ const JSON: [&str; 6] = [
 ];
 const CSV: &str = "run FILE --count 2 --instances 2 --zero-unbound --format csv";
 
-/// Runs a command and gives what it printed to stdout. Nothing in that or in stderr may act, and no name may have begun a line.
+/// Runs a command and gives what it printed to stdout. Nothing in that or in stderr may act, and no name may have begun
+/// a line.
 fn run(command: &str, file: &Path) -> String {
     let mut shaderjit = Command::new(env!("CARGO_BIN_EXE_shaderjit"));
     for arg in command.split(' ') {

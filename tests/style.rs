@@ -48,3 +48,28 @@ fn unsafe_code_is_where_the_list_says() {
         files.into_iter().filter(|(_, text)| has_unsafe(text)).map(|(path, _)| path).collect();
     assert_eq!(listed, found, "the list in src/jit/mod.rs, and the files with unsafe code");
 }
+
+/// The most columns of a line that is a comment. Code is rustfmt's to break; it leaves comments as they are.
+const COLUMNS: usize = 120;
+
+/// Tables and fences (code and pictures) in comments are as wide as they must be.
+#[test]
+fn comments_keep_to_their_columns() {
+    let mut long = Vec::new();
+    for (path, text) in sources(&["src", "ir", "tests", "benches", "fuzz", "examples"]) {
+        let mut is_fenced = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some(comment) = line.trim_start().strip_prefix("//") else {
+                is_fenced = false;
+                continue;
+            };
+            let comment = comment.trim_start_matches(['/', '!']).trim_start();
+            is_fenced ^= comment.starts_with("```");
+            let may_be_wide = is_fenced || comment.starts_with('|');
+            if line.chars().count() > COLUMNS && !may_be_wide {
+                long.push(format!("{}:{number}", path.strip_prefix(root()).unwrap_or(&path).display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "comments of more than {COLUMNS} columns:\n{}", long.join("\n"));
+}

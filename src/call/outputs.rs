@@ -40,7 +40,8 @@ impl OutputLayout {
         OutputLayout { places: vec![None; code.interface().outputs.len()], unknown: None }
     }
 
-    /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a vertex or between vertices.
+    /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a
+    /// vertex or between vertices.
     pub fn packed(code: &crate::CompiledShader) -> OutputLayout {
         OutputLayout::packed_elements(&code.interface().outputs)
     }
@@ -70,7 +71,8 @@ impl OutputLayout {
         &self.places
     }
 
-    /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count` vertices.
+    /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count`
+    /// vertices.
     pub(super) fn check(&self, elements: &[Element], count: usize, available: usize) -> Result<(), CallError> {
         let unknown = |number: usize| CallError::UnknownBinding { what: format!("output element {number}") };
         if let Some(number) = self.unknown {
@@ -115,7 +117,8 @@ pub(super) fn packed_stride(elements: &[Element]) -> usize {
 
 /// The outputs of a call: every output element of every vertex of its range, packed as [`OutputLayout::packed`] says.
 ///
-/// Vertices, or a pixel shader's pixels, are numbered from the start of the range. Components the shader never writes are 0.
+/// Vertices, or a pixel shader's pixels, are numbered from the start of the range. Components the shader never writes
+/// are 0.
 #[derive(Clone)]
 pub struct Outputs {
     pub(super) prepared: Arc<Prepared>,
@@ -182,8 +185,8 @@ impl Outputs {
         Some(OutputView { element: self.elements().get(element)?, place, count: self.count, bytes: &self.bytes })
     }
 
-    /// The first component in which two runs of one shader differ, if any. NaNs count as equal whatever their payload, for
-    /// the IR leaves it open.
+    /// The first component in which two runs of one shader differ, if any. NaNs count as equal whatever their payload,
+    /// for the IR leaves it open.
     pub fn first_difference(&self, other: &Outputs) -> Option<Difference> {
         for vertex in 0..self.count.max(other.count) {
             for element in 0..self.elements().len().max(other.elements().len()) {

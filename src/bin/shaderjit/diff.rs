@@ -98,8 +98,8 @@ fn geometry(call: &Call<'_>, count: u32) -> Outcome {
     Ok(Report::text(text + "\n"))
 }
 
-/// The first difference in a range of vertices, and the vertex it is counted from. Where both engines run out of fuel, the groups
-/// before and after the one that does are compared as well.
+/// The first difference in a range of vertices, and the vertex it is counted from. Where both engines run out of fuel,
+/// the groups before and after the one that does are compared as well.
 fn compare(
     call: &Call<'_>,
     code: &CompiledShader,

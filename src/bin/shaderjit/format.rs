@@ -19,8 +19,8 @@ pub enum Format {
     Csv,
     /// One document
     Json,
-    /// 16 bytes for each element of the signature (DXBC), or o0 to o15 (PICA), vertex by vertex; triangles have the numbers of
-    /// their invocation and whether they are inverted in front
+    /// 16 bytes for each element of the signature (DXBC), or o0 to o15 (PICA), vertex by vertex; triangles have the
+    /// numbers of their invocation and whether they are inverted in front
     Raw,
 }
 

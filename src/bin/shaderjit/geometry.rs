@@ -22,12 +22,12 @@ const VERTEX: usize = 256;
 
 #[derive(clap::Args)]
 pub struct GeometryArgs {
-    /// Run a geometry shader: the first of the container unless --entry names one. Each 256 bytes of input are one invocation's
-    /// v0 to v15, or a vertex where the shader takes those in uniforms
+    /// Run a geometry shader: the first of the container unless --entry names one. Each 256 bytes of input are one
+    /// invocation's v0 to v15, or a vertex where the shader takes those in uniforms
     #[arg(long)]
     gs: bool,
-    /// How many attributes a vertex has that a geometry shader finds in uniforms [default: the outputs of the container's vertex
-    /// shader]
+    /// How many attributes a vertex has that a geometry shader finds in uniforms [default: the outputs of the
+    /// container's vertex shader]
     #[arg(long, value_name = "N", requires = "gs", value_parser = clap::value_parser!(u8).range(1..=16))]
     attributes: Option<u8>,
     /// How many vertices a primitive has in variable mode [default: those that come with all attributes]

@@ -1,4 +1,5 @@
-//! JSON, in ASCII wherever a character could act on a terminal: the strings are the file's own, spelt with JSON's escapes.
+//! JSON, in ASCII wherever a character could act on a terminal: the strings are the file's own, spelt with JSON's
+//! escapes.
 
 use serde::Serialize;
 use shaderjit::printable::is_printable;
@@ -14,8 +15,8 @@ pub fn pretty(value: &impl Serialize) -> Vec<u8> {
     document(serde_json::to_string_pretty(value))
 }
 
-/// The document and a newline. serde_json escapes what JSON wants escaped, which is little: everything else that must not be
-/// printed stands in a string, for the document's own characters are ASCII.
+/// The document and a newline. serde_json escapes what JSON wants escaped, which is little: everything else that must
+/// not be printed stands in a string, for the document's own characters are ASCII.
 fn document(json: serde_json::Result<String>) -> Vec<u8> {
     let json = json.expect("plain data has a JSON form");
     let mut out = String::with_capacity(json.len() + 1);

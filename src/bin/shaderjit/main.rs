@@ -1,7 +1,7 @@
 //! `shaderjit`: looks into compiled shaders and runs them. One file a subcommand; the rest is shared by several.
 //!
-//! Exit codes: 0 done; 1 the input is invalid or unsupported, or the engines differ; 2 usage. Data goes to stdout, messages go to
-//! stderr, and nothing goes to stdout before a subcommand has succeeded.
+//! Exit codes: 0 done; 1 the input is invalid or unsupported, or the engines differ; 2 usage. Data goes to stdout,
+//! messages go to stderr, and nothing goes to stdout before a subcommand has succeeded.
 
 mod asm;
 mod bench;

@@ -95,7 +95,8 @@ pub fn finish(outcome: Outcome) -> ExitCode {
     }
 }
 
-/// A line to stderr, whatever the file or the command line it speaks of is called. That nobody reads it is no error either.
+/// A line to stderr, whatever the file or the command line it speaks of is called. That nobody reads it is no error
+/// either.
 pub fn message(what: impl Display) {
     let _ = writeln!(io::stderr(), "shaderjit: {}", Printable(what.to_string()));
 }

@@ -63,8 +63,8 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
     Failure::input(format_args!("{}: {error}", path.display()))
 }
 
-/// Writes a container to a file and returns its path. The directory may hold anything: what has the name already stays, and a link
-/// is not followed.
+/// Writes a container to a file and returns its path. The directory may hold anything: what has the name already stays,
+/// and a link is not followed.
 fn carve(folder: &Path, found: &Found, bytes: &[u8]) -> Result<String, Failure> {
     let extension = found.format.name().to_ascii_lowercase();
     let path = folder.join(format!("{:08x}.{extension}", found.offset));

@@ -25,9 +25,9 @@ impl Sheet {
     }
 }
 
-/// A name as a cell. What a spreadsheet would take for a formula gets an apostrophe in front, which makes it text (OWASP, "CSV
-/// injection"; the wide signs are in that list too). Tabs and line breaks, with which a formula may begin as well, are escaped.
-/// Numbers need none of this, so a minus stays at their front.
+/// A name as a cell. What a spreadsheet would take for a formula gets an apostrophe in front, which makes it text
+/// (OWASP, "CSV injection"; the wide signs are in that list too). Tabs and line breaks, with which a formula may begin
+/// as well, are escaped. Numbers need none of this, so a minus stays at their front.
 pub fn name(text: &str) -> String {
     let shown = Printable(text).to_string();
     if shown.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) { format!("'{shown}") } else { shown }

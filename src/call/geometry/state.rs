@@ -5,9 +5,9 @@ use crate::frontend::{GeometryInterface, StateRow};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Function, Op};
 
-/// What one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the three vertex buffers,
-/// `a0`, `aL`, `cmp`, what SETEMIT set, and whether `b15` is set because an invocation ended. It begins as zero. As on hardware it
-/// outlives draws and changes of the program.
+/// What one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the three vertex
+/// buffers, `a0`, `aL`, `cmp`, what SETEMIT set, and whether `b15` is set because an invocation ended. It begins as
+/// zero. As on hardware it outlives draws and changes of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeometryState {
     /// By [`GeometryState::index`].
@@ -64,7 +64,8 @@ impl GeometryState {
         self.index(row).map(|index| &mut self.rows[index])
     }
 
-    /// Whether `b15` counts as set, whatever is bound: an invocation has ended since [`set_ran`](Self::set_ran) said otherwise.
+    /// Whether `b15` counts as set, whatever is bound: an invocation has ended since [`set_ran`](Self::set_ran) said
+    /// otherwise.
     pub fn ran(&self) -> bool {
         self.ran
     }
@@ -102,8 +103,8 @@ impl GeometryState {
     }
 }
 
-/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever the
-/// program does, and no word goes from bank to bank.
+/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever
+/// the program does, and no word goes from bank to bank.
 pub(crate) fn last_counts(function: &Function, geometry: &GeometryInterface) -> bool {
     let literal = |element: usize, component: usize| {
         let mut outputs = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);

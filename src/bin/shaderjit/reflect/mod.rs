@@ -1,7 +1,7 @@
 //! `reflect`: what a shader declares to the program that uses it: signatures, buffers, bindings and the like.
 //!
-//! One set of structs is both forms of output: the JSON document, whose schema is `schema.json` beside this file, and the text,
-//! which [`text`] makes of the same document.
+//! One set of structs is both forms of output: the JSON document, whose schema is `schema.json` beside this file, and
+//! the text, which [`text`] makes of the same document.
 
 mod buffers;
 mod dxbc;
