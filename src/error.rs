@@ -1,6 +1,7 @@
 //! One error enum a stage. Every variant that comes from input bytes carries the absolute byte offset of its
 //! cause; [`enum@Error`] only wraps them so that `?` works across stages.
 
+use crate::printable::Printable;
 use crate::texture::TextureShape;
 use thiserror::Error;
 
@@ -263,19 +264,20 @@ pub enum TextureError {
     },
 }
 
-/// What can be wrong with one call of a compiled shader.
+/// What can be wrong with one call of a compiled shader. Fields have semantics as the container spells them; messages show them
+/// as [`Printable`] does.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The shader reads an input, a uniform space, a resource or a sampler that is not bound, and the call does not ask for
     /// zeros.
-    #[error("{what} is not bound")]
+    #[error("{} is not bound", Printable(.what))]
     MissingBinding {
         /// The input's semantic, the uniform space, the resource or the sampler.
         what: String,
     },
     /// The name is not one of the shader's.
-    #[error("the shader has no {what}")]
+    #[error("the shader has no {}", Printable(.what))]
     UnknownBinding {
         /// The input, output, uniform space, resource or sampler asked for.
         what: String,
@@ -305,7 +307,7 @@ pub enum CallError {
         error: TextureError,
     },
     /// A bound buffer is too short for the vertices asked for.
-    #[error("{what} holds {available} bytes, {needed} are needed")]
+    #[error("{} holds {available} bytes, {needed} are needed", Printable(.what))]
     ShortBuffer {
         /// Which buffer.
         what: String,
@@ -344,7 +346,7 @@ pub enum CallError {
         vertex: u32,
     },
     /// A range or count that makes no sense.
-    #[error("{0}")]
+    #[error("{}", Printable(.0))]
     Invalid(String),
     /// The bindings need native code of their own, and it could not be made.
     #[error(transparent)]

@@ -37,6 +37,7 @@ mod options;
 mod perf_map;
 pub mod pica;
 pub mod pipeline;
+pub mod printable;
 pub mod scan;
 mod shader;
 #[cfg(test)]

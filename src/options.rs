@@ -66,8 +66,9 @@ impl Config {
     }
 
     /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece that is made,
-    /// `shaderjit:<program>-<digest>:<entry>:<lanes>`. Unless said, it is not. Without effect elsewhere. Nothing says when code is
-    /// freed; where a later piece lies at the same place, the later line counts.
+    /// `shaderjit:<program>-<digest>:<entry>:<lanes>`. Unless said, it is not. Without effect elsewhere. What already has that
+    /// name is left alone, and then there is no map. Nothing says when code is freed; where a later piece lies at the same place,
+    /// the later line counts.
     pub fn perf_map(mut self, write: bool) -> Config {
         self.perf_map = write;
         self

@@ -1,8 +1,8 @@
 //! Finds containers inside any bytes: executables, archives, memory dumps.
 //!
-//! A container is found by its magic and reported if the tables that say how long it is are plausible; its parts are not parsed.
-//! The time is linear in the number of bytes whatever they are: what a magic leads to is either skipped whole or refused after
-//! looking at a few bytes for each byte of its own index.
+//! A container is found by its magic and reported if the tables that say how long it is are plausible; its parts are
+//! not parsed. The time is linear in the number of bytes whatever they are: what a magic leads to is either skipped
+//! whole or refused after looking at a few bytes for each byte of its own index.
 
 use crate::ShaderFormat;
 use crate::container::{Dvoj, Dxbc, Shbin, Vbc, dxbc, shbin};
@@ -32,8 +32,8 @@ impl Found {
 struct Kind {
     magic: [u8; 4],
     format: ShaderFormat,
-    /// The size of the container that begins with the first byte, `None` if there is none. What it reads must be in proportion
-    /// to an index of the container's own, so that many magics in a row cannot make a scan slow.
+    /// The size of the container that begins with the first byte, `None` if there is none. What it reads must be in
+    /// proportion to an index of the container's own, so that many magics in a row cannot make a scan slow.
     measure: fn(&[u8]) -> Option<usize>,
 }
 
@@ -57,7 +57,8 @@ const KINDS: [Kind; 4] = [
     Kind { magic: *b"VBC\x01", format: ShaderFormat::Vbc, measure: |bytes| Vbc::extent(bytes).ok() },
 ];
 
-/// The containers in `bytes`, by ascending offset. One that lies in the range of another, as in a part of it, is not reported.
+/// The containers in `bytes`, by ascending offset. One that lies in the range of another, as in a part of it, is not
+/// reported.
 ///
 /// ```
 /// use shaderjit::scan::scan;

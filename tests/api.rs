@@ -77,8 +77,10 @@ fn names_the_shader_does_not_have_are_errors() {
     assert_eq!(call.pica_bools(1).map(drop), unknown("file of bool uniforms b0..b15"));
     assert_eq!(call.input("position", 0, Attribute::f32x3(&[], 12)).map(drop), Ok(()), "case does not matter");
 
-    let layout = OutputLayout::none(&code).with(99, Place { offset: 0, stride: 16 });
-    assert_eq!(call.run_into(0..0, &layout, &mut []), unknown("output element 99"));
+    for element in [5, 99, usize::MAX] {
+        let layout = OutputLayout::none(&code).with(element, Place { offset: 0, stride: 16 });
+        assert_eq!(call.run_into(0..0, &layout, &mut []), unknown(&format!("output element {element}")));
+    }
     for options in [
         CompileOptions::default().format("NOTHING", 0, AttributeFormat::F32x1),
         CompileOptions::default().outputs(&[("NOTHING", 0)]),

@@ -191,6 +191,21 @@ fn containers_are_found_in_any_file() {
     }
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
 
+    // Nothing is overwritten, and no link is followed.
+    let carve = ["scan", file.path(), "--carve", folder.0.to_str().unwrap()];
+    let first = folder.0.join("0000000a.dxbc");
+    std::fs::write(&first, b"precious").unwrap();
+    assert!(fails(&carve, 1).contains("0000000a.dxbc: "));
+    assert_eq!(std::fs::read(&first).unwrap(), b"precious");
+    #[cfg(unix)]
+    {
+        let elsewhere = Folder::new("elsewhere");
+        std::fs::remove_file(&first).unwrap();
+        std::os::unix::fs::symlink(&elsewhere.0, &first).unwrap();
+        fails(&carve, 1);
+        assert!(!elsewhere.0.exists());
+    }
+
     let nothing = Temporary::new("nothing", b"DXBC, but not really");
     assert_eq!(stdout(&["scan", nothing.path()]).lines().count(), 1);
     fails(&["scan", "/nonexistent/file"], 1);

@@ -1,5 +1,5 @@
-//! Damaged containers: cut short at every length, or with any byte changed. Each ends in a result or in a typed error, in memory
-//! proportional to the file.
+//! Damaged containers: cut short at every length, or with any byte changed. Each ends in a result or in a typed error,
+//! in memory proportional to the file.
 //!
 //! One test, since the allocator counts for the whole process.
 
@@ -88,7 +88,8 @@ fn damaged_containers_end_in_a_result_or_an_error() {
     }
 }
 
-/// A SHBIN of as many executables as there may be, which share the longest table of labels there may be, each with a name.
+/// A SHBIN of as many executables as there may be, which share the longest table of labels there may be, each with a
+/// name.
 fn shared_tables() -> Vec<u8> {
     const EXECUTABLES: u32 = 256;
     const LABELS: u32 = 4096;

@@ -1,5 +1,5 @@
-//! README's support matrix is what the tables of parts and opcodes say, and what lowering refuses; and that is all there is: an
-//! opcode runs and has a file that says what it computes, or is refused by name.
+//! README's support matrix is what the tables of parts and opcodes say, and what lowering refuses; and that is all
+//! there is: an opcode runs and has a file that says what it computes, or is refused by name.
 //!
 //! `BLESS=1 cargo test --test readme` rewrites the matrix.
 

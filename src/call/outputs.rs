@@ -30,15 +30,18 @@ pub struct Place {
 pub struct OutputLayout {
     /// One entry an output element.
     places: Vec<Option<Place>>,
+    /// A number that was given a place and is no element of the shader.
+    unknown: Option<usize>,
 }
 
 impl OutputLayout {
     /// No element is stored.
     pub fn none(code: &crate::CompiledShader) -> OutputLayout {
-        OutputLayout { places: vec![None; code.interface().outputs.len()] }
+        OutputLayout { places: vec![None; code.interface().outputs.len()], unknown: None }
     }
 
-    /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a vertex or between vertices.
+    /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a
+    /// vertex or between vertices.
     pub fn packed(code: &crate::CompiledShader) -> OutputLayout {
         OutputLayout::packed_elements(&code.interface().outputs)
     }
@@ -51,15 +54,15 @@ impl OutputLayout {
             offset += element_bytes(element);
             Some(place)
         };
-        OutputLayout { places: elements.iter().map(place).collect() }
+        OutputLayout { places: elements.iter().map(place).collect(), unknown: None }
     }
 
     /// The same with element number `element` at `place`. A number the shader does not have is an error of the call.
     pub fn with(mut self, element: usize, place: Place) -> OutputLayout {
-        if element >= self.places.len() {
-            self.places.resize(element + 1, None);
+        match self.places.get_mut(element) {
+            Some(entry) => *entry = Some(place),
+            None => self.unknown = Some(element),
         }
-        self.places[element] = Some(place);
         self
     }
 
@@ -68,13 +71,16 @@ impl OutputLayout {
         &self.places
     }
 
-    /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count` vertices.
+    /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count`
+    /// vertices.
     pub(super) fn check(&self, elements: &[Element], count: usize, available: usize) -> Result<(), CallError> {
+        let unknown = |number: usize| CallError::UnknownBinding { what: format!("output element {number}") };
+        if let Some(number) = self.unknown {
+            return Err(unknown(number));
+        }
         for (number, place) in self.places.iter().enumerate() {
             let Some(place) = place else { continue };
-            let Some(element) = elements.get(number) else {
-                return Err(CallError::UnknownBinding { what: format!("output element {number}") });
-            };
+            let element = elements.get(number).ok_or_else(|| unknown(number))?;
             let bytes = element_bytes(element);
             if place.stride < bytes {
                 let Place { stride, .. } = place;
@@ -111,7 +117,8 @@ pub(super) fn packed_stride(elements: &[Element]) -> usize {
 
 /// The outputs of a call: every output element of every vertex of its range, packed as [`OutputLayout::packed`] says.
 ///
-/// Vertices, or a pixel shader's pixels, are numbered from the start of the range. Components the shader never writes are 0.
+/// Vertices, or a pixel shader's pixels, are numbered from the start of the range. Components the shader never writes
+/// are 0.
 #[derive(Clone)]
 pub struct Outputs {
     pub(super) prepared: Arc<Prepared>,
@@ -178,8 +185,8 @@ impl Outputs {
         Some(OutputView { element: self.elements().get(element)?, place, count: self.count, bytes: &self.bytes })
     }
 
-    /// The first component in which two runs of one shader differ, if any. NaNs count as equal whatever their payload, for
-    /// the IR leaves it open.
+    /// The first component in which two runs of one shader differ, if any. NaNs count as equal whatever their payload,
+    /// for the IR leaves it open.
     pub fn first_difference(&self, other: &Outputs) -> Option<Difference> {
         for vertex in 0..self.count.max(other.count) {
             for element in 0..self.elements().len().max(other.elements().len()) {

@@ -1,12 +1,13 @@
 //! Names stored in a container.
 
+use crate::printable::Printable;
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// A name as the container stores it: bytes without the terminating NUL, usually but not necessarily ASCII.
 ///
 /// It borrows from the container, so that a hostile file in which a thousand records share one long name costs nothing.
-/// `Display` is safe to print: bytes that are not UTF-8 show as U+FFFD and control characters are escaped.
+/// `Display` is safe to print: bytes that are not UTF-8 show as U+FFFD, and the rest as [`Printable`] shows it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Name<'a>(&'a [u8]);
 
@@ -51,14 +52,7 @@ impl PartialEq<&str> for Name<'_> {
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.to_str();
-        if !text.contains(char::is_control) {
-            return f.pad(&text);
-        }
-        for c in text.chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
-        }
-        Ok(())
+        Printable(self.to_str()).fmt(f)
     }
 }
 
@@ -78,6 +72,7 @@ mod tests {
         assert_eq!(Name::new(b"a\xffb").to_string(), "a\u{fffd}b");
         assert_eq!(Name::new(b"\x1b[2Jx").to_string(), "\\u{1b}[2Jx");
         assert_eq!(format!("[{:<4}]", Name::new(b"mv")), "[mv  ]");
+        assert_eq!(format!("[{:<4}]", Name::new(b"m\n")), "[m\\n ]");
     }
 
     #[test]

@@ -41,7 +41,8 @@ impl Element {
         Element { semantic: semantic.to_string(), index: 0, register: u32::MAX, mask: 1, ty: ComponentType::U32 }
     }
 
-    /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names.
+    /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names. The semantic in it is spelt as in
+    /// the container; to print it, use [`Printable`](crate::printable::Printable).
     pub fn name(&self) -> String {
         match self.index {
             // Compilers take digits off the end of a semantic, so these are a register's.

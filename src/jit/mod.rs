@@ -8,7 +8,8 @@
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `width` says how many groups
 //!   suit a function.
 //!
-//! `unsafe` is only in `memory.rs`, `call.rs`, `call/copy.rs`, `mode.rs` and `double.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs` and `texture.rs`.
+//! Cranelift's types stay inside.
 
 mod abi;
 mod call;

@@ -332,22 +332,34 @@ impl Machine {
         let rows = |row: Row| row.map(f32::to_bits);
         for n in 0..16u8 {
             let at = usize::from(n);
-            assert_same(state.row(StateRow::Temporary(n)), rows(self.temporaries[at]), &format!("{what}: r{n}"));
-            assert_same(state.row(StateRow::Output(n)), rows(self.banks[self.bank][at]), &format!("{what}: o{n}"));
+            assert_same(
+                state.row(StateRow::Temporary(n)).unwrap(),
+                rows(self.temporaries[at]),
+                &format!("{what}: r{n}"),
+            );
+            assert_same(
+                state.row(StateRow::Output(n)).unwrap(),
+                rows(self.banks[self.bank][at]),
+                &format!("{what}: o{n}"),
+            );
             let other = rows(self.banks[1 - self.bank][at]);
-            assert_same(state.row(StateRow::OtherOutput(n)), other, &format!("{what}: o{n} of the other bank"));
+            assert_same(
+                state.row(StateRow::OtherOutput(n)).unwrap(),
+                other,
+                &format!("{what}: o{n} of the other bank"),
+            );
             for buffer in 0..3u8 {
                 let expected = rows(self.buffers[usize::from(buffer)][at]);
                 let what = format!("{what}: o{n} of vertex {buffer}");
-                assert_same(state.row(StateRow::Vertex { buffer, register: n }), expected, &what);
+                assert_same(state.row(StateRow::Vertex { buffer, register: n }).unwrap(), expected, &what);
             }
         }
-        let [a0x, a0y, a_l, _] = state.row(StateRow::Address);
+        let [a0x, a0y, a_l, _] = state.row(StateRow::Address).unwrap();
         assert_eq!([a0x as i32, a0y as i32, a_l as i32], [self.a0x, 0, self.a_l], "{what}: address registers");
-        assert_eq!(state.row(StateRow::Flags)[..2], self.flags.map(u32::from), "{what}: flags");
+        assert_eq!(state.row(StateRow::Flags).unwrap()[..2], self.flags.map(u32::from), "{what}: flags");
         let (buffer, ends, inverted) = self.latch;
         let latch = [buffer, ends.into(), inverted.into()];
-        assert_eq!(state.row(StateRow::Latch)[..3], latch, "{what}: what SETEMIT set");
+        assert_eq!(state.row(StateRow::Latch).unwrap()[..3], latch, "{what}: what SETEMIT set");
         assert_eq!(state.ran(), self.ran, "{what}: b15");
     }
 }
@@ -543,7 +555,7 @@ fn an_error_leaves_what_the_invocations_before_have_left() {
             let mut vertices = vec![1.0; good];
             let mut before = GeometryState::default();
             run(&code, &signs(&vertices), &uniforms, &mut before).expect("nothing is emitted");
-            assert_eq!(before.row(StateRow::Temporary(0))[0], (good.max(1) as f32 - 1.0).to_bits());
+            assert_eq!(before.row(StateRow::Temporary(0)).unwrap()[0], (good.max(1) as f32 - 1.0).to_bits());
             vertices.extend([-1.0, 1.0, 1.0]);
             let mut state = GeometryState::default();
             let error = run(&code, &signs(&vertices), &uniforms, &mut state).expect_err("one emits too many");

@@ -8,7 +8,8 @@ use shaderjit::error::CallError;
 use shaderjit::{GeometryState, NativeStatus, OutputLayout};
 use std::time::{Duration, Instant};
 
-/// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near it.
+/// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near
+/// it.
 const VERTICES: u32 = 10_000;
 
 #[derive(clap::Args)]

@@ -5,6 +5,7 @@ use crate::format;
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Failure, Outcome, Report};
 use shaderjit::error::CallError;
+use shaderjit::printable::Printable;
 use shaderjit::{Call, CompiledShader, Difference, GeometryState, Outputs};
 use std::ops::Range;
 
@@ -97,8 +98,8 @@ fn geometry(call: &Call<'_>, count: u32) -> Outcome {
     Ok(Report::text(text + "\n"))
 }
 
-/// The first difference in a range of vertices, and the vertex it is counted from. Where both engines run out of fuel, the groups
-/// before and after the one that does are compared as well.
+/// The first difference in a range of vertices, and the vertex it is counted from. Where both engines run out of fuel,
+/// the groups before and after the one that does are compared as well.
 fn compare(
     call: &Call<'_>,
     code: &CompiledShader,
@@ -143,6 +144,7 @@ fn describe(code: &CompiledShader, instance: u32, first: u32, difference: &Diffe
     let Difference { vertex, element, component, bits: [jit, interpreter], .. } = *difference;
     let element = &code.interface().outputs[element];
     let name = element.name();
+    let name = Printable(&name);
     let component = ["x", "y", "z", "w"][component];
     let value = |bits| format!("{} [{bits:08x}]", format::value(element.ty, bits));
     let vertex = first as usize + vertex;

@@ -9,8 +9,8 @@ use std::str::FromStr;
 pub struct Args {
     #[command(flatten)]
     file: FileArgs,
-    /// The part, as `parts` names it (`SHEX`, `DVLE 0`); `NAME:N` for one of several with that name, counted from 0, or `#N`
-    /// for the Nth part of the listing, counted from 1
+    /// The part, as `parts` names it (`SHEX`, `DVLE 0`); `NAME:N` for one of several with that name, counted from 0, or
+    /// `#N` for the Nth part of the listing, counted from 1
     #[arg(value_name = "PART")]
     part: Selector,
     #[command(flatten)]

@@ -1,9 +1,12 @@
 //! Output elements as text, JSON and raw bytes.
 
 use crate::bindings::Record;
+use crate::json;
+use crate::spreadsheet::{self, Sheet};
 use clap::ValueEnum;
 use serde::Serialize;
 use shaderjit::frontend::{ComponentType, Element};
+use shaderjit::printable::Printable;
 use shaderjit::{CompiledShader, Outputs, ShaderFormat};
 use std::fmt::Write;
 
@@ -16,8 +19,8 @@ pub enum Format {
     Csv,
     /// One document
     Json,
-    /// 16 bytes for each element of the signature (DXBC), or o0 to o15 (PICA), vertex by vertex; triangles have the numbers of
-    /// their invocation and whether they are inverted in front
+    /// 16 bytes for each element of the signature (DXBC), or o0 to o15 (PICA), vertex by vertex; triangles have the
+    /// numbers of their invocation and whether they are inverted in front
     Raw,
 }
 
@@ -50,7 +53,7 @@ impl Results<'_> {
     pub fn print(&self, format: Format) -> Vec<u8> {
         match format {
             Format::Table => self.table().into_bytes(),
-            Format::Csv => self.csv().into_bytes(),
+            Format::Csv => self.csv(),
             Format::Json => self.json(),
             Format::Raw => self.raw(),
         }
@@ -73,8 +76,9 @@ impl Results<'_> {
     }
 
     fn table(&self) -> String {
-        let written = self.written();
-        let width = written.iter().map(|(.., name)| name.len()).max().unwrap_or(0);
+        let mut written = self.written();
+        written.iter_mut().for_each(|(.., name)| *name = Printable(&*name).to_string());
+        let width = written.iter().map(|(.., name)| name.chars().count()).max().unwrap_or(0);
         let mut out = String::new();
         for (instance, outputs) in self.instances.iter().enumerate() {
             for vertex in 0..outputs.count() {
@@ -93,30 +97,25 @@ impl Results<'_> {
         out
     }
 
-    fn csv(&self) -> String {
+    fn csv(&self) -> Vec<u8> {
         let written = self.written();
-        let mut out = String::from(if self.has_instances() { "instance,vertex" } else { "vertex" });
-        for (_, element, name) in &written {
-            for component in "xyzw".chars().take(element.components() as usize) {
-                let _ = write!(out, ",{name}.{component}");
-            }
-        }
-        out.push('\n');
+        let names = written.iter().flat_map(|(_, element, name)| {
+            let name = spreadsheet::name(name);
+            "xyzw".chars().take(element.components() as usize).map(move |component| format!("{name}.{component}"))
+        });
+        let instance = self.has_instances().then(|| "instance".to_string());
+        let mut sheet = Sheet::new(instance.into_iter().chain(["vertex".to_string()]).chain(names));
         for (instance, outputs) in self.instances.iter().enumerate() {
             for vertex in 0..outputs.count() {
-                if self.has_instances() {
-                    let _ = write!(out, "{instance},");
-                }
-                let _ = write!(out, "{vertex}");
-                for (number, element, _) in &written {
-                    for &bits in &self.bits(outputs, *number, vertex)[..element.components() as usize] {
-                        let _ = write!(out, ",{}", value(element.ty, bits));
-                    }
-                }
-                out.push('\n');
+                let values = written.iter().flat_map(|(number, element, _)| {
+                    let bits = self.bits(outputs, *number, vertex).into_iter().take(element.components() as usize);
+                    bits.map(|bits| value(element.ty, bits))
+                });
+                let instance = self.has_instances().then(|| instance.to_string());
+                sheet.row(instance.into_iter().chain([vertex.to_string()]).chain(values));
             }
         }
-        out
+        sheet.into_bytes()
     }
 
     fn json(&self) -> Vec<u8> {
@@ -171,9 +170,7 @@ impl Results<'_> {
             instances: self.instances.len(),
             outputs: self.written().into_iter().map(output).collect(),
         };
-        let mut out = serde_json::to_vec(&document).expect("plain data has a JSON form");
-        out.push(b'\n');
-        out
+        json::compact(&document)
     }
 
     fn raw(&self) -> Vec<u8> {

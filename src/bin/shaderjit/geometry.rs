@@ -2,8 +2,10 @@
 
 use crate::bindings::Bindings;
 use crate::format::{Format, value};
+use crate::json;
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::Failure;
+use crate::spreadsheet::Sheet;
 use serde::Serialize;
 use shaderjit::container::Container;
 use shaderjit::container::shbin::{Geometry, GeometryMode, ShaderKind};
@@ -20,12 +22,12 @@ const VERTEX: usize = 256;
 
 #[derive(clap::Args)]
 pub struct GeometryArgs {
-    /// Run a geometry shader: the first of the container unless --entry names one. Each 256 bytes of input are one invocation's
-    /// v0 to v15, or a vertex where the shader takes those in uniforms
+    /// Run a geometry shader: the first of the container unless --entry names one. Each 256 bytes of input are one
+    /// invocation's v0 to v15, or a vertex where the shader takes those in uniforms
     #[arg(long)]
     gs: bool,
-    /// How many attributes a vertex has that a geometry shader finds in uniforms [default: the outputs of the container's vertex
-    /// shader]
+    /// How many attributes a vertex has that a geometry shader finds in uniforms [default: the outputs of the
+    /// container's vertex shader]
     #[arg(long, value_name = "N", requires = "gs", value_parser = clap::value_parser!(u8).range(1..=16))]
     attributes: Option<u8>,
     /// How many vertices a primitive has in variable mode [default: those that come with all attributes]
@@ -130,7 +132,7 @@ fn row(bytes: &[u8; 16]) -> [f32; 4] {
 pub fn print(triangles: &EmittedTriangles, format: Format) -> Vec<u8> {
     match format {
         Format::Table => table(triangles).into_bytes(),
-        Format::Csv => csv(triangles).into_bytes(),
+        Format::Csv => csv(triangles),
         Format::Json => json(triangles),
         Format::Raw => triangles.iter().flat_map(record).collect(),
     }
@@ -172,21 +174,22 @@ fn table(triangles: &EmittedTriangles) -> String {
     out
 }
 
-fn csv(triangles: &EmittedTriangles) -> String {
-    let mut out = String::from("triangle,invocation,inverted,vertex");
-    for register in triangles.registers() {
-        "xyzw".chars().for_each(|component| _ = write!(out, ",o{register}.{component}"));
-    }
-    out.push('\n');
+fn csv(triangles: &EmittedTriangles) -> Vec<u8> {
+    let names = ["triangle", "invocation", "inverted", "vertex"].map(str::to_string);
+    let components = |register: &u8| ["x", "y", "z", "w"].map(|component| format!("o{register}.{component}"));
+    let mut sheet = Sheet::new(names.into_iter().chain(triangles.registers().iter().flat_map(components)));
     for (number, triangle) in triangles.iter().enumerate() {
         for vertex in 0..3 {
-            let _ = write!(out, "{number},{},{},{vertex}", triangle.invocation, u32::from(triangle.inverted));
-            let components = triangle.vertex(vertex).iter().flat_map(values);
-            components.for_each(|value| _ = write!(out, ",{value}"));
-            out.push('\n');
+            let numbers = [number as u32, triangle.invocation, triangle.inverted.into(), vertex as u32];
+            sheet.row(
+                numbers
+                    .map(|number| number.to_string())
+                    .into_iter()
+                    .chain(triangle.vertex(vertex).iter().flat_map(values)),
+            );
         }
     }
-    out
+    sheet.into_bytes()
 }
 
 fn json(triangles: &EmittedTriangles) -> Vec<u8> {
@@ -220,7 +223,5 @@ fn json(triangles: &EmittedTriangles) -> Vec<u8> {
         vertices: (0..3).map(|vertex| triangle.vertex(vertex).iter().map(|row| row.map(json)).collect()).collect(),
     };
     let document = Document { registers: triangles.registers(), triangles: triangles.iter().map(triangle).collect() };
-    let mut out = serde_json::to_vec(&document).expect("plain data has a JSON form");
-    out.push(b'\n');
-    out
+    json::compact(&document)
 }

@@ -1,7 +1,7 @@
 //! `shaderjit`: looks into compiled shaders and runs them. One file a subcommand; the rest is shared by several.
 //!
-//! Exit codes: 0 done; 1 the input is invalid or unsupported, or the engines differ; 2 usage. Data goes to stdout, messages go to
-//! stderr, and nothing goes to stdout before a subcommand has succeeded.
+//! Exit codes: 0 done; 1 the input is invalid or unsupported, or the engines differ; 2 usage. Data goes to stdout,
+//! messages go to stderr, and nothing goes to stdout before a subcommand has succeeded.
 
 mod asm;
 mod bench;
@@ -15,6 +15,7 @@ mod format;
 mod generate;
 mod geometry;
 mod ir;
+mod json;
 mod options;
 mod parts;
 mod reflect;
@@ -23,6 +24,7 @@ mod resources;
 mod run;
 mod scan;
 mod sign;
+mod spreadsheet;
 mod val;
 
 use clap::{Parser, Subcommand};

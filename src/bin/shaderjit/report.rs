@@ -1,7 +1,9 @@
 //! How a subcommand ends: what it prints, where, and with which exit code.
 
+use crate::json;
 use serde::Serialize;
 use shaderjit::error::{CallError, ContainerError, DecodeError, JitError, LowerError};
+use shaderjit::printable::Printable;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -34,9 +36,7 @@ impl Report {
 
     /// One JSON document and a newline.
     pub fn json(value: &impl Serialize) -> Report {
-        let mut stdout = serde_json::to_vec_pretty(value).expect("plain data has a JSON form");
-        stdout.push(b'\n');
-        Report::bytes(stdout)
+        Report::bytes(json::pretty(value))
     }
 
     /// The report of a comparison that failed: exit code 1.
@@ -95,7 +95,8 @@ pub fn finish(outcome: Outcome) -> ExitCode {
     }
 }
 
-/// A line to stderr. That nobody reads it is no error either.
+/// A line to stderr, whatever the file or the command line it speaks of is called. That nobody reads it is no error
+/// either.
 pub fn message(what: impl Display) {
-    let _ = writeln!(io::stderr(), "shaderjit: {what}");
+    let _ = writeln!(io::stderr(), "shaderjit: {}", Printable(what.to_string()));
 }

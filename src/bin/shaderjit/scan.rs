@@ -4,15 +4,18 @@ use crate::options::FileArgs;
 use crate::report::{Failure, Outcome, Report};
 use serde::Serialize;
 use shaderjit::container::Container;
+use shaderjit::printable::Printable;
 use shaderjit::scan::{Found, scan};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     file: FileArgs,
-    /// Write each container to a file of this directory, named by its offset
+    /// Write each container to a new file of this directory, named by its offset
     #[arg(long, value_name = "DIR")]
     carve: Option<PathBuf>,
     /// Print JSON
@@ -60,11 +63,13 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
     Failure::input(format_args!("{}: {error}", path.display()))
 }
 
-/// Writes a container to a file and returns its path.
+/// Writes a container to a file and returns its path. The directory may hold anything: what has the name already stays,
+/// and a link is not followed.
 fn carve(folder: &Path, found: &Found, bytes: &[u8]) -> Result<String, Failure> {
     let extension = found.format.name().to_ascii_lowercase();
     let path = folder.join(format!("{:08x}.{extension}", found.offset));
-    std::fs::write(&path, found.bytes(bytes)).map_err(|error| failure(&path, &error))?;
+    let written = File::create_new(&path).and_then(|mut file| file.write_all(found.bytes(bytes)));
+    written.map_err(|error| failure(&path, &error))?;
     Ok(path.display().to_string())
 }
 
@@ -81,7 +86,7 @@ fn text(listing: &Listing) -> String {
         let digest = digest.as_deref().unwrap_or("-");
         let _ = write!(out, "{offset:>#10x} {size:>8}  {format:<6} {digest}");
         let _ = match file {
-            Some(file) => writeln!(out, "  {file}"),
+            Some(file) => writeln!(out, "  {}", Printable(file)),
             None => writeln!(out),
         };
     }

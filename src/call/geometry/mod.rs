@@ -181,7 +181,8 @@ impl Job<'_, '_> {
                 changed = true;
             }
             for &row in &state_rows {
-                groups.set_input(geometry.state_input(row), 0, state.row(geometry.state[row]));
+                let words = state.row(geometry.state[row]).expect(state::NAMED);
+                groups.set_input(geometry.state_input(row), 0, words);
             }
             match &mut rows {
                 None => {

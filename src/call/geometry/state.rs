@@ -5,9 +5,9 @@ use crate::frontend::{GeometryInterface, StateRow};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Function, Op};
 
-/// What one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the three vertex buffers,
-/// `a0`, `aL`, `cmp`, what SETEMIT set, and whether `b15` is set because an invocation ended. It begins as zero. As on hardware it
-/// outlives draws and changes of the program.
+/// What one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the three vertex
+/// buffers, `a0`, `aL`, `cmp`, what SETEMIT set, and whether `b15` is set because an invocation ended. It begins as
+/// zero. As on hardware it outlives draws and changes of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeometryState {
     /// By [`GeometryState::index`].
@@ -23,32 +23,49 @@ impl Default for GeometryState {
     }
 }
 
+/// Why a row of a program's interface is one of the state.
+pub(super) const NAMED: &str = "a program names registers that exist";
+
 impl GeometryState {
     const ROWS: usize = 16 + 2 * 16 + 3 * 16 + 3;
 
-    fn index(&self, row: StateRow) -> usize {
+    /// Where the row is; `None` if there is no such register or buffer.
+    fn index(&self, row: StateRow) -> Option<usize> {
+        let register = |first: usize, number: u8| (number < 16).then_some(first + usize::from(number));
         match row {
-            StateRow::Temporary(n) => usize::from(n),
-            StateRow::Output(n) => 16 + 16 * self.bank + usize::from(n),
-            StateRow::OtherOutput(n) => 16 + 16 * (1 - self.bank) + usize::from(n),
-            StateRow::Vertex { buffer, register } => 48 + 16 * usize::from(buffer) + usize::from(register),
-            StateRow::Address => 96,
-            StateRow::Flags => 97,
-            StateRow::Latch => 98,
+            StateRow::Temporary(n) => register(0, n),
+            StateRow::Output(n) => register(16 + 16 * self.bank, n),
+            StateRow::OtherOutput(n) => register(16 + 16 * (1 - self.bank), n),
+            StateRow::Vertex { buffer: 3.., .. } => None,
+            StateRow::Vertex { buffer, register: n } => register(48 + 16 * usize::from(buffer), n),
+            StateRow::Address => Some(96),
+            StateRow::Flags => Some(97),
+            StateRow::Latch => Some(98),
         }
     }
 
-    /// Four words of it.
-    pub fn row(&self, row: StateRow) -> [u32; 4] {
-        self.rows[self.index(row)]
+    /// Four words of it; `None` if there is no such register or buffer.
+    ///
+    /// ```
+    /// use shaderjit::GeometryState;
+    /// use shaderjit::frontend::StateRow;
+    ///
+    /// let mut state = GeometryState::default();
+    /// *state.row_mut(StateRow::Temporary(15)).expect("there are 16") = [1.0f32.to_bits(); 4];
+    /// assert_eq!(state.row(StateRow::Output(0)), Some([0; 4]));
+    /// assert_eq!(state.row(StateRow::Temporary(16)), None);
+    /// ```
+    pub fn row(&self, row: StateRow) -> Option<[u32; 4]> {
+        self.index(row).map(|index| self.rows[index])
     }
 
-    /// Sets four words of it.
-    pub fn set_row(&mut self, row: StateRow, bits: [u32; 4]) {
-        self.rows[self.index(row)] = bits;
+    /// The same four words, to change.
+    pub fn row_mut(&mut self, row: StateRow) -> Option<&mut [u32; 4]> {
+        self.index(row).map(|index| &mut self.rows[index])
     }
 
-    /// Whether `b15` counts as set, whatever is bound: an invocation has ended since [`set_ran`](Self::set_ran) said otherwise.
+    /// Whether `b15` counts as set, whatever is bound: an invocation has ended since [`set_ran`](Self::set_ran) said
+    /// otherwise.
     pub fn ran(&self) -> bool {
         self.ran
     }
@@ -74,7 +91,7 @@ impl GeometryState {
                 continue;
             }
             let new = groups.output(geometry.state_output(index), lane);
-            let old = &mut self.rows[self.index(row)];
+            let old = self.row_mut(row).expect(NAMED);
             if written == 0xf {
                 *old = new;
                 continue;
@@ -86,8 +103,8 @@ impl GeometryState {
     }
 }
 
-/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever the
-/// program does, and no word goes from bank to bank.
+/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever
+/// the program does, and no word goes from bank to bank.
 pub(crate) fn last_counts(function: &Function, geometry: &GeometryInterface) -> bool {
     let literal = |element: usize, component: usize| {
         let mut outputs = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
@@ -107,4 +124,31 @@ pub(crate) fn last_counts(function: &Function, geometry: &GeometryInterface) -> 
     let Some(parity) = literal(0, 1) else { return false };
     let mask_of = |row: StateRow| geometry.state.iter().position(|&other| other == row).map(|index| masks[index]);
     parity == 0 || (0..16).all(|n| mask_of(StateRow::Output(n)) == mask_of(StateRow::OtherOutput(n)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row there is has words of its own, and nothing else has any.
+    #[test]
+    fn rows_that_are_not_there_are_none() {
+        let registers = (0..=u8::MAX).flat_map(|n| {
+            let vertices = (0..=u8::MAX).map(move |buffer| StateRow::Vertex { buffer, register: n });
+            [StateRow::Temporary(n), StateRow::Output(n), StateRow::OtherOutput(n)].into_iter().chain(vertices)
+        });
+        let rows = registers.chain([StateRow::Address, StateRow::Flags, StateRow::Latch]);
+        let mut state = GeometryState::default();
+        let mut there = Vec::new();
+        for row in rows {
+            if let Some(words) = state.row_mut(row) {
+                *words = [there.len() as u32; 4];
+                there.push(row);
+            }
+        }
+        assert_eq!(there.len(), GeometryState::ROWS);
+        for (number, &row) in there.iter().enumerate() {
+            assert_eq!(state.row(row), Some([number as u32; 4]), "{row:?}");
+        }
+    }
 }

@@ -75,7 +75,7 @@ fn assert_same(ours: &Ended, theirs: &Ended, same_fuel: bool, what: &str) {
             (ours, theirs) => assert!(ours == theirs, "run {number}: {ours:?} is not {theirs:?}\n{what}"),
         }
         for row in rows() {
-            let (a, b) = (left.row(row), left_theirs.row(row));
+            let [a, b] = [left, left_theirs].map(|state| state.row(row).expect("every row is one of the state"));
             let same = |(&a, &b): (&u32, &u32)| a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan();
             assert!(a.iter().zip(&b).all(same), "run {number}: {row:?} is {a:x?}, not {b:x?}\n{what}");
         }

@@ -100,7 +100,7 @@ fn a_write_of_bools_forgets_that_an_invocation_ended() {
     unit.write_register(0x2b0, 0);
     assert!(unit.geometry_state().ran());
     let mut state = unit.geometry_state().clone();
-    state.set_row(StateRow::Temporary(15), [7; 4]);
+    *state.row_mut(StateRow::Temporary(15)).unwrap() = [7; 4];
     *unit.geometry_state_mut() = state.clone();
     assert_eq!(unit.geometry_state(), &state);
 }

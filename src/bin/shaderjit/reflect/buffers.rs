@@ -96,14 +96,14 @@ fn type_info(id: TypeId, definitions: &ResourceDefinitions<'_>) -> TypeInfo {
         ty: type_info(member.ty, definitions),
     };
     TypeInfo {
-        name: ty.to_string(),
+        name: ty.spelling(),
         class: ty.class.to_string(),
         base: ty.base.to_string(),
         rows: ty.rows,
         columns: ty.columns,
         elements: ty.elements,
-        base_class: ty.base_class.map(|id| definitions.type_of(id).to_string()),
-        interfaces: ty.interfaces.iter().map(|&id| definitions.type_of(id).to_string()).collect(),
+        base_class: ty.base_class.map(|id| definitions.type_of(id).spelling()),
+        interfaces: ty.interfaces.iter().map(|&id| definitions.type_of(id).spelling()).collect(),
         members: ty.members.iter().map(member).collect(),
     }
 }

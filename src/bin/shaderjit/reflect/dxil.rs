@@ -1,5 +1,6 @@
 //! What the parts beside a DXIL program say: nothing of the bitcode itself.
 
+use super::name;
 use serde::Serialize;
 use shaderjit::container::Name;
 use shaderjit::container::dxbc::{
@@ -178,15 +179,14 @@ pub fn reflect(container: &Dxbc<'_>) -> Option<Dxil> {
                 dxil.compiler = Some(Compiler {
                     version: format!("{}.{}", compiler.version.0, compiler.version.1),
                     commits: compiler.commits,
-                    commit: compiler.commit.to_string(),
-                    custom: compiler.custom.to_string(),
+                    commit: name(compiler.commit),
+                    custom: name(compiler.custom),
                 });
             }
-            PartContent::DebugName(name) => dxil.debug_name = Some(name.name.to_string()),
+            PartContent::DebugName(debug) => dxil.debug_name = Some(name(debug.name)),
             PartContent::SourceInfo(info) => {
-                dxil.sources = info.files().map(|file| file.name.to_string()).collect();
-                let argument =
-                    |(name, value): (Name<'_>, Name<'_>)| Argument { name: name.to_string(), value: value.to_string() };
+                dxil.sources = info.files().map(|file| name(file.name)).collect();
+                let argument = |(key, value): (Name<'_>, Name<'_>)| Argument { name: name(key), value: name(value) };
                 dxil.arguments = info.arguments.iter().map(argument).collect();
             }
             PartContent::PipelineState(state) => dxil.pipeline_state = Some(pipeline(&state)),
@@ -208,7 +208,7 @@ fn pipeline(state: &PipelineState<'_>) -> Pipeline {
     Pipeline {
         version: state.version,
         stage: state.stage().map(|stage| stage.to_string()),
-        entry: state.entry.map(|name| name.to_string()),
+        entry: state.entry.map(name),
         uses_view_id: state.signatures.map(|signatures| signatures.uses_view_id),
         min_wave_lanes: state.min_wave_lanes,
         max_wave_lanes: (state.max_wave_lanes != u32::MAX).then_some(state.max_wave_lanes),

@@ -6,8 +6,8 @@ use shaderjit::frontend::d3d9::Version;
 /// Features that no level below 11.1 has. All others are options of the levels.
 const LEVEL_11_1: [FeatureFlags; 2] = [FeatureFlags::UAVS_AT_EVERY_STAGE, FeatureFlags::UAVS_64];
 
-/// The level that the shader model asks for, or a higher one for the features. A container with a Direct3D 9 program beside the
-/// other runs on the level of that one.
+/// The level that the shader model asks for, or a higher one for the features. A container with a Direct3D 9 program
+/// beside the other runs on the level of that one.
 pub fn minimum(container: &Dxbc<'_>, program: &Program<'_>, features: FeatureFlags) -> &'static str {
     if let Some(part) = container.part(FourCc::Aon9) {
         return match part.content() {

@@ -1,5 +1,6 @@
 //! What a library of DXIL functions exports.
 
+use super::name;
 use serde::Serialize;
 use shaderjit::container::dxbc::{Dxbc, FourCc, Function, PartContent, Resource, RuntimeData, SubobjectContent};
 
@@ -44,7 +45,7 @@ struct SubobjectInfo {
 pub fn reflect(container: &Dxbc<'_>) -> Option<Library> {
     let Ok(PartContent::RuntimeData(data)) = container.part(FourCc::RDAT)?.content() else { return None };
     let resource = |resource: Resource<'_>| ResourceInfo {
-        name: resource.name.to_string(),
+        name: name(resource.name),
         class: resource.class.to_string(),
         kind: resource.kind.to_string(),
         space: resource.space,
@@ -57,7 +58,7 @@ pub fn reflect(container: &Dxbc<'_>) -> Option<Library> {
         subobjects: data
             .subobjects
             .iter()
-            .map(|it| SubobjectInfo { name: it.name.to_string(), kind: subobject_kind(&it.content) })
+            .map(|it| SubobjectInfo { name: name(it.name), kind: subobject_kind(&it.content) })
             .collect(),
     })
 }
@@ -65,14 +66,14 @@ pub fn reflect(container: &Dxbc<'_>) -> Option<Library> {
 fn function(function: &Function<'_>, data: &RuntimeData<'_>) -> FunctionInfo {
     let resources = function.resources.iter().filter_map(|row| data.resources.get(row));
     FunctionInfo {
-        name: function.name.to_string(),
-        unmangled_name: function.unmangled_name.to_string(),
+        name: name(function.name),
+        unmangled_name: name(function.unmangled_name),
         stage: function.stage.to_string(),
         payload_bytes: function.payload_bytes,
         attribute_bytes: function.attribute_bytes,
         features: function.features.known().map(|(name, _)| name).collect(),
-        resources: resources.map(|resource| resource.name.to_string()).collect(),
-        dependencies: function.dependencies.iter().map(|name| name.to_string()).collect(),
+        resources: resources.map(|resource| name(resource.name)).collect(),
+        dependencies: function.dependencies.iter().map(name).collect(),
     }
 }
 

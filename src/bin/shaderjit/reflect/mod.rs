@@ -1,7 +1,7 @@
 //! `reflect`: what a shader declares to the program that uses it: signatures, buffers, bindings and the like.
 //!
-//! One set of structs is both forms of output: the JSON document, whose schema is `schema.json` beside this file, and the text,
-//! which [`text`] makes of the same document.
+//! One set of structs is both forms of output: the JSON document, whose schema is `schema.json` beside this file, and
+//! the text, which [`text`] makes of the same document.
 
 mod buffers;
 mod dxbc;
@@ -84,9 +84,9 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if args.json { Report::json(&document) } else { Report::text(text::render(&document)) })
 }
 
-/// A name as a document shows it.
+/// A name as a document has it: as it is. How it is shown, the form of the document says.
 fn name(name: Name<'_>) -> String {
-    name.to_string()
+    name.to_str().into_owned()
 }
 
 /// The letters of a component mask, bit 0 = x.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use shaderjit::printable::Printable;
 use std::fmt::Write;
 
 /// The document as text.
@@ -100,7 +101,9 @@ fn table(out: &mut String, rows: &[&Map<String, Value>], depth: usize) {
 
 fn inline(out: &mut String, value: &Value) {
     match value {
-        Value::String(text) => out.push_str(text),
+        Value::String(text) => {
+            let _ = write!(out, "{}", Printable(text));
+        }
         Value::Array(items) => {
             for (number, item) in items.iter().enumerate() {
                 out.push_str(if number == 0 { "" } else { ", " });

@@ -11,6 +11,7 @@ use crate::container::limits;
 use crate::container::name::Name;
 use crate::container::reader::{Reader, invalid, over_limit};
 use crate::error::ContainerError;
+use crate::printable::Printable;
 
 /// Bytes of a type record of shader model 4, and of 5.
 pub(super) const RECORD: [u32; 2] = [16, 36];
@@ -63,19 +64,28 @@ pub struct Member<'a> {
     pub offset: u32,
 }
 
+impl Type<'_> {
+    /// The type as a declaration spells it (`row_major float4x3`, `struct Light`), with its name as it is stored. `Display` shows
+    /// the same as [`Printable`] does.
+    pub fn spelling(&self) -> String {
+        let Self { base, rows, columns, .. } = self;
+        let name = self.name.to_str();
+        match self.class {
+            TypeClass::SCALAR => base.to_string(),
+            TypeClass::VECTOR => format!("{base}{columns}"),
+            TypeClass::MATRIX_ROWS => format!("row_major {base}{rows}x{columns}"),
+            TypeClass::MATRIX_COLUMNS => format!("{base}{rows}x{columns}"),
+            TypeClass::STRUCT if name.is_empty() => "struct".to_string(),
+            TypeClass::STRUCT => format!("struct {name}"),
+            TypeClass::INTERFACE_CLASS | TypeClass::INTERFACE_POINTER => format!("interface {name}"),
+            _ => base.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Type<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { base, rows, columns, name, .. } = self;
-        match self.class {
-            TypeClass::SCALAR => write!(f, "{base}"),
-            TypeClass::VECTOR => write!(f, "{base}{columns}"),
-            TypeClass::MATRIX_ROWS => write!(f, "row_major {base}{rows}x{columns}"),
-            TypeClass::MATRIX_COLUMNS => write!(f, "{base}{rows}x{columns}"),
-            TypeClass::STRUCT if name.is_empty() => f.write_str("struct"),
-            TypeClass::STRUCT => write!(f, "struct {name}"),
-            TypeClass::INTERFACE_CLASS | TypeClass::INTERFACE_POINTER => write!(f, "interface {name}"),
-            _ => write!(f, "{base}"),
-        }
+        Printable(self.spelling()).fmt(f)
     }
 }
 
