@@ -4,6 +4,8 @@
 //! 24 bits with an unbounded exponent, AArch64 before rounding. A result that rounds up to 2^-126 in the denormal range
 //! may therefore still be flushed. [`TINY`] is the bound on the exact result's magnitude below which it is.
 
+use crate::fused;
+
 /// 2^-126, the smallest normal `f32`.
 const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 
@@ -72,15 +74,9 @@ pub fn sqrt(a: f32) -> f32 {
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
-    let (a, b, c) = (flush(a), flush(b), flush(c));
-    flush_result(a.mul_add(b, c), || {
-        // The exact sum is `sum + error` (Knuth's two-sum); rounding is monotonic, so `sum` decides unless it is the bound.
-        let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
-        let sum = product + addend;
-        let part = sum - product;
-        let error = (product - (sum - part)) + (addend - part);
-        sum.abs() < TINY || (sum.abs() == TINY && error * sum.signum() < 0.0)
-    })
+    // Below TINY, which has 25 bits, if the exact result is.
+    let sum = fused::wide(flush(a), flush(b), flush(c));
+    if sum.abs() < TINY { f32::from_bits((sum.to_bits() >> 32) as u32 & 0x8000_0000) } else { sum as f32 }
 }
 
 /// `a < b ? a : b`.
