@@ -1,14 +1,15 @@
-//! A product and a sum, rounded once, without the C library: that is what Rust's `mul_add` calls where a target is not known to
-//! have the instruction, and MinGW's rounds wrongly. The `libm` crate knows at run time whether there is an instruction; without
-//! one it rounds wrongly too (0.2.16: a tie that a product far below the addend decides).
+//! A product and a sum, rounded once, without the C library: that is what Rust's `mul_add` calls where a target is not
+//! known to have the instruction, and MinGW's rounds wrongly. The `libm` crate knows at run time whether there is an
+//! instruction; without one it rounds wrongly too (0.2.16: a tie that a product far below the addend decides).
 
 /// The value of the last bit of denormals, and of the smallest normal numbers: 2 to this.
 const LOWEST_PLACE: i32 = f64::MIN_EXP - f64::MANTISSA_DIGITS as i32;
 /// Bits of a significand behind the leading one.
 const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
 
-/// `a * b + c`, as good as exact for an `f32`: it lies on the same side of every number of at most 25 bits as the exact result,
-/// and equals one only if that does. So it can be compared with such numbers, and rounded to an `f32` as if it were exact.
+/// `a * b + c`, as good as exact for an `f32`: it lies on the same side of every number of at most 25 bits as the exact
+/// result, and equals one only if that does. So it can be compared with such numbers, and rounded to an `f32` as if it
+/// were exact.
 #[inline(always)]
 pub fn wide(a: f32, b: f32, c: f32) -> f64 {
     // 24 by 24 bits: exact.
@@ -57,8 +58,8 @@ fn by_integers(a: f64, b: f64, c: f64) -> f64 {
     let addend_sign = c.to_bits() >> 63;
     let (large, small, sign) =
         if product < addend { (addend, product, addend_sign) } else { (product, addend, product_sign) };
-    // Where bits are lost here, `small` is so much smaller that the result has at least 126 bits: none of those lost would be
-    // among the 53 of the result, nor the one behind them, so it is enough to know whether there are any.
+    // Where bits are lost here, `small` is so much smaller that the result has at least 126 bits: none of those lost
+    // would be among the 53 of the result, nor the one behind them, so it is enough to know whether there are any.
     let aligned = shift_right(small.bits, large.exponent - small.exponent);
     let bits = if product_sign == addend_sign { large.bits + aligned } else { large.bits - aligned };
     // What cancels is +0.

@@ -59,8 +59,8 @@ impl Exact {
         self.0.iter().rev().cmp(other.0.iter().rev())
     }
 
-    /// The last of a format's bit patterns whose value is not above this one. Patterns are in the order of their values, and
-    /// infinity's, the last one, has the value that would come next if there were one.
+    /// The last of a format's bit patterns whose value is not above this one. Patterns are in the order of their
+    /// values, and infinity's, the last one, has the value that would come next if there were one.
     fn truncated(&self, infinity: u64, value: fn(u64) -> Exact) -> u64 {
         let (mut low, mut high) = (0, infinity);
         while low < high {
