@@ -213,7 +213,7 @@ pub enum JitError {
     /// A transformation of the IR refused the function.
     #[error(transparent)]
     Pass(#[from] shaderjit_ir::pass::PassError),
-    /// Cranelift refused the function, or memory for the code could not be had. A defect of this crate or of the machine.
+    /// Cranelift refused the function, or the system gave no executable memory for the code.
     #[error("code generation failed: {0}")]
     Codegen(String),
     /// The engine was dropped before it made the code. Only of [tiered](crate::Backend::Tiered) shaders.

@@ -5,6 +5,7 @@
 //! ones Rust's `f64` gives may depend on how a caller is compiled.
 
 use crate::float;
+use crate::fused;
 use crate::op::Op;
 
 /// Most operands of an op of [`OPS`].
@@ -18,7 +19,7 @@ macro_rules! for_each_double_op {
             Dadd(a, b) => double(d(a) + d(b));
             Dmul(a, b) => double(d(a) * d(b));
             Ddiv(a, b) => double(d(a) / d(b));
-            Dfma(a, b, c) => double(d(a).mul_add(d(b), d(c)));
+            Dfma(a, b, c) => double(fused::double(d(a), d(b), d(c)));
             Dmin(a, b) => double(if d(a) < d(b) || d(b).is_nan() { d(a) } else { d(b) });
             Dmax(a, b) => double(if d(a) > d(b) || d(b).is_nan() { d(a) } else { d(b) });
             Deq(a, b) => u64::from(d(a) == d(b));

@@ -1,14 +1,16 @@
 //! The scalar meaning of `f32` arithmetic with denormals flushed, exactly as hardware with DAZ and FTZ set computes it.
 //!
-//! Flushing a result is subtle only where rounding meets the smallest normal number: x86 decides "tiny" after rounding to
-//! 24 bits with an unbounded exponent, AArch64 before rounding. A result that rounds up to 2^-126 in the denormal range
-//! may therefore still be flushed. [`TINY`] is the bound on the exact result's magnitude below which it is.
+//! Flushing a result is subtle only where rounding meets the smallest normal number: x86 decides "tiny" after rounding
+//! to 24 bits with an unbounded exponent, AArch64 before rounding. A result that rounds up to 2^-126 in the denormal
+//! range may therefore still be flushed. [`TINY`] is the bound on the exact result's magnitude below which it is.
+
+use crate::fused;
 
 /// 2^-126, the smallest normal `f32`.
 const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 
-/// Exact results below this in magnitude are flushed: 2^-126 - 2^-151 where tininess is detected after rounding (half a unit
-/// of the last of 24 bits below 2^-126, a tie that rounds up), 2^-126 where it is detected before.
+/// Exact results below this in magnitude are flushed: 2^-126 - 2^-151 where tininess is detected after rounding (half a
+/// unit of the last of 24 bits below 2^-126, a tie that rounds up), 2^-126 where it is detected before.
 const TINY: f64 = if cfg!(target_arch = "aarch64") { MIN_NORMAL } else { MIN_NORMAL - MIN_NORMAL / 33_554_432.0 };
 
 /// A denormal becomes zero of the same sign; anything else stays.
@@ -72,15 +74,9 @@ pub fn sqrt(a: f32) -> f32 {
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
-    let (a, b, c) = (flush(a), flush(b), flush(c));
-    flush_result(a.mul_add(b, c), || {
-        // The exact sum is `sum + error` (Knuth's two-sum); rounding is monotonic, so `sum` decides unless it is the bound.
-        let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
-        let sum = product + addend;
-        let part = sum - product;
-        let error = (product - (sum - part)) + (addend - part);
-        sum.abs() < TINY || (sum.abs() == TINY && error * sum.signum() < 0.0)
-    })
+    // Below TINY, which has 25 bits, if the exact result is.
+    let sum = fused::wide(flush(a), flush(b), flush(c));
+    if sum.abs() < TINY { f32::from_bits((sum.to_bits() >> 32) as u32 & 0x8000_0000) } else { sum as f32 }
 }
 
 /// `a < b ? a : b`.

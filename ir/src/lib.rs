@@ -30,6 +30,7 @@ pub mod entity;
 pub mod eval;
 mod float;
 pub mod function;
+mod fused;
 pub mod interp;
 pub mod op;
 pub mod parse;

@@ -1,64 +1,45 @@
 //! Memory for code: the one place that makes bytes executable, and frees them.
 
 use crate::error::JitError;
-use cranelift_codegen::ir::Signature;
-use cranelift_codegen::isa::OwnedTargetIsa;
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Module, ModuleError, default_libcall_names};
-use std::mem::ManuallyDrop;
+use memmap2::{Mmap, MmapMut};
+use std::fmt::Display;
 use std::ptr::NonNull;
-use std::slice;
+use wasmtime_internal_jit_icache_coherence as coherence;
 
 /// The native code of one function, executable and not writable, freed on drop.
 pub struct CodeMemory {
-    /// Owns the pages. One module a function, because a module frees all of its code or none.
-    module: ManuallyDrop<JITModule>,
-    entry: NonNull<u8>,
-    len: usize,
+    /// Pages of its own, as long as the code.
+    pages: Mmap,
 }
 
 impl CodeMemory {
-    /// Copies position-independent code without relocations into pages of its own.
-    pub fn new(isa: &OwnedTargetIsa, signature: &Signature, code: &[u8], align: u64) -> Result<CodeMemory, JitError> {
-        let module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
-        // From here on the pages are freed however this function ends.
-        let mut memory = CodeMemory { module: ManuallyDrop::new(module), entry: NonNull::dangling(), len: 0 };
-        memory.entry = memory.load(signature, code, align).map_err(|error| JitError::Codegen(error.to_string()))?;
-        memory.len = code.len();
-        Ok(memory)
-    }
-
-    fn load(&mut self, signature: &Signature, code: &[u8], align: u64) -> Result<NonNull<u8>, Box<ModuleError>> {
-        let id = self.module.declare_anonymous_function(signature)?;
-        self.module.define_function_bytes(id, align, code, &[])?;
-        self.module.finalize_definitions()?;
-        let entry = self.module.get_finalized_function(id).cast_mut();
-        Ok(NonNull::new(entry).expect("defined functions lie in mapped memory"))
+    /// Copies position-independent code without relocations, aligned to no more than a page, into executable memory.
+    ///
+    /// # Errors
+    /// [`JitError::Codegen`] if the system gives no such memory, or does not tell all processors of the new code: filters
+    /// of system calls, as containers and Android have them, may refuse `membarrier`.
+    pub fn new(code: &[u8]) -> Result<CodeMemory, JitError> {
+        let mut pages = MmapMut::map_anon(code.len()).map_err(failed("no memory for code"))?;
+        pages.copy_from_slice(code);
+        // SAFETY: the range is the pages. Nobody runs what is there before they are executable.
+        unsafe { coherence::clear_cache(pages.as_ptr().cast(), pages.len()) }.map_err(failed("old code is cached"))?;
+        let pages = pages.make_exec().map_err(failed("memory does not become executable"))?;
+        coherence::pipeline_flush_mt().map_err(failed("processors may run old code"))?;
+        Ok(CodeMemory { pages })
     }
 
     /// The first instruction. Good while `self` lives.
     pub fn entry(&self) -> NonNull<u8> {
-        self.entry
+        NonNull::from(self.bytes()).cast()
     }
 
     /// The code's bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `entry` is dangling with `len` 0, or the start of the `len` bytes that `load` put there. Their pages stay
-        // mapped and readable until `drop`, and nothing writes them after `finalize_definitions`.
-        unsafe { slice::from_raw_parts(self.entry.as_ptr(), self.len) }
+        &self.pages
     }
 }
 
-impl Drop for CodeMemory {
-    fn drop(&mut self) {
-        // SAFETY: the module is taken once, here. `entry` and `bytes` are only handed out for as long as `self` is borrowed,
-        // so nobody can be running or reading the code now.
-        unsafe { ManuallyDrop::take(&mut self.module).free_memory() }
-    }
+/// The error of a step that the system refused.
+fn failed<E: Display>(what: &'static str) -> impl Fn(E) -> JitError {
+    move |error| JitError::Codegen(format!("{what}: {error}"))
 }
-
-// SAFETY: after `new` the module is not touched before `drop`, which has it alone. What is shared is the code, which is
-// immutable.
-unsafe impl Sync for CodeMemory {}
-// SAFETY: `JITModule` is `Send`; `entry` points into its pages, which belong to no thread.
-unsafe impl Send for CodeMemory {}

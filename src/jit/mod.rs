@@ -190,9 +190,7 @@ pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &Comp
         let frame = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
         limit("the size of native code", compiled.code_buffer().len() as u64, limits::CODE_BYTES)?;
         limit("the native stack frame", frame, limits::FRAME_BYTES)?;
-        let align = u64::from(buffer.alignment).max(u64::from(isa.function_alignment().preferred));
-        let memory = CodeMemory::new(isa, &signature(), compiled.code_buffer(), align)?;
-        Ok(Code { memory, info })
+        Ok(Code { memory: CodeMemory::new(compiled.code_buffer())?, info })
     })
 }
 

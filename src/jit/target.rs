@@ -64,9 +64,6 @@ impl Target {
             // The IR is optimised already; Cranelift's own optimiser makes vector code slower.
             ("opt_level", "none"),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
-            // cranelift-jit 0.135 asserts the first two.
-            ("is_pic", "false"),
-            ("use_colocated_libcalls", "false"),
             // Nothing unwinds through native code.
             ("unwind_info", "false"),
             // A large frame must meet the guard page, not jump over it.
