@@ -186,8 +186,7 @@ impl Registers {
             return Ok(space);
         }
         let buffer = self.buffers.get(&id).copied();
-        let Some(buffer) = buffer.filter(|buffer| (buffer.binding.lower..=buffer.binding.upper).contains(&register))
-        else {
+        let Some(buffer) = buffer.filter(|buffer| buffer.binding.slots().contains(&register)) else {
             return Err(Refusal::Invalid(format!("constant buffer {id} with register {register} is not declared")));
         };
         let count = self.interface.uniforms.len() as u64 + 1;

@@ -82,9 +82,7 @@ impl Resources {
         register: u32,
     ) -> Result<(Resource, ResourceKind), Refusal> {
         let view = self.views.get(&id).copied();
-        let Some(View { binding, kind }) =
-            view.filter(|view| (view.binding.lower..=view.binding.upper).contains(&register))
-        else {
+        let Some(View { binding, kind }) = view.filter(|view| view.binding.slots().contains(&register)) else {
             return Err(Refusal::Invalid(format!("resource {id} with register {register} is not declared")));
         };
         if let Some(&resource) = self.made.get(&(id, register)) {

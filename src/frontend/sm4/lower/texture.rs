@@ -76,7 +76,7 @@ impl Samplers {
         }
         let declared = self.declared.get(&id).copied();
         let Some((Binding { space, .. }, compares)) =
-            declared.filter(|(binding, _)| (binding.lower..=binding.upper).contains(&register))
+            declared.filter(|(binding, _)| binding.slots().contains(&register))
         else {
             return Err(Refusal::Invalid(format!("sampler {id} with register {register} is not declared")));
         };
