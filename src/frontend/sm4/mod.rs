@@ -21,7 +21,7 @@ pub use codes::{GlobalFlags, Stage};
 pub use custom_data::CustomData;
 pub use declaration::Declaration;
 pub use decode::{Body, Instruction, Operation, Program, Version};
-pub use lower::{ClassInstance, lower, lower_with_classes, runs};
+pub use lower::{ClassInstance, LowerOptions, lower, lower_with, runs};
 pub use opcode::{Group, Opcode};
 pub use operand::{Operand, RegisterFile};
 pub use print::{Dialect, Listing};

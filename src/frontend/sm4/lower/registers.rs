@@ -180,6 +180,11 @@ impl Registers {
         ids
     }
 
+    /// The registers of a declared range of constant buffers.
+    pub fn buffer_binding(&self, id: u32) -> Option<Binding> {
+        self.buffers.get(&id).map(|buffer| buffer.binding)
+    }
+
     /// The space of a constant buffer: the one that `id` declares, at `register` of its range.
     pub fn constant_buffer(&mut self, b: &mut FunctionBuilder, id: u32, register: u32) -> Result<Space, Refusal> {
         if let Some(&space) = self.spaces.get(&(id, register)) {
