@@ -184,15 +184,16 @@ impl CompileOptions {
         self
     }
 
-    /// How many samples a pixel of the target has: what a Direct3D shader is told that asks the rasterizer. Unless said, 1; 0 if
-    /// there is no target, at most 32. Each invocation is a whole pixel all the same.
+    /// How many samples a pixel of the target has: what a Direct3D shader is told that asks the rasterizer. Unless
+    /// said, 1; 0 if there is no target, at most 32. Each invocation is a whole pixel all the same.
     pub fn samples(mut self, samples: u32) -> CompileOptions {
         self.samples = Some(samples);
         self
     }
 
-    /// How many registers a range without an end has (`Texture2D t[]` of shader model 5.1), for programs that choose one of them at
-    /// run time: each is a binding of its own, and a larger index reads zero. Such programs are refused unless it is said.
+    /// How many registers a range without an end has (`Texture2D t[]` of shader model 5.1), for programs that choose
+    /// one of them at run time: each is a binding of its own, and a larger index reads zero. Such programs are refused
+    /// unless it is said.
     pub fn unbounded(mut self, registers: NonZero<u32>) -> CompileOptions {
         self.unbounded = Some(registers);
         self

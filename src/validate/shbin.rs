@@ -28,7 +28,8 @@ mod header {
     pub const UNIFORMS: usize = 48;
 }
 
-/// The version of executables whose assemblers left fields of the header zero that say nothing new: the mask of outputs.
+/// The version of executables whose assemblers left fields of the header zero that say nothing new: the mask of
+/// outputs.
 const PLAIN_VERSION: u16 = 0;
 
 pub(super) fn check(shbin: &Shbin<'_>, findings: &mut Findings) {

@@ -93,7 +93,8 @@ fn sizes_are_bytes_structures_and_elements() {
     );
 }
 
-/// Shader model 5.1: an index chooses a register of a range, and what the range does not have reads as what is not bound.
+/// Shader model 5.1: an index chooses a register of a range, and what the range does not have reads as what is not
+/// bound.
 #[test]
 fn an_index_chooses_among_the_buffers_of_a_range() {
     check(

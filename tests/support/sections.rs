@@ -18,9 +18,10 @@
 //! row for each `o#`, then one for `oDepth` and the like; behind them may stand `discarded` and `aborted`. `== out_of_fuel` is a
 //! run that does not end. The number of a run in its section is its `SV_VertexID`.
 //!
-//! Bound are, before an equals sign with blanks around it, in a register space of shader model 5.1 as `t3:1`: `cb#` to rows; `t#` to `raw`, `struct:STRIDE`, the name of a
-//! [`TexelFormat`], or a texture (see [`textures`]), then bytes in hexadecimal or rows of words; `s#` to a sampler; `fp2 = ft1
-//! cb0[5]` to a class instance that has function table 1 and lies at row 5 of a buffer. What is not bound reads zero.
+//! Bound are, before an equals sign with blanks around it, in a register space of shader model 5.1 as `t3:1`: `cb#` to
+//! rows; `t#` to `raw`, `struct:STRIDE`, the name of a [`TexelFormat`], or a texture (see [`textures`]), then bytes in
+//! hexadecimal or rows of words; `s#` to a sampler; `fp2 = ft1 cb0[5]` to a class instance that has function table 1
+//! and lies at row 5 of a buffer. What is not bound reads zero.
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;

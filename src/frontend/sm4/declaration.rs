@@ -30,8 +30,8 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Whether the range has no end. Compilers store a last slot of `u32::MAX`, or what `lower` and a size of 0 give: one less
-    /// than `lower`.
+    /// Whether the range has no end. Compilers store a last slot of `u32::MAX`, or what `lower` and a size of 0 give:
+    /// one less than `lower`.
     pub fn is_unbounded(&self) -> bool {
         self.upper == u32::MAX || self.upper == self.lower.wrapping_sub(1)
     }

@@ -70,7 +70,8 @@ impl Generator<'_, '_> {
         Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), self.register_of(view.binding, dynamic)?))
     }
 
-    /// The indices of an operand that names a constant buffer, view or sampler: its number, and which register of a range.
+    /// The indices of an operand that names a constant buffer, view or sampler: its number, and which register of a
+    /// range.
     pub fn register_of(&mut self, binding: Binding, dynamic: bool) -> Result<Vec<(u32, Option<Operand>)>> {
         let mut indices = vec![(binding.id, None)];
         if self.version.has_register_spaces() {

@@ -312,8 +312,8 @@ impl Declared {
         let Some(end) = end else {
             return findings.error(offset, format_args!("an index range has {count} registers from {number} on"));
         };
-        // Registers of a range need not have the same components. Between its ends a phase of a hull shader leaves out what other
-        // phases write; inputs are all there in what compilers make.
+        // Registers of a range need not have the same components. Between its ends a phase of a hull shader leaves out
+        // what other phases write; inputs are all there in what compilers make.
         let has = |number| self.register(file, number).map_or(0, |register| register.mask);
         let wanted = mask_of(first).bits();
         let missing = [number, end - 1].into_iter().find(|&number| has(number) == 0);

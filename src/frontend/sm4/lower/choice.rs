@@ -1,10 +1,11 @@
-//! What an operand names: one constant buffer, view or sampler, or the one of several that an index chooses at run time.
+//! What an operand names: one constant buffer, view or sampler, or the one of several that an index chooses at run
+//! time.
 //!
-//! Shader model 5.1 declares ranges of registers, and instructions name a range and a register in it. The IR has no index of
-//! resources, so a dynamic one becomes an access for each register of the range. Accesses through views and samplers lie under a
-//! `switch`: an index that is the same in all lanes costs one access, and one that differs as many as there are different
-//! values. Rows of constant buffers are all loaded and selected among, so that what is uniform is still computed once a call. A
-//! register that the range does not have reads zero, as one to which nothing is bound.
+//! Shader model 5.1 declares ranges of registers, and instructions name a range and a register in it. The IR has no
+//! index of resources, so a dynamic one becomes an access for each register of the range. Accesses through views and
+//! samplers lie under a `switch`: an index that is the same in all lanes costs one access, and one that differs as many
+//! as there are different values. Rows of constant buffers are all loaded and selected among, so that what is uniform
+//! is still computed once a call. A register that the range does not have reads zero, as one to which nothing is bound.
 
 use std::ops::RangeInclusive;
 
@@ -76,7 +77,8 @@ impl Lowering {
         Ok(binding.lower..=binding.lower.saturating_add(length.get() - 1))
     }
 
-    /// What `access` gives for the components of `mask` with the one that is chosen; zeros if there is no such one.
+    /// What `access` gives for the components of `mask` with the view or sampler that is chosen; zeros if there is no
+    /// such one.
     pub(super) fn access<T: Copy>(
         &mut self,
         choice: &Choice<T>,
@@ -87,9 +89,7 @@ impl Lowering {
             Choice::One(one) => return access(self, *one),
             Choice::Among { chosen, numbered } => (*chosen, numbered),
         };
-        let blocks = numbered.len() as u64 + 1;
-        self.add_choices(numbered)?;
-        self.cost.add_blocks(blocks).map_err(|refusal| refusal.at(self.offset))?;
+        self.cost.add_chosen_accesses(numbered.len() as u64).map_err(|refusal| refusal.at(self.offset))?;
         let mut results = [None; 4];
         let zero = self.b.f32(0.0);
         for component in mask.components() {
@@ -116,7 +116,7 @@ impl Lowering {
         Ok(results.map(|variable| variable.map(|variable| self.b.use_var(variable))))
     }
 
-    /// What `load` gives of the one that is chosen; zero if there is no such one.
+    /// What `load` gives of the constant buffer that is chosen; zero if there is no such one.
     pub(super) fn select<T: Copy>(
         &mut self,
         choice: &Choice<T>,
@@ -127,7 +127,7 @@ impl Lowering {
             Choice::One(one) => return Ok(load(self, *one)),
             Choice::Among { chosen, numbered } => (*chosen, numbered),
         };
-        self.add_choices(numbered)?;
+        self.cost.add_chosen_constants(numbered.len() as u64).map_err(|refusal| refusal.at(self.offset))?;
         let mut value = self.b.constant(ty, 0);
         for &(number, one) in numbered {
             let loaded = load(self, one);
@@ -136,10 +136,6 @@ impl Lowering {
             value = self.b.select([is_chosen, loaded, value]);
         }
         Ok(value)
-    }
-
-    fn add_choices<T>(&mut self, numbered: &[T]) -> Result<(), LowerError> {
-        self.cost.add_choices(numbered.len() as u64).map_err(|refusal| refusal.at(self.offset))
     }
 }
 

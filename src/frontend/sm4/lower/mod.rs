@@ -72,9 +72,11 @@ const MAX_RESOURCES: u64 = 256;
 const MAX_SAMPLERS: u64 = 256;
 /// Most samples of a pixel (Direct3D 11: `D3D11_MAX_MULTISAMPLE_SAMPLE_COUNT`).
 const MAX_SAMPLES: u64 = 32;
-/// Most accesses that dynamic choices of a buffer, view or sampler make, all together: a few bytes each could ask for one of
-/// hundreds of resources.
-const MAX_CHOICES: u64 = 1 << 13;
+/// Most accesses that dynamic choices of a view or sampler are among, all together. 3 KB can ask for so many, each with
+/// blocks of its own; they take a third of a second to compile.
+const MAX_CHOSEN_ACCESSES: u64 = 1 << 12;
+/// Most components that dynamic choices of a constant buffer are among, all together. They take no longer.
+const MAX_CHOSEN_CONSTANTS: u64 = 1 << 14;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
 /// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
@@ -93,10 +95,11 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 pub struct LowerOptions {
     /// The class instances of the interface slots that the program calls.
     pub classes: BTreeMap<u32, ClassInstance>,
-    /// Samples that a pixel of the target has, which is what `sampleinfo` says of the rasterizer; 0 if there is no target.
+    /// Samples that a pixel of the target has, which is what `sampleinfo` says of the rasterizer; 0 if there is no
+    /// target.
     pub samples: u32,
-    /// How many registers a range without an end has where an index chooses one of them at run time. Programs that do so cannot
-    /// be lowered without.
+    /// How many registers a range without an end has where an index chooses one of them at run time. Programs that do
+    /// so cannot be lowered without.
     pub unbounded: Option<NonZero<u32>>,
 }
 
@@ -115,8 +118,8 @@ impl Default for LowerOptions {
 /// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
 /// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant
 /// buffers and the immediate constant buffer in the order of their declarations; of a declared range of several registers, those
-/// that the program names, at the end: all of them where it chooses one at run time. Resources are the `t#` and samplers the `s#`,
-/// in the same order.
+/// that the program names, at the end: all of them where it chooses one at run time. Resources are the `t#` and
+/// samplers the `s#`, in the same order.
 ///
 /// Programs with interfaces need [`lower_with`].
 ///
@@ -148,7 +151,8 @@ pub fn lower_with(
     let subroutines = Subroutines::new(program)?;
     let (mut registers, mut b) = Registers::new(program, input_signature, output_signature)?;
     let classes = Classes::new(program, &options.classes, &mut registers.interface.uniforms, &mut b)?;
-    let cost = Cost { variables: registers.variables(), instructions: 0, blocks: 1, choices: 0 };
+    let cost =
+        Cost { variables: registers.variables(), instructions: 0, blocks: 1, chosen_accesses: 0, chosen_constants: 0 };
     let (offset, flow, options) = (program.offset, Flow::default(), options.clone());
     limit("number of samples", options.samples.into(), MAX_SAMPLES).map_err(|refusal| refusal.at(offset))?;
     let mut lowering = Lowering { b, registers, subroutines, classes, options, flow, cost, next: 0, offset };
@@ -176,8 +180,10 @@ struct Cost {
     instructions: u64,
     /// Blocks, at most.
     blocks: u64,
-    /// Accesses of which an index chooses one.
-    choices: u64,
+    /// Accesses through views and samplers of which an index chooses one.
+    chosen_accesses: u64,
+    /// Components of constant buffers of which an index chooses one.
+    chosen_constants: u64,
 }
 
 impl Cost {
@@ -195,10 +201,17 @@ impl Cost {
         limit("registers times blocks", self.blocks * self.variables, MAX_LIVE_PAIRS)
     }
 
-    /// Counts accesses of which an index chooses one.
-    fn add_choices(&mut self, choices: u64) -> Result<(), Refusal> {
-        self.choices += choices;
-        limit("number of accesses to choose from", self.choices, MAX_CHOICES)
+    /// Counts accesses of which an index chooses one, and their blocks.
+    fn add_chosen_accesses(&mut self, accesses: u64) -> Result<(), Refusal> {
+        self.chosen_accesses += accesses;
+        limit("number of accesses to choose from", self.chosen_accesses, MAX_CHOSEN_ACCESSES)?;
+        self.add_blocks(accesses + 1)
+    }
+
+    /// Counts components of which an index chooses one.
+    fn add_chosen_constants(&mut self, constants: u64) -> Result<(), Refusal> {
+        self.chosen_constants += constants;
+        limit("number of constants to choose from", self.chosen_constants, MAX_CHOSEN_CONSTANTS)
     }
 }
 

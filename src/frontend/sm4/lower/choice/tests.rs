@@ -1,4 +1,4 @@
-use super::super::{LowerOptions, MAX_CHOICES, lower_with};
+use super::super::{LowerOptions, MAX_CHOSEN_ACCESSES, MAX_CHOSEN_CONSTANTS, lower_with};
 use crate::error::LowerError;
 use crate::frontend::Lowered;
 use crate::frontend::sm4::testing::{Setup, assemble, plain_signature, program_of, run};
@@ -62,14 +62,14 @@ fn choices_are_bounded() {
     assert_eq!(limit(constants), ("number of constant buffers", 256));
     let textures = "dcl_resource_texture2d (float,float,float,float) t0[0][255], 0\ndcl_sampler s0[0][255], mode_default, 0\n\
                     sample_l o0.x, v0.xyxx, t0[v1.x + 0].xxxx, s0[v1.y + 0], l(0.0)";
-    assert_eq!(limit(textures), ("number of accesses to choose from", MAX_CHOICES));
-    let often = format!("dcl_resource_raw t[0][0][255], 0\n{}", format!("{read}\n").repeat(33));
-    assert_eq!(limit(&often), ("number of accesses to choose from", MAX_CHOICES));
+    assert_eq!(limit(textures), ("number of accesses to choose from", MAX_CHOSEN_ACCESSES));
+    let often = format!("dcl_resource_raw t[0][0][255], 0\n{}", format!("{read}\n").repeat(17));
+    assert_eq!(limit(&often), ("number of accesses to choose from", MAX_CHOSEN_ACCESSES));
     let often = format!(
         "dcl_constantbuffer cb0[0][255], dynamicIndexed, 1, 0\n{}",
-        "mov o0.xyzw, cb0[v0.x + 0][0].xyzw\n".repeat(9)
+        "mov o0.xyzw, cb0[v0.x + 0][0].xyzw\n".repeat(17)
     );
-    assert_eq!(limit(&often), ("number of accesses to choose from", MAX_CHOICES));
+    assert_eq!(limit(&often), ("number of constants to choose from", MAX_CHOSEN_CONSTANTS));
 }
 
 #[test]
