@@ -188,6 +188,8 @@ impl Home {
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
+        key.number(options.samples.map_or(u64::MAX, u64::from));
+        key.number(options.unbounded.map_or(0, |registers| registers.get().into()));
         let pica::LowerOptions { numbers, flow, bools, ints, slots } = options.pica;
         key.number(numbers as u64).number(flow as u64);
         key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));

@@ -4,9 +4,11 @@ use crate::attribute::AttributeFormat;
 use crate::call::{PicaUniforms, find};
 use crate::compiled::Prepared;
 use crate::error::CallError;
-use crate::frontend::{Interface, pica};
+use crate::frontend::sm4::ClassInstance;
+use crate::frontend::{Interface, pica, sm4};
 use crate::jit::Layout;
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 /// What an [`Engine`](crate::Engine) is made with.
 ///
@@ -146,6 +148,10 @@ pub struct CompileOptions {
     pub(crate) lanes: Option<Lanes>,
     /// By interface slot, the name of a class instance and the number in its array.
     pub(crate) classes: BTreeMap<u32, (String, u32)>,
+    /// Samples of a pixel, if that was said.
+    pub(crate) samples: Option<u32>,
+    /// Registers of ranges without an end, if that was said.
+    pub(crate) unbounded: Option<NonZero<u32>>,
     /// For PICA200 programs.
     pub(crate) pica: pica::LowerOptions,
     formats: Vec<(String, u32, AttributeFormat)>,
@@ -176,6 +182,21 @@ impl CompileOptions {
     /// 0. Every slot that the program calls must have one, for the functions are compiled in.
     pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
         self.classes.insert(slot, (instance.to_string(), number));
+        self
+    }
+
+    /// How many samples a pixel of the target has: what a Direct3D shader is told that asks the rasterizer. Unless
+    /// said, 1; 0 if there is no target, at most 32. Each invocation is a whole pixel all the same.
+    pub fn samples(mut self, samples: u32) -> CompileOptions {
+        self.samples = Some(samples);
+        self
+    }
+
+    /// How many registers a range without an end has (`Texture2D t[]` of shader model 5.1), for programs that choose
+    /// one of them at run time: each is a binding of its own, and a larger index reads zero. Such programs are refused
+    /// unless it is said.
+    pub fn unbounded(mut self, registers: NonZero<u32>) -> CompileOptions {
+        self.unbounded = Some(registers);
         self
     }
 
@@ -246,6 +267,12 @@ impl CompileOptions {
 }
 
 impl CompileOptions {
+    /// What a program of shader model 4 or 5 is lowered for, with the class instances that the names mean.
+    pub(crate) fn sm4(&self, classes: BTreeMap<u32, ClassInstance>) -> sm4::LowerOptions {
+        let default = sm4::LowerOptions::default();
+        sm4::LowerOptions { classes, samples: self.samples.unwrap_or(default.samples), unbounded: self.unbounded }
+    }
+
     /// The layout these options ask for.
     pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
         let mut inputs: Vec<AttributeFormat> = interface.inputs.iter().map(Prepared::default_format).collect();

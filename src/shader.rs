@@ -276,7 +276,8 @@ impl Shader {
                 let program = sm4_program(&dxbc)?;
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
                 let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
-                let mut lowered = sm4::lower_with_classes(&program, &inputs, &outputs, &classes)?;
+                let lower_options = options.sm4(classes);
+                let mut lowered = sm4::lower_with(&program, &inputs, &outputs, &lower_options)?;
                 name_bindings(&dxbc, &mut lowered.interface);
                 Ok(lowered)
             }

@@ -3,6 +3,7 @@
 
 #[path = "support/buffers.rs"]
 mod buffers;
+mod support;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -504,6 +505,49 @@ fn buffers_are_bound_by_slot_and_kind() {
     // What is not bound is made up.
     let text = stdout(&["diff", file, "--count", "50"]);
     assert!(text.starts_with("no difference in 50 vertices"), "{text}");
+}
+
+/// Shader model 5.1: each option takes a slot of a register space, and the range of `t0` has no end.
+#[test]
+fn slots_are_of_register_spaces() {
+    let program = "vs_5_1
+        dcl_constantbuffer cb0[3][3], immediateIndexed, 1, 2
+        dcl_resource_raw t0[6][0xffffffff], 1
+        dcl_resource_texture2d (float,float,float,float) t1[4][4], 7
+        dcl_sampler s0[5][5], mode_default, 9
+        dcl_input_sgv v0.x, vertex_id
+        mov o0.x, cb0[3][0].x
+        ld_raw o0.y, l(0), t0[v0.x + 6].xxxx
+        sample_l o0.z, l(0.5, 0.5, 0.0, 0.0), t1[4].xxxx, s0[5], l(0.0)
+        sampleinfo_uint o0.w, rasterizer.xxxx";
+    let file = Temporary::new("spaces.dxbc", &support::program::Source::new(program).container());
+    let run = |more: &[&'static str]| [&["run", file.path(), "--count", "3", "--format", "raw"], more].concat();
+    let bound = [
+        ["--unbounded", "2"],
+        ["--cb", "3:2=hex:01000000"],
+        ["--srv", "6:1=raw,hex:02000000"],
+        ["--srv", "7:1=raw,hex:03000000"],
+        ["--srv", "4:7=tex2d:r32f:1x1,hex:00000040"],
+        ["--smp", "5:9=point"],
+    ];
+    let words = |more: &[&'static str]| {
+        let output = shaderjit(&run(&[bound.as_flattened(), more].concat()));
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
+        output.stdout.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect::<Vec<u32>>()
+    };
+    let float = 2.0f32.to_bits();
+    assert_eq!(words(&[]), [1, 2, float, 1, 1, 3, float, 1, 1, 0, float, 1]);
+    assert_eq!(words(&["--samples", "4"]), [1, 2, float, 4, 1, 3, float, 4, 1, 0, float, 4]);
+
+    let message = fails(&run(&[]), 1);
+    assert!(message.contains("a range without an end"), "{message}");
+    let elsewhere = [&["--cb", "3=hex:01000000"], &bound[0], &bound[2], &bound[3], &bound[4], &bound[5]];
+    let elsewhere: Vec<&str> = elsewhere.into_iter().flatten().copied().collect();
+    let message = fails(&[&["run", file.path(), "--count", "3"], &elsewhere[..]].concat(), 1);
+    assert!(message.contains("the shader has no constant buffer cb3\n"), "{message}");
+    assert!(message.contains("constant buffer cb3 of space 2 is not bound"), "{message}");
+    fails(&run(&["--unbounded", "0"]), 2);
+    fails(&run(&["--cb", "3:x=hex:00"]), 2);
 }
 
 /// Every reference of geometry shaders, on both engines.

@@ -28,6 +28,10 @@ mod header {
     pub const UNIFORMS: usize = 48;
 }
 
+/// The version of executables whose assemblers left fields of the header zero that say nothing new: the mask of
+/// outputs.
+const PLAIN_VERSION: u16 = 0;
+
 pub(super) fn check(shbin: &Shbin<'_>, findings: &mut Findings) {
     // Malformed parts were reported as such.
     let Ok(dvlp) = shbin.dvlp() else { return };
@@ -78,14 +82,15 @@ fn tables(dvle: &Dvle<'_>, program: &Program, findings: &mut Findings) {
     if u64::from(dvle.main) >= words {
         let main = dvle.main;
         findings.error(dvle.offset + header::ENTRY, format_args!("it begins at word {main:#x} of {words:#x}"));
-    } else if u64::from(dvle.end) > words || dvle.end <= dvle.main {
+    } else if dvle.end != 0 && (u64::from(dvle.end) > words || dvle.end <= dvle.main) {
+        // Some assemblers do not say where it ends.
         let (main, end) = (dvle.main, dvle.end);
         let message = format_args!("it begins at word {main:#x} and ends before {end:#x}, the program has {words:#x}");
         findings.warning(dvle.offset + header::END, message);
     }
     for label in &dvle.labels {
-        let end = u64::from(label.position) + u64::from(label.words.unwrap_or(0));
-        if u64::from(label.position) >= words || end > words {
+        // A label may stand behind the last word: it is the end of what is in front of it.
+        if u64::from(label.position) + u64::from(label.words.unwrap_or(0)) > words {
             let message = format_args!("label {} is outside of the program", label.name);
             findings.warning(dvle.offset + header::LABELS, message);
         }
@@ -228,7 +233,8 @@ fn outputs(dvle: &Dvle<'_>, written: &[u8; 16], is_mapped: bool, findings: &mut 
             let missing = letters(missing);
             findings.warning(offset, format_args!("o{register}.{missing} is mapped to {semantic} and never written"));
         }
-        if dvle.output_mask >> register & 1 == 0 {
+        let has_mask = dvle.version != PLAIN_VERSION || dvle.output_mask != 0;
+        if has_mask && dvle.output_mask >> register & 1 == 0 {
             let message = format_args!("o{register} is mapped and not in the mask of outputs");
             findings.warning(dvle.offset + header::OUTPUT_MASK, message);
         }
@@ -262,6 +268,7 @@ mod tests {
 
     /// An executable: what its header says, and its records.
     struct Executable {
+        version: u16,
         kind: u8,
         main: u32,
         end: u32,
@@ -277,7 +284,8 @@ mod tests {
         /// A vertex shader that begins at word 0, ends behind `end`, and maps nothing.
         fn new(end: u32) -> Self {
             let (constants, labels, outputs, uniforms) = (vec![], vec![], vec![], vec![]);
-            Self { kind: 0, main: 0, end, output_mask: 0xffff, mode: 0, constants, labels, outputs, uniforms }
+            let version = 0x1002;
+            Self { version, kind: 0, main: 0, end, output_mask: 0xffff, mode: 0, constants, labels, outputs, uniforms }
         }
 
         /// It maps components of output registers: semantic, register, mask.
@@ -298,7 +306,8 @@ mod tests {
                 (words(&uniforms.collect::<Vec<u32>>()), 8),
                 (b"name\0\0\0\0".to_vec(), 1),
             ];
-            let mut bytes = [b"DVLE\x02\x10".as_slice(), &[self.kind, 0], &words(&[self.main, self.end])].concat();
+            let version = self.version.to_le_bytes();
+            let mut bytes = [b"DVLE".as_slice(), &version, &[self.kind, 0], &words(&[self.main, self.end])].concat();
             bytes.extend(halves(&[0, self.output_mask]));
             bytes.extend([self.mode, 0, 0, 0]);
             let mut position = 0x40;
@@ -372,9 +381,18 @@ mod tests {
         assert_eq!(of(2, 3), ["error: it begins at word 0x2 of 0x2"]);
         let outside = "warning: it begins at word 0x0 and ends before 0x3, the program has 0x2";
         assert_eq!(of(0, 3), [outside]);
-        let labels = vec![[0, 1, 2, 0]];
-        let label = found(&[end(), end()], &[Executable { labels, ..Executable::new(2) }]);
-        assert_eq!(label, ["warning: label name is outside of the program"]);
+        assert_eq!(of(1, 1), ["warning: it begins at word 0x1 and ends before 0x1, the program has 0x2"]);
+        assert_eq!(of(1, 0), [""; 0], "it does not say where it ends");
+        let label = |position, words| {
+            let labels = vec![[0, position, words, 0]];
+            found(&[end(), end()], &[Executable { labels, ..Executable::new(2) }])
+        };
+        let outside = ["warning: label name is outside of the program"];
+        assert_eq!(
+            (label(1, 2), label(3, 0)),
+            (outside.map(String::from).to_vec(), outside.map(String::from).to_vec())
+        );
+        assert_eq!((label(1, 1), label(2, 0)), (vec![], vec![]), "one may stand at the end");
     }
 
     #[test]
@@ -413,6 +431,13 @@ mod tests {
         let executable = Executable { output_mask: 2, ..Executable::new(2) };
         let unlisted = found(&[mov(0, 1), end()], &[executable.maps(&[[0, 0, 7]])]);
         assert_eq!(unlisted, ["warning: o0 is mapped and not in the mask of outputs"]);
+        let masked = |version, output_mask| {
+            let executable = Executable { version, output_mask, ..Executable::new(2) };
+            found(&[mov(0, 1), end()], &[executable.maps(&[[0, 0, 7]])])
+        };
+        assert_eq!(masked(0x1002, 0), unlisted);
+        assert_eq!(masked(0, 2), unlisted);
+        assert_eq!(masked(0, 0), [""; 0], "assemblers of that version have no mask");
         // A geometry shader takes what the vertex shader does not map.
         let pair = [Executable::new(2), Executable { kind: 1, main: 1, ..Executable::new(2) }];
         assert_eq!(found(&[mov(0, 1), end()], &pair), [""; 0]);

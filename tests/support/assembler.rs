@@ -129,7 +129,11 @@ fn declaration(opcode: Opcode, suffix: &str, rest: &str) -> Option<(u32, Vec<u32
             let types = types.split(',').map(ty).collect::<Option<Vec<u32>>>()?;
             let dimension = Dimension::ALL.iter().find(|dimension| dimension.name() == suffix)?;
             let types = types.iter().rev().fold(0, |types, ty| types << 4 | ty);
-            Some((dimension.number() << 11, [operand(view, true)?, vec![types]].concat()))
+            // Of shader model 5.1, the space.
+            let (view, space) = view.split_once(", ").map_or((view, None), |(view, space)| (view, Some(space)));
+            let space = space.map(number).map_or(Some(None), |space| Some(Some(space?)))?;
+            let tokens = [operand(view, true)?, vec![types], space.into_iter().collect()].concat();
+            Some((dimension.number() << 11, tokens))
         }
         Opcode::DclInputPs | Opcode::DclInputPsSgv | Opcode::DclInputPsSiv => {
             // The words of the mode end where the register begins. Without any it is undefined.

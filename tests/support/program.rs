@@ -116,6 +116,11 @@ impl Source {
         source
     }
 
+    /// Whether its operands name a range of registers, and a register in it.
+    pub fn has_register_spaces(&self) -> bool {
+        self.program.version.has_register_spaces()
+    }
+
     /// The same with other signatures.
     pub fn with(self, inputs: &[Element], outputs: &[Element]) -> Source {
         Source { inputs: inputs.to_vec(), outputs: outputs.to_vec(), ..self }

@@ -76,9 +76,13 @@ impl Section {
     /// The section of one run, made several times, whose inputs are rows of a constant buffer: what all invocations share takes
     /// ways of its own through the compiler.
     fn with_constants(&self, run: &Run) -> Option<Section> {
-        let declaration = format!("dcl_constantbuffer cb{STAND_IN}[{}], immediateIndexed", run.inputs.len());
-        let mut section = self.with_stand_in(run, &format!("cb{STAND_IN}"), &declaration)?;
-        section.constants.push((STAND_IN, bytes(run.inputs.as_flattened())));
+        let (rows, n) = (run.inputs.len(), STAND_IN);
+        let (register, declaration) = match self.source.has_register_spaces() {
+            true => (format!("cb{n}[{n}]"), format!("dcl_constantbuffer cb{n}[{n}][{n}], immediateIndexed, {rows}, 0")),
+            false => (format!("cb{n}"), format!("dcl_constantbuffer cb{n}[{rows}], immediateIndexed")),
+        };
+        let mut section = self.with_stand_in(run, &register, &declaration)?;
+        section.constants.push(((STAND_IN, 0), bytes(run.inputs.as_flattened())));
         Some(section)
     }
 
@@ -112,7 +116,8 @@ impl Section {
         }
         replaced += rest;
         // A version stays in front.
-        let at = replaced.find('\n').filter(|_| replaced.starts_with("ps_")).map_or(0, |at| at + 1);
+        let has_version = ["ps_", "vs_"].iter().any(|stage| replaced.starts_with(stage));
+        let at = replaced.find('\n').filter(|_| has_version).map_or(0, |at| at + 1);
         replaced.insert_str(at, &format!("{declaration}\n"));
         let mut source = Source::new(&replaced);
         source.instances = self.source.instances.clone();
@@ -167,22 +172,22 @@ impl Section {
         for (element, stream) in streams.iter().enumerate() {
             call.input_element(element, Attribute::new(AttributeFormat::U32x4, stream, 16))?;
         }
-        for (slot, bytes) in &self.constants {
-            call.constants(*slot, bytes)?;
+        for ((slot, space), bytes) in &self.constants {
+            call.constants_in_space(*slot, *space, bytes)?;
         }
-        for (slot, view, bytes) in &self.resources {
+        for ((slot, space), view, bytes) in &self.resources {
             let resource = match *view {
                 View::Raw => Resource::raw(bytes),
                 View::Structured(stride) => Resource::structured(bytes, stride),
                 View::Typed(format) => Resource::typed(bytes, format),
             };
-            call.resource(*slot, resource)?;
+            call.resource_in_space(*slot, *space, resource)?;
         }
-        for (slot, image) in &self.textures {
-            call.texture(*slot, image)?;
+        for ((slot, space), image) in &self.textures {
+            call.texture_in_space(*slot, *space, image)?;
         }
-        for (slot, state) in &self.samplers {
-            call.sampler(*slot, *state)?;
+        for ((slot, space), state) in &self.samplers {
+            call.sampler_in_space(*slot, *space, *state)?;
         }
         Ok(call)
     }

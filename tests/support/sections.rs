@@ -18,9 +18,10 @@
 //! row for each `o#`, then one for `oDepth` and the like; behind them may stand `discarded` and `aborted`. `== out_of_fuel` is a
 //! run that does not end. The number of a run in its section is its `SV_VertexID`.
 //!
-//! Bound are, before an equals sign with blanks around it: `cb#` to rows; `t#` to `raw`, `struct:STRIDE`, the name of a
-//! [`TexelFormat`], or a texture (see [`textures`]), then bytes in hexadecimal or rows of words; `s#` to a sampler; `fp2 = ft1
-//! cb0[5]` to a class instance that has function table 1 and lies at row 5 of a buffer. What is not bound reads zero.
+//! Bound are, before an equals sign with blanks around it, in a register space of shader model 5.1 as `t3:1`: `cb#` to
+//! rows; `t#` to `raw`, `struct:STRIDE`, the name of a [`TexelFormat`], or a texture (see [`textures`]), then bytes in
+//! hexadecimal or rows of words; `s#` to a sampler; `fp2 = ft1 cb0[5]` to a class instance that has function table 1
+//! and lies at row 5 of a buffer. What is not bound reads zero.
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;
@@ -36,12 +37,15 @@ pub struct Section {
     /// The lines of the program, unless it has signatures that they do not imply.
     pub text: Option<String>,
     pub bound: Bound,
-    pub constants: Vec<(u32, Vec<u8>)>,
-    pub resources: Vec<(u32, View, Vec<u8>)>,
-    pub textures: Vec<(u32, Image<'static>)>,
-    pub samplers: Vec<(u32, SamplerState)>,
+    pub constants: Vec<(Slot, Vec<u8>)>,
+    pub resources: Vec<(Slot, View, Vec<u8>)>,
+    pub textures: Vec<(Slot, Image<'static>)>,
+    pub samplers: Vec<(Slot, SamplerState)>,
     pub runs: Vec<Run>,
 }
+
+/// The number of a slot, and its register space.
+pub type Slot = (u32, u32);
 
 /// How a buffer is bound.
 #[derive(Clone, Copy)]
@@ -110,10 +114,10 @@ pub fn sections(text: &str) -> Result<Vec<Section>, String> {
 struct Reader {
     program: String,
     bound: Option<Bound>,
-    constants: Vec<(u32, Vec<u8>)>,
-    resources: Vec<(u32, View, Vec<u8>)>,
-    textures: Vec<(u32, Image<'static>)>,
-    samplers: Vec<(u32, SamplerState)>,
+    constants: Vec<(Slot, Vec<u8>)>,
+    resources: Vec<(Slot, View, Vec<u8>)>,
+    textures: Vec<(Slot, Image<'static>)>,
+    samplers: Vec<(Slot, SamplerState)>,
     instances: Vec<Instance>,
     runs: Vec<Run>,
 }
@@ -137,14 +141,18 @@ impl Reader {
     }
 
     fn bind(&mut self, place: &str, bound: &str) -> Result<(), String> {
-        let slot = |digits: &str| digits.parse::<u32>().map_err(|_| format!("`{place}` cannot be bound"));
+        let number = |digits: &str| digits.parse::<u32>().map_err(|_| format!("`{place}` cannot be bound"));
+        let slot = |digits: &str| {
+            let (slot, space) = digits.split_once(':').unwrap_or((digits, "0"));
+            Ok::<Slot, String>((number(slot)?, number(space)?))
+        };
         if let Some(digits) = place.strip_prefix("cb") {
             let rows = words(bound)?;
             self.constants.push((slot(digits)?, bytes(rows.as_flattened())));
             return Ok(());
         }
         if let Some(digits) = place.strip_prefix("fp") {
-            self.instances.push(instance(slot(digits)?, bound).ok_or("a class instance is `ft1 cb0[5]`")?);
+            self.instances.push(instance(number(digits)?, bound).ok_or("a class instance is `ft1 cb0[5]`")?);
             return Ok(());
         }
         if let Some(digits) = place.strip_prefix('s') {
@@ -162,7 +170,7 @@ impl Reader {
             return Ok(());
         }
         let view = match kind.strip_prefix("struct:") {
-            Some(stride) => View::Structured(slot(stride)?),
+            Some(stride) => View::Structured(number(stride)?),
             None if kind == "raw" => View::Raw,
             None => View::Typed(TexelFormat::from_name(kind).ok_or_else(|| format!("there is no format {kind}"))?),
         };

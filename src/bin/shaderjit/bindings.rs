@@ -14,7 +14,8 @@ pub struct BindArgs {
     /// (DXBC); v0 to v15 (PICA). Or pixels: every element, then SV_Coverage and SV_InnerCoverage if declared
     #[arg(long, value_name = "RAW")]
     input: Option<Source>,
-    /// A constant buffer's bytes
+    /// A constant buffer's bytes. Of cb3 in register space 2 (shader model 5.1), SLOT is 3:2, here as in the other
+    /// options
     #[arg(long, value_name = "SLOT=RAW")]
     cb: Vec<ConstantBuffer>,
     /// A read-only buffer's or a texture's bytes. KIND is raw, struct:STRIDE, buf:FORMAT, or a texture such as

@@ -7,6 +7,7 @@ use shaderjit::{
     Shader,
 };
 use std::io::Read;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -194,6 +195,12 @@ pub struct CompileArgs {
     /// Loop iterations that a group of vertices may take [default: 1048576]
     #[arg(long, value_name = "N")]
     fuel: Option<u32>,
+    /// Samples that a pixel of the target has, for programs that ask [default: 1]
+    #[arg(long, value_name = "N")]
+    samples: Option<u32>,
+    /// Registers of a range without an end (shader model 5.1), of which an index chooses one
+    #[arg(long, value_name = "N")]
+    unbounded: Option<NonZero<u32>>,
     /// The class instance of an interface slot; a number tells those of an array apart
     #[arg(long, value_name = "SLOT=NAME[N]")]
     class: Vec<Class>,
@@ -232,6 +239,12 @@ impl CompileArgs {
         let mut options = CompileOptions::default().entry(shader.entry());
         if let Some(lanes) = self.lanes() {
             options = options.lanes(lanes);
+        }
+        if let Some(samples) = self.samples {
+            options = options.samples(samples);
+        }
+        if let Some(registers) = self.unbounded {
+            options = options.unbounded(registers);
         }
         options = self.pica.apply(options)?;
         for Class { slot, name, number } in &self.class {

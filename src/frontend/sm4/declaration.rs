@@ -9,6 +9,7 @@ use super::opcode::Opcode;
 use super::operand::{Operand, RegisterFile};
 use super::token::{Field, OpcodeToken, TokenReader, return_types};
 use crate::error::DecodeError;
+use std::ops::RangeInclusive;
 
 /// A constant buffer, view or sampler, and the bind slots it stands for.
 ///
@@ -20,12 +21,25 @@ pub struct Binding {
     pub id: u32,
     /// First bind slot.
     pub lower: u32,
-    /// Last bind slot; `u32::MAX` if the range is unbounded.
+    /// Last bind slot. See [`slots`](Self::slots) for ranges without an end.
     pub upper: u32,
     /// Register space.
     pub space: u32,
     /// The token of the operand that names it. Compilers differ in the components they give it, which mean nothing.
     pub token: u32,
+}
+
+impl Binding {
+    /// Whether the range has no end. Compilers store a last slot of `u32::MAX`, or what `lower` and a size of 0 give:
+    /// one less than `lower`.
+    pub fn is_unbounded(&self) -> bool {
+        self.upper == u32::MAX || self.upper == self.lower.wrapping_sub(1)
+    }
+
+    /// The bind slots; empty if they are malformed.
+    pub fn slots(&self) -> RangeInclusive<u32> {
+        self.lower..=if self.is_unbounded() { u32::MAX } else { self.upper }
+    }
 }
 
 /// A declaration. The opcode of the instruction it belongs to tells generated (`_sgv`) from interpreted (`_siv`) values.

@@ -66,14 +66,17 @@ impl Generator<'_, '_> {
             let bits = (0..4).try_fold(0, |bits, n| Ok(bits | (self.component(Mask::ALL)? as u32) << (2 * n)))?;
             swizzle = Swizzle::from_bits(bits);
         }
-        Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), self.register_of(view.binding)?))
+        let dynamic = self.one_in(3)?;
+        Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), self.register_of(view.binding, dynamic)?))
     }
 
-    /// The indices of an operand that names a view or sampler: its number, and which register of a range.
-    pub fn register_of(&mut self, binding: Binding) -> Result<Vec<(u32, Option<Operand>)>> {
+    /// The indices of an operand that names a constant buffer, view or sampler: its number, and which register of a
+    /// range.
+    pub fn register_of(&mut self, binding: Binding, dynamic: bool) -> Result<Vec<(u32, Option<Operand>)>> {
         let mut indices = vec![(binding.id, None)];
         if self.version.has_register_spaces() {
-            indices.push((self.u.int_in_range(binding.lower..=binding.upper)?, None));
+            let (number, register) = self.index(binding.upper - binding.lower + 1, dynamic)?;
+            indices.push((binding.lower + number, register));
         }
         Ok(indices)
     }

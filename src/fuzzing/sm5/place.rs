@@ -130,7 +130,7 @@ impl Generator<'_, '_> {
             }
             Readable::IndexedInput(range) => (RegisterFile::Input, vec![self.index_of_range(range)?], range.mask),
             Readable::Buffer(ConstantBuffer { binding, rows }) => {
-                let mut indices = self.register_of(binding)?;
+                let mut indices = self.register_of(binding, dynamic)?;
                 indices.push(self.index(rows, dynamic)?);
                 (RegisterFile::ConstantBuffer, indices, Mask::ALL)
             }

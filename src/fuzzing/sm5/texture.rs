@@ -119,7 +119,8 @@ impl Generator<'_, '_> {
             Opcode::Gather4C | Opcode::Gather4PoC => Components::Select(Component::X),
             _ => Components::None,
         };
-        Ok(Operand::new(RegisterFile::Sampler, components, self.register_of(binding)?))
+        let dynamic = self.one_in(4)?;
+        Ok(Operand::new(RegisterFile::Sampler, components, self.register_of(binding, dynamic)?))
     }
 
     /// Four integers that are mostly small: coordinates, slice and level.

@@ -52,13 +52,14 @@ pub(super) fn check(program: &Program, dxbc: &Dxbc<'_>, findings: &mut Findings)
     };
 
     let defined = merge(bindings().map(|(_, file, space, slots)| ((file, space), slots)));
-    for (offset, (file, Binding { lower, upper, space, .. })) in declarations() {
-        if !overlaps(&defined, (file, space), (lower, upper)) {
+    for (offset, (file, binding)) in declarations() {
+        let Binding { lower, space, .. } = binding;
+        if !overlaps(&defined, (file, space), binding.slots().into_inner()) {
             let place = place(file, lower, space);
             findings.warning(offset, format_args!("{place} is declared and not in the resource definitions"));
         }
     }
-    let used = merge(declarations().map(|(_, (file, at))| ((file, at.space), (at.lower, at.upper))));
+    let used = merge(declarations().map(|(_, (file, at))| ((file, at.space), at.slots().into_inner())));
     for (name, file, space, slots) in bindings() {
         if !overlaps(&used, (file, space), slots) {
             let place = place(file, slots.0, space);
@@ -135,6 +136,16 @@ mod tests {
         assert_eq!(found(&bindings, &format!("{buffers} dcl_resource_raw t7")), unbound);
         assert_eq!(found(&bindings[..1], "dcl_constantbuffer cb1[4].xyzw"), [""; 0]);
         assert_eq!(found(&[], "dcl_sampler s0"), ["warning: s0 is declared and not in the resource definitions"]);
+    }
+
+    #[test]
+    fn ranges_without_a_size_have_no_end() {
+        let found = |slots: [u32; 2]| {
+            let bindings = definitions(&[[InputType::TEXTURE.0, slots[0], slots[1]]]);
+            findings_of(&[(FourCc::RDEF, bindings)], VS_5_1, "dcl_resource_raw t1[1][0], 0\nret")
+        };
+        assert_eq!((found([1, 0]), found([9, 1])), (vec![], vec![]));
+        assert_eq!(found([0, 1]).len(), 2);
     }
 
     #[test]

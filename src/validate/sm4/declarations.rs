@@ -206,7 +206,7 @@ mod tests {
         breaks(VS_5_0, "dcl_sampler s16\n ret", 0, "error: there is no slot s16");
         breaks(VS_5_0, "dcl_resource_raw t128\n ret", 0, "error: there is no slot t128");
         breaks(PS_5_0, "dcl_uav_raw u64\n ret", 0, "error: there is no slot u64");
-        breaks(VS_5_1, "dcl_sampler s0[5][4], 0\n ret", 0, "error: the registers 5 to 4 are no range");
+        breaks(VS_5_1, "dcl_sampler s0[5][3], 0\n ret", 0, "error: the registers 5 to 3 are no range");
         breaks(GS_5_0, &gs("dcl_maxout 1025"), 1, "error: the most vertices emitted is 1025");
         let full = (0..31).map(|register| format!("dcl_output o{register}.xyzw\n")).collect::<String>();
         is_fine(GS_5_0, &gs(&format!("dcl_maxout 8\n {full}")));
@@ -250,7 +250,13 @@ mod tests {
     fn index_ranges_are_of_registers_that_are_declared() {
         is_fine(VS_5_0, "dcl_input v1.xy\n dcl_input v2.xy\n dcl_indexrange v1.x 2\n ret");
         let range = |range: &str| format!("dcl_input v1.x\n dcl_input v2.y\n dcl_indexrange {range}\n ret");
-        breaks(VS_5_0, &range("v1.x 2"), 2, "error: v2.x of the index range is not declared");
+        breaks(VS_5_0, &range("v1.x 2"), 2, "warning: v2.x of the index range is not declared");
+        breaks(VS_5_0, &range("v1.x 3"), 2, "error: v3, an end of the index range, is not declared");
+        breaks(VS_5_0, &range("v0.x 2"), 2, "error: v0, an end of the index range, is not declared");
+        let phase =
+            |range: &str| hs(&format!("hs_fork_phase\n dcl_output o0.x\n dcl_output o2.x\n dcl_indexrange {range}\n"));
+        is_fine(HS_5_0, &phase("o0.x 3"));
+        breaks(HS_5_0, &phase("o0.x 4"), 7, "error: o3, an end of the index range, is not declared");
         breaks(VS_5_0, &range("v1.x 32"), 2, "error: an index range has 32 registers from 1 on");
         breaks(VS_5_0, &range("v1.x 0"), 2, "error: an index range has 0 registers from 1 on");
     }

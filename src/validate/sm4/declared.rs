@@ -2,6 +2,7 @@
 //! to look up.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use super::declarations::{is_single, limits, numbers, out_of_range, required, stages};
 use crate::frontend::sm4::declaration::Binding;
@@ -26,11 +27,10 @@ pub struct Register {
 }
 
 /// A constant buffer, view, sampler, or group-shared memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Bound {
-    /// Its registers in shader model 5.1; before, both are its number.
-    pub lower: u32,
-    pub upper: u32,
+    /// Its registers in shader model 5.1; before, its number.
+    pub slots: RangeInclusive<u32>,
     /// Rows of a constant buffer, 0 if not stated.
     pub rows: u32,
 }
@@ -116,7 +116,7 @@ impl Declared {
 
     /// A constant buffer, view, sampler or group-shared memory by the number that instructions name it by.
     pub fn bound(&self, file: RegisterFile, number: u32) -> Option<Bound> {
-        self.bound.get(&(file, number)).copied()
+        self.bound.get(&(file, number)).cloned()
     }
 
     /// Rows of the immediate constant buffer.
@@ -312,37 +312,43 @@ impl Declared {
         let Some(end) = end else {
             return findings.error(offset, format_args!("an index range has {count} registers from {number} on"));
         };
-        let mask = mask_of(first).bits();
-        for number in number..end {
-            if self.register(file, number).is_none_or(|register| mask & !register.mask != 0) {
-                let register = name(file, &[number]);
-                let mask = Mask::from_bits(mask.into());
-                findings.error(offset, format_args!("{register}.{mask} of the index range is not declared"));
-                break;
-            }
+        // Registers of a range need not have the same components. Between its ends a phase of a hull shader leaves out
+        // what other phases write; inputs are all there in what compilers make.
+        let has = |number| self.register(file, number).map_or(0, |register| register.mask);
+        let wanted = mask_of(first).bits();
+        let missing = [number, end - 1].into_iter().find(|&number| has(number) == 0);
+        if let Some(missing) = missing {
+            let register = name(file, &[missing]);
+            findings.error(offset, format_args!("{register}, an end of the index range, is not declared"));
+        } else if file != RegisterFile::Output
+            && let Some(partial) = (number..end).find(|&number| wanted & !has(number) != 0)
+        {
+            let (register, mask) = (name(file, &[partial]), Mask::from_bits(wanted.into()));
+            findings.warning(offset, format_args!("{register}.{mask} of the index range is not declared"));
         }
         self.scope.indexed.insert(file);
     }
 
     fn bind(&mut self, file: RegisterFile, binding: Binding, rows: u32, offset: usize, findings: &mut Findings) {
-        let Binding { id, lower, upper, .. } = binding;
+        let (id, slots) = (binding.id, binding.slots());
         let letters = file.letters();
         if self.version.has_register_spaces() {
-            if lower > upper {
+            if slots.is_empty() {
+                let (lower, upper) = slots.clone().into_inner();
                 findings.error(offset, format_args!("the registers {lower} to {upper} are no range"));
             }
         } else {
-            let slots = match file {
+            let most = match file {
                 RegisterFile::ConstantBuffer => limits::BUFFER_SLOTS,
                 RegisterFile::Sampler => limits::SAMPLER_SLOTS,
                 RegisterFile::Resource => limits::RESOURCE_SLOTS,
                 _ => limits::UAV_SLOTS,
             };
-            if id >= slots {
+            if id >= most {
                 findings.error(offset, format_args!("there is no slot {letters}{id}"));
             }
         }
-        if self.bound.insert((file, id), Bound { lower, upper, rows }).is_some() {
+        if self.bound.insert((file, id), Bound { slots, rows }).is_some() {
             findings.error(offset, format_args!("{letters}{id} is declared twice"));
         }
     }
@@ -355,7 +361,7 @@ impl Declared {
             findings
                 .error(offset, format_args!("there are {bytes} bytes of group-shared memory, the limit is {limit}"));
         }
-        let bound = Bound { lower: register, upper: register, rows: 0 };
+        let bound = Bound { slots: register..=register, rows: 0 };
         if self.bound.insert((RegisterFile::GroupShared, register), bound).is_some() {
             findings.error(offset, format_args!("g{register} is declared twice"));
         }

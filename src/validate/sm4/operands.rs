@@ -287,9 +287,9 @@ impl Checker<'_> {
             return None;
         };
         if let Some(Index { immediate: slot, relative: None }) = slot
-            && !(bound.lower..=bound.upper).contains(&slot)
+            && !bound.slots.contains(&slot)
         {
-            let (lower, upper) = (bound.lower, bound.upper);
+            let (lower, upper) = bound.slots.into_inner();
             self.error(format_args!("{letters}{id} has the registers {lower} to {upper}, {slot} is used"));
         }
         Some(bound.rows)
@@ -392,6 +392,10 @@ mod tests {
         let ranges = |line: &str| format!("dcl_constantbuffer cb0[2][5].xyzw, 4, 0\n dcl_temps 1\n {line}\n ret");
         is_fine(VS_5_1, &ranges("mov r0.x, cb0[5][3].x"));
         breaks(VS_5_1, &ranges("mov r0.x, cb0[6][3].x"), 2, "error: cb0 has the registers 2 to 5, 6 is used");
+        let endless = |line: &str| format!("dcl_resource_raw t1[1][0], 0\n dcl_temps 1\n {line}\n ret");
+        is_fine(VS_5_1, &endless("ld_raw r0.xy, l(0), t1[2].xyzw"));
+        let outside = "error: t1 has the registers 1 to 4294967295, 0 is used";
+        breaks(VS_5_1, &endless("ld_raw r0.xy, l(0), t1[0].xyzw"), 2, outside);
         breaks(VS_5_1, &ranges("mov r0.x, cb0[5][4].x"), 2, "error: row 4 of cb0 is read, 4 are declared");
     }
 

@@ -194,8 +194,13 @@ pub(super) fn check(program: &Program, dxbc: &Dxbc<'_>, findings: &mut Findings)
     }
     // Inputs say which components are always read, outputs which are never written.
     let (read, written) = (|_: u8, rw: u8| rw, |mask: u8, rw: u8| mask & !rw);
-    inputs.finish(read, findings);
-    outputs.finish(written, findings);
+    // Without a control-point phase the control points go through a hull shader as they are, and nothing declares them.
+    let passes_through = stage == Stage::Hull
+        && !program.instructions.iter().any(|it| it.declaration() == Some(&Declaration::HsControlPointPhase));
+    if !passes_through {
+        inputs.finish(read, findings);
+        outputs.finish(written, findings);
+    }
     match stage {
         Stage::Hull => patch.finish(written, findings),
         _ => patch.finish(read, findings),
@@ -303,5 +308,25 @@ mod tests {
         let differs =
             ["error: register 1 is FinalTriInsideTessFactor, the patch-constant signature says FinalTriEdgeTessFactor"];
         assert_eq!(hs("dcl_output_siv o0.x, 17\n dcl_output_siv o1.x, 20"), differs);
+    }
+
+    #[test]
+    fn a_hull_shader_without_a_control_point_phase_passes_its_control_points_on() {
+        let points = [("SV_Position", 0, Stored::POSITION, 0b1111, 0b1111), ("A", 1, NONE, 0b0011, 0b0011)];
+        let outputs = points.map(|(name, register, value, mask, _)| (name, register, value, mask, 0));
+        let parts =
+            [(FourCc::ISGN, signature(&points)), (FourCc::OSGN, signature(&outputs)), (FourCc::PCSG, signature(&[]))];
+        let head = "hs_decls\ndcl_tessellator_domain!0x1000\ndcl_tessellator_partitioning!0x800\n\
+                    dcl_tessellator_output_primitive!0x1000";
+        let hs = |text: &str| findings_of(&parts, HS_5_0, &format!("{head}\n{text}\nret"));
+        assert_eq!(hs("hs_fork_phase\n dcl_input vicp[3][1].x"), [""; 0]);
+        let undeclared = hs("hs_control_point_phase\n dcl_input v[3][0].xyzw\n dcl_input v[3][1].xy");
+        assert_eq!(
+            undeclared,
+            [
+                "warning: SV_Position0 of the output signature is used, xyzw of it is not declared",
+                "warning: A0 of the output signature is used, xy of it is not declared"
+            ]
+        );
     }
 }

@@ -11,6 +11,7 @@
 //! | `operand` | reads sources, writes destinations |
 //! | `arithmetic` | what each opcode computes |
 //! | `double` | the same where operands or results are doubles |
+//! | `choice` | what an operand names, one thing or the one of several that an index chooses |
 //! | `resource` | views, and loads from buffers |
 //! | `texture` | samplers, and accesses of textures |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
@@ -20,6 +21,7 @@
 
 mod arithmetic;
 mod call;
+mod choice;
 mod double;
 mod elements;
 mod flow;
@@ -31,6 +33,7 @@ mod support;
 mod texture;
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use shaderjit_ir::FunctionBuilder;
 
@@ -67,11 +70,45 @@ const MAX_CONSTANT_BUFFERS: u64 = 256;
 const MAX_RESOURCES: u64 = 256;
 /// Most samplers. Direct3D 11 has 16 slots; shader model 5.1 has ranges of any length.
 const MAX_SAMPLERS: u64 = 256;
+/// Most samples of a pixel (Direct3D 11: `D3D11_MAX_MULTISAMPLE_SAMPLE_COUNT`).
+const MAX_SAMPLES: u64 = 32;
+/// Most accesses that dynamic choices of a view or sampler are among, all together. 3 KB can ask for so many, each with
+/// blocks of its own; they take a third of a second to compile.
+const MAX_CHOSEN_ACCESSES: u64 = 1 << 12;
+/// Most components that dynamic choices of a constant buffer are among, all together. They take no longer.
+const MAX_CHOSEN_CONSTANTS: u64 = 1 << 14;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
 /// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
 /// everywhere. Real programs stay far below, since long ones have few branches and branchy ones few registers.
 const MAX_LIVE_PAIRS: u64 = 1 << 20;
+
+/// What a program is lowered for.
+///
+/// ```
+/// use shaderjit::frontend::sm4::LowerOptions;
+///
+/// let options = LowerOptions { samples: 4, ..LowerOptions::default() };
+/// assert!(options.classes.is_empty() && options.unbounded.is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LowerOptions {
+    /// The class instances of the interface slots that the program calls.
+    pub classes: BTreeMap<u32, ClassInstance>,
+    /// Samples that a pixel of the target has, which is what `sampleinfo` says of the rasterizer; 0 if there is no
+    /// target.
+    pub samples: u32,
+    /// How many registers a range without an end has where an index chooses one of them at run time. Programs that do
+    /// so cannot be lowered without.
+    pub unbounded: Option<NonZero<u32>>,
+}
+
+impl Default for LowerOptions {
+    /// No class instances, one sample, no ranges without an end.
+    fn default() -> LowerOptions {
+        LowerOptions { classes: BTreeMap::new(), samples: 1, unbounded: None }
+    }
+}
 
 /// Lowers a vertex or pixel shader of shader model 4.0 to 5.1.
 ///
@@ -81,10 +118,10 @@ const MAX_LIVE_PAIRS: u64 = 1 << 20;
 /// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
 /// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant
 /// buffers and the immediate constant buffer in the order of their declarations; of a declared range of several registers, those
-/// that the program names, at the end. Resources are the `t#` and samplers the `s#`, in the same
-/// order.
+/// that the program names, at the end: all of them where it chooses one at run time. Resources are the `t#` and
+/// samplers the `s#`, in the same order.
 ///
-/// Programs with interfaces need [`lower_with_classes`].
+/// Programs with interfaces need [`lower_with`].
 ///
 /// # Errors
 /// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
@@ -95,28 +132,30 @@ pub fn lower(
     input_signature: &Signature<'_>,
     output_signature: &Signature<'_>,
 ) -> Result<Lowered, LowerError> {
-    lower_with_classes(program, input_signature, output_signature, &BTreeMap::new())
+    lower_with(program, input_signature, output_signature, &LowerOptions::default())
 }
 
-/// Lowers as [`lower`] a program whose interface slots have these class instances.
+/// Lowers as [`lower`] for these options.
 ///
 /// # Errors
-/// As [`lower`], and [`LowerError::Unbound`] if the program calls a slot that is not among them.
-pub fn lower_with_classes(
+/// As [`lower`], and [`LowerError::Unbound`] if the program calls a slot that has no class instance.
+pub fn lower_with(
     program: &Program,
     input_signature: &Signature<'_>,
     output_signature: &Signature<'_>,
-    classes: &BTreeMap<u32, ClassInstance>,
+    options: &LowerOptions,
 ) -> Result<Lowered, LowerError> {
     if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel) {
         return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
     }
     let subroutines = Subroutines::new(program)?;
     let (mut registers, mut b) = Registers::new(program, input_signature, output_signature)?;
-    let classes = Classes::new(program, classes, &mut registers.interface.uniforms, &mut b)?;
-    let cost = Cost { variables: registers.variables(), instructions: 0, blocks: 1 };
-    let offset = program.offset;
-    let mut lowering = Lowering { b, registers, subroutines, classes, flow: Flow::default(), cost, next: 0, offset };
+    let classes = Classes::new(program, &options.classes, &mut registers.interface.uniforms, &mut b)?;
+    let cost =
+        Cost { variables: registers.variables(), instructions: 0, blocks: 1, chosen_accesses: 0, chosen_constants: 0 };
+    let (offset, flow, options) = (program.offset, Flow::default(), options.clone());
+    limit("number of samples", options.samples.into(), MAX_SAMPLES).map_err(|refusal| refusal.at(offset))?;
+    let mut lowering = Lowering { b, registers, subroutines, classes, options, flow, cost, next: 0, offset };
     lowering.begin();
     lowering.fill_indexed_inputs()?;
     while lowering.flow.is_running() {
@@ -141,6 +180,10 @@ struct Cost {
     instructions: u64,
     /// Blocks, at most.
     blocks: u64,
+    /// Accesses through views and samplers of which an index chooses one.
+    chosen_accesses: u64,
+    /// Components of constant buffers of which an index chooses one.
+    chosen_constants: u64,
 }
 
 impl Cost {
@@ -157,6 +200,19 @@ impl Cost {
         self.blocks += blocks;
         limit("registers times blocks", self.blocks * self.variables, MAX_LIVE_PAIRS)
     }
+
+    /// Counts accesses of which an index chooses one, and their blocks.
+    fn add_chosen_accesses(&mut self, accesses: u64) -> Result<(), Refusal> {
+        self.chosen_accesses += accesses;
+        limit("number of accesses to choose from", self.chosen_accesses, MAX_CHOSEN_ACCESSES)?;
+        self.add_blocks(accesses + 1)
+    }
+
+    /// Counts components of which an index chooses one.
+    fn add_chosen_constants(&mut self, constants: u64) -> Result<(), Refusal> {
+        self.chosen_constants += constants;
+        limit("number of constants to choose from", self.chosen_constants, MAX_CHOSEN_CONSTANTS)
+    }
 }
 
 /// The state of lowering one program.
@@ -165,6 +221,7 @@ struct Lowering {
     registers: Registers,
     subroutines: Subroutines,
     classes: Classes,
+    options: LowerOptions,
     flow: Flow,
     cost: Cost,
     /// Number of the instruction behind the one being lowered.

@@ -1,8 +1,9 @@
 //! Reads sources and writes destinations.
 
-use shaderjit_ir::{FunctionBuilder, Op, Type, Value};
+use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 use super::Lowering;
+use super::choice::Choice;
 use super::elements::{Indexed, InputComponent, OutputComponent, Register};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::DataClass;
@@ -164,51 +165,42 @@ impl Lowering {
     }
 
     fn load_constant(&mut self, operand: &Operand, component: Component, ty: Type) -> Result<Value, LowerError> {
-        // Shader model 5.1 names the range first, then the register in it.
-        let ([buffer, register], place) = match operand.index_count() {
+        let (choice, place) = match operand.index_count() {
             2 => {
                 let [buffer, place] = self.places(operand)?;
-                ([buffer, buffer], place)
+                (self.buffer_by_number(buffer)?, place)
             }
+            // Shader model 5.1 names the range first, then the register in it.
             _ => {
-                let [buffer, register, place] = self.places(operand)?;
-                ([buffer, register], place)
+                let [id, register, place] = self.places(operand)?;
+                let Place { base: id, dynamic: None } = id else {
+                    return Err(self.unsupported("a dynamic choice of constant buffer"));
+                };
+                let binding = self.registers.buffer_binding(id);
+                let get = |this: &mut Lowering, register| this.registers.constant_buffer(&mut this.b, id, register);
+                (self.choice(binding, register, get)?, place)
             }
         };
-        if buffer.dynamic.is_some() && operand.index_count() == 2 {
-            return self.load_chosen(buffer, place, component, ty);
-        }
-        let (Place { base: id, dynamic: None }, Place { base: register, dynamic: None }) = (buffer, register) else {
-            return Err(self.unsupported("a dynamic choice of constant buffer"));
+        self.select(&choice, ty, |this, space| this.load_row(space, place, component, ty))
+    }
+
+    /// The constant buffer of a number. Code of classes has dynamic ones: where its instance lies, among few buffers.
+    fn buffer_by_number(&mut self, number: Place) -> Result<Choice<Space>, LowerError> {
+        let get = |this: &mut Lowering, id| {
+            let space = this.registers.constant_buffer(&mut this.b, id, id);
+            space.map_err(|refusal| refusal.at(this.offset))
         };
-        let space = self.registers.constant_buffer(&mut self.b, id, register);
-        let space = space.map_err(|refusal| refusal.at(self.offset))?;
-        Ok(self.load_row(space, place, component, ty))
-    }
-
-    /// A component of a constant buffer whose number is dynamic: zero if none has it. Of the class that needs it, the instances
-    /// lie in few buffers.
-    fn load_chosen(
-        &mut self,
-        buffer: Place,
-        place: Place,
-        component: Component,
-        ty: Type,
-    ) -> Result<Value, LowerError> {
-        let number = self.index_value(buffer);
-        let mut value = self.b.constant(ty, 0);
-        for id in self.registers.single_buffers() {
-            let space = self.registers.constant_buffer(&mut self.b, id, id);
-            let space = space.map_err(|refusal| refusal.at(self.offset))?;
-            let loaded = self.load_row(space, place, component, ty);
-            let this = self.b.i32(id);
-            let chosen = self.b.ieq([number, this]);
-            value = self.b.select([chosen, loaded, value]);
+        if number.dynamic.is_none() {
+            return Ok(Choice::One(get(self, number.base)?));
         }
-        Ok(value)
+        let mut numbered = Vec::new();
+        for id in self.registers.single_buffers() {
+            numbered.push((id, get(self, id)?));
+        }
+        Ok(Choice::Among { chosen: self.index_value(number), numbered })
     }
 
-    fn load_row(&mut self, space: shaderjit_ir::Space, place: Place, component: Component, ty: Type) -> Value {
+    fn load_row(&mut self, space: Space, place: Place, component: Component, ty: Type) -> Value {
         let component = component.index() as u8;
         match place.dynamic {
             Some(index) => self.b.uniform_load_at(ty, space, place.base, component, index),

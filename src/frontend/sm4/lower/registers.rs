@@ -180,14 +180,18 @@ impl Registers {
         ids
     }
 
+    /// The registers of a declared range of constant buffers.
+    pub fn buffer_binding(&self, id: u32) -> Option<Binding> {
+        self.buffers.get(&id).map(|buffer| buffer.binding)
+    }
+
     /// The space of a constant buffer: the one that `id` declares, at `register` of its range.
     pub fn constant_buffer(&mut self, b: &mut FunctionBuilder, id: u32, register: u32) -> Result<Space, Refusal> {
         if let Some(&space) = self.spaces.get(&(id, register)) {
             return Ok(space);
         }
         let buffer = self.buffers.get(&id).copied();
-        let Some(buffer) = buffer.filter(|buffer| (buffer.binding.lower..=buffer.binding.upper).contains(&register))
-        else {
+        let Some(buffer) = buffer.filter(|buffer| buffer.binding.slots().contains(&register)) else {
             return Err(Refusal::Invalid(format!("constant buffer {id} with register {register} is not declared")));
         };
         let count = self.interface.uniforms.len() as u64 + 1;

@@ -7,6 +7,8 @@ use foldhash::HashMap;
 
 use shaderjit_ir::{FunctionBuilder, Resource, Type, Value};
 
+use super::choice::{Answer, Choice};
+use super::operand::Destination;
 use super::registers::{Refusal, limit};
 use super::texture;
 use super::{Lowering, MAX_RESOURCES};
@@ -15,7 +17,7 @@ use crate::frontend::sm4::codes::{Dimension, ReturnType};
 use crate::frontend::sm4::declaration::{Binding, Declaration};
 use crate::frontend::sm4::decode::Operation;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
-use crate::frontend::sm4::operand::{Component, Operand, RegisterFile};
+use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
 use crate::frontend::{ComponentType, Interface, ResourceDecl, ResourceKind};
 
 /// Bytes of an element of a typed buffer: it is bound as rows of four words.
@@ -73,22 +75,20 @@ impl Resources {
         Ok(())
     }
 
-    /// The resource that view `id` has at `register` of its range, and what it is.
+    /// The resource that view `id` has at `register` of its range.
     fn get(
         &mut self,
         b: &mut FunctionBuilder,
         interface: &mut Interface,
         id: u32,
         register: u32,
-    ) -> Result<(Resource, ResourceKind), Refusal> {
+    ) -> Result<Resource, Refusal> {
         let view = self.views.get(&id).copied();
-        let Some(View { binding, kind }) =
-            view.filter(|view| (view.binding.lower..=view.binding.upper).contains(&register))
-        else {
+        let Some(View { binding, kind }) = view.filter(|view| view.binding.slots().contains(&register)) else {
             return Err(Refusal::Invalid(format!("resource {id} with register {register} is not declared")));
         };
         if let Some(&resource) = self.made.get(&(id, register)) {
-            return Ok((resource, kind));
+            return Ok(resource);
         }
         limit("number of resources", interface.resources.len() as u64 + 1, MAX_RESOURCES)?;
         let name = match binding.space {
@@ -102,7 +102,7 @@ impl Resources {
         let decl = ResourceDecl { resource, slot: register, space: binding.space, kind, name: None };
         interface.resources.push(decl);
         self.made.insert((id, register), resource);
-        Ok((resource, kind))
+        Ok(resource)
     }
 }
 
@@ -129,26 +129,24 @@ impl Lowering {
             return Err(self.unsupported(opcode));
         }
         let target = self.destination(destination)?;
-        let mut words = [None; 4];
-        match (opcode, kind) {
-            (Opcode::BufInfo, _) => words = [Some(self.element_count(resource, kind)); 4],
+        let mask = target.mask;
+        let answer = match (opcode, kind) {
+            (Opcode::BufInfo, _) => self.access(&resource, mask, |this, resource| {
+                let count = this.element_count(resource, kind);
+                Ok(this.answer(view, mask, |_, _| count))
+            })?,
             (Opcode::LdRaw, ResourceKind::RawBuffer) => {
                 let byte = self.read(&sources[0], Component::X, DataClass::Int)?;
                 let byte = self.word_aligned(byte);
-                for component in target.mask.components() {
-                    let word = view.components().source(component);
-                    words[component.index()] =
-                        Some(self.b.resource_load(Type::F32, resource, 4 * word.index() as u32, byte));
-                }
+                self.access(&resource, mask, |this, resource| Ok(this.load_answer(view, mask, resource, byte)))?
             }
             (Opcode::LdStructured, ResourceKind::StructuredBuffer { stride }) => {
                 let index = self.read(&sources[0], Component::X, DataClass::Int)?;
                 let byte = self.read(&sources[1], Component::X, DataClass::Int)?;
                 let place = self.place_in_structure(stride, index, byte);
-                for component in target.mask.components() {
-                    let word = view.components().source(component);
-                    words[component.index()] = Some(self.load_from_structure(resource, stride, place, word));
-                }
+                self.access(&resource, mask, |this, resource| {
+                    Ok(this.answer(view, mask, |this, word| this.load_from_structure(resource, stride, place, word)))
+                })?
             }
             (Opcode::Ld, ResourceKind::TypedBuffer { .. }) => {
                 let mut index = self.read(&sources[0], Component::X, DataClass::Int)?;
@@ -156,37 +154,57 @@ impl Lowering {
                     let offset = self.b.i32(i32::from(offset) as u32);
                     index = self.b.iadd([index, offset]);
                 }
-                let byte = self.row_of_element(resource, index);
-                for component in target.mask.components() {
-                    let word = view.components().source(component);
-                    words[component.index()] =
-                        Some(self.b.resource_load(Type::F32, resource, 4 * word.index() as u32, byte));
-                }
+                self.access(&resource, mask, |this, resource| {
+                    let byte = this.row_of_element(resource, index);
+                    Ok(this.load_answer(view, mask, resource, byte))
+                })?
             }
             _ => return Err(self.invalid(format!("{opcode} of a {kind}"))),
-        }
-        for component in target.mask.components() {
-            let word = words[component.index()].expect("every written component has been read");
-            self.write(&target, component, word)?;
-        }
-        Ok(())
+        };
+        self.write_answer(&target, answer)
     }
 
-    /// The resource that a view operand names.
-    pub(super) fn resource(&mut self, view: &Operand) -> Result<(Resource, ResourceKind), LowerError> {
+    /// The resource that a view operand names, and what it is.
+    pub(super) fn resource(&mut self, view: &Operand) -> Result<(Choice<Resource>, ResourceKind), LowerError> {
         if view.file() != RegisterFile::Resource {
             return Err(self.invalid(format!("{} is no resource", view.file().letters())));
         }
-        let (id, register) = match view.constant_indices() {
-            Some(&[id]) => (id, id),
-            // Shader model 5.1 names the range first, then the register in it.
-            Some(&[id, register]) => (id, register),
-            Some(indices) => return Err(self.invalid(format!("t with {} indices", indices.len()))),
-            None => return Err(self.unsupported("a dynamic choice of resource")),
+        let (id, register) = self.named(view, "resource")?;
+        let Some(&View { binding, kind }) = self.registers.resources.views.get(&id) else {
+            return Err(self.invalid(format!("resource {id} is not declared")));
         };
-        let registers = &mut self.registers;
-        let found = registers.resources.get(&mut self.b, &mut registers.interface, id, register);
-        found.map_err(|refusal| refusal.at(self.offset))
+        let resource = self.choice(Some(binding), register, |this, register| {
+            let registers = &mut this.registers;
+            registers.resources.get(&mut this.b, &mut registers.interface, id, register)
+        })?;
+        Ok((resource, kind))
+    }
+
+    /// For each component of the destination what `word` gives for the one that the view's swizzle takes.
+    pub(super) fn answer(
+        &mut self,
+        view: &Operand,
+        mask: Mask,
+        mut word: impl FnMut(&mut Self, Component) -> Value,
+    ) -> Answer {
+        let mut words = [None; 4];
+        for component in mask.components() {
+            words[component.index()] = Some(word(self, view.components().source(component)));
+        }
+        words
+    }
+
+    fn load_answer(&mut self, view: &Operand, mask: Mask, resource: Resource, byte: Value) -> Answer {
+        self.answer(view, mask, |this, word| this.b.resource_load(Type::F32, resource, 4 * word.index() as u32, byte))
+    }
+
+    /// Writes a whole result.
+    pub(super) fn write_answer(&mut self, target: &Destination, answer: Answer) -> Result<(), LowerError> {
+        for component in target.mask.components() {
+            let word = answer[component.index()].expect("an access gives every component of the mask");
+            self.write(target, component, word)?;
+        }
+        Ok(())
     }
 
     /// What `bufinfo` says: bytes, structures or elements.

@@ -419,7 +419,21 @@ fn ranges_of_constant_buffers_name_their_registers() {
     };
     assert_eq!(run(&lowered, &setup).unwrap()[0], [7, 6, 9, 1]);
     assert!(matches!(lower("mov o0.x, cb1[4][0].x"), Err(LowerError::Invalid { .. })));
-    assert!(matches!(lower("mov o0.x, cb1[v0.x + 1][0].x"), Err(LowerError::Unsupported { .. })));
+
+    let lowered = lower("mov o0.x, cb1[v0.x + 1][0].x\nmov o0.y, cb1[v0.x + 1][v0.y + 1].y").unwrap();
+    let slots: Vec<_> = lowered.interface.uniforms[1..].iter().map(|uniform| uniform.kind).collect();
+    assert_eq!(slots, [buffer(1, 7), buffer(2, 7), buffer(3, 7)]);
+    let rows = [[[1, 2, 0, 0], [3, 4, 0, 0]], [[5, 6, 0, 0], [7, 8, 0, 0]], [[9, 10, 0, 0], [11, 12, 0, 0]]];
+    for (v0, expected) in
+        [([0, 0], [1, 4]), ([1, ONES], [5, 6]), ([2, 0], [9, 12]), ([3, 0], [0, 0]), ([ONES, 0], [0, 0])]
+    {
+        let setup = Setup {
+            inputs: &[[v0[0], v0[1], 0, 0]],
+            uniforms: &[&[], &rows[0], &rows[1], &rows[2]],
+            ..Setup::default()
+        };
+        assert_eq!(run(&lowered, &setup).unwrap()[0][..2], expected, "{v0:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use shaderjit_ir::function::Imm;
 use shaderjit_ir::texture::TextureShape;
 use shaderjit_ir::{FunctionBuilder, Op, Resource, Sampler, Type, Value};
 
+use super::choice::{Answer, Choice};
 use super::registers::{Refusal, limit};
 use super::{Lowering, MAX_SAMPLERS};
 use crate::error::LowerError;
@@ -17,7 +18,7 @@ use crate::frontend::sm4::codes::{Dimension, InfoReturn, SamplerMode};
 use crate::frontend::sm4::declaration::Binding;
 use crate::frontend::sm4::decode::{Instruction, Operation};
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
-use crate::frontend::sm4::operand::{Component, Operand, RegisterFile};
+use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
 use crate::frontend::{Interface, ResourceKind, SamplerDecl};
 
 /// The shape of a texture of that dimension; none for buffers.
@@ -76,7 +77,7 @@ impl Samplers {
         }
         let declared = self.declared.get(&id).copied();
         let Some((Binding { space, .. }, compares)) =
-            declared.filter(|(binding, _)| (binding.lower..=binding.upper).contains(&register))
+            declared.filter(|(binding, _)| binding.slots().contains(&register))
         else {
             return Err(Refusal::Invalid(format!("sampler {id} with register {register} is not declared")));
         };
@@ -128,6 +129,14 @@ fn form(opcode: Opcode) -> Option<Form> {
     Some(Form { op, view, kind })
 }
 
+/// An operand of an access.
+enum Arg {
+    /// Four words.
+    Row([Value; 4]),
+    /// One.
+    Word(Value),
+}
+
 impl Lowering {
     /// Lowers an instruction of the texture group, or of the memory group.
     pub(super) fn view_operation(
@@ -139,16 +148,17 @@ impl Lowering {
         let Some(form) = form(opcode) else { return self.buffer_operation(opcode, operation) };
         let view = operands.get(form.view).ok_or_else(|| self.unsupported(opcode))?;
         if view.file() == RegisterFile::Rasterizer && form.kind == FormKind::Samples {
-            // Each invocation is a pixel of one sample.
-            let one = self.b.i32(1);
-            return self.write_samples(instruction, operation, view, one);
+            let target = self.destination(&operands[0])?;
+            let samples = self.b.i32(self.options.samples);
+            let answer = self.samples(instruction, view, target.mask, samples);
+            return self.write_answer(&target, answer);
         }
         if view.file() == RegisterFile::UnorderedAccess {
             return Err(self.unsupported(opcode));
         }
         match self.resource(view)? {
             (texture, ResourceKind::Texture { shape, .. }) => {
-                self.texture_operation(instruction, operation, form, texture, shape)
+                self.texture_operation(instruction, operation, form, &texture, shape)
             }
             _ if opcode == Opcode::Ld => self.buffer_operation(opcode, operation),
             _ => Err(self.unsupported(opcode)),
@@ -160,7 +170,7 @@ impl Lowering {
         instruction: &Instruction,
         operation: &Operation,
         form: Form,
-        texture: Resource,
+        texture: &Choice<Resource>,
         shape: TextureShape,
     ) -> Result<(), LowerError> {
         let (opcode, operands) = (instruction.opcode(), &operation.operands);
@@ -172,66 +182,84 @@ impl Lowering {
         if (opcode == Opcode::LdMs) != shape.is_multisampled() && form.kind == FormKind::Load {
             return Err(self.invalid(format!("{opcode} of a {shape}")));
         }
-        match form.kind {
-            FormKind::Load => {
-                let address = self.load_address(operation, shape)?;
-                let row = self.b.texture_access(form.op, &[address], Imm::Texel { texture, offsets });
-                self.write_row(operation, view, row)
-            }
+        let target = self.destination(&operands[0])?;
+        let mask = target.mask;
+        let args = self.args(operation, form, shape)?;
+        let answer = match form.kind {
+            FormKind::Load => self.access(texture, mask, |this, texture| {
+                let row = this.texture_access(form, &args, Imm::Texel { texture, offsets });
+                Ok(this.answer_of(view, mask, row))
+            })?,
             FormKind::Size => {
-                let level = self.read(&operands[1], Component::X, DataClass::Int)?;
-                let row = self.b.texture_access(form.op, &[level], Imm::Resource(texture));
                 let kind = instruction.token.info_return().unwrap_or(InfoReturn::Float);
-                self.write_size(operation, view, row, shape, kind)
+                self.access(texture, mask, |this, texture| {
+                    let row = this.texture_access(form, &args, Imm::Resource(texture));
+                    Ok(this.size(view, mask, row, shape, kind))
+                })?
             }
-            FormKind::Samples => {
-                let samples = self.b.emit(form.op, Type::I32, &[], Imm::Resource(texture));
-                self.write_samples(instruction, operation, view, samples.expect("the op has a result"))
-            }
+            FormKind::Samples => self.access(texture, mask, |this, texture| {
+                let samples = this.b.emit(form.op, Type::I32, &[], Imm::Resource(texture));
+                Ok(this.samples(instruction, view, mask, samples.expect("the op has a result")))
+            })?,
             FormKind::Sample | FormKind::Gather => {
                 let (sampler, component) = self.sampler(&operands[form.view + 1])?;
-                let coordinates = shape.coordinates() + usize::from(shape.is_array());
-                let mut args = vec![self.row_of(&operands[1], coordinates, DataClass::Float)?];
-                match form.op {
-                    Op::SampleGradients => {
-                        for change in [&operands[4], &operands[5]] {
-                            args.push(self.row_of(change, shape.coordinates(), DataClass::Float)?);
-                        }
-                    }
-                    Op::Gather => {}
-                    Op::GatherAt => args.push(self.row_of(&operands[2], 2, DataClass::Int)?),
-                    // The level or the reference is the last operand.
-                    _ => args.push(self.read(&operands[form.view + 2], Component::X, DataClass::Float)?),
-                }
-                if form.op == Op::GatherCompareAt {
-                    args.push(self.row_of(&operands[2], 2, DataClass::Int)?);
-                }
-                let imm = match form.kind {
-                    FormKind::Gather => Imm::Gather { texture, sampler, offsets, component },
-                    _ => Imm::Sample { texture, sampler, offsets },
-                };
-                let result = self.b.texture_access(form.op, &args, imm);
-                if self.b.ty(result) == Type::Row {
-                    return self.write_row(operation, view, result);
-                }
-                self.write_each(operation, |_, _| result)
+                self.access(texture, mask, |this, texture| {
+                    this.access(&sampler, mask, |this, sampler| {
+                        let imm = match form.kind {
+                            FormKind::Gather => Imm::Gather { texture, sampler, offsets, component },
+                            _ => Imm::Sample { texture, sampler, offsets },
+                        };
+                        let result = this.texture_access(form, &args, imm);
+                        Ok(this.answer_of(view, mask, result))
+                    })
+                })?
             }
+        };
+        self.write_answer(&target, answer)
+    }
+
+    // ---- operands
+
+    /// What an access takes besides the texture and the sampler.
+    fn args(&mut self, operation: &Operation, form: Form, shape: TextureShape) -> Result<Vec<Arg>, LowerError> {
+        let operands = &operation.operands;
+        match form.kind {
+            FormKind::Load => return Ok(vec![self.load_address(operation, shape)?]),
+            FormKind::Size => return Ok(vec![Arg::Word(self.read(&operands[1], Component::X, DataClass::Int)?)]),
+            FormKind::Samples => return Ok(Vec::new()),
+            FormKind::Sample | FormKind::Gather => {}
         }
+        let coordinates = shape.coordinates() + usize::from(shape.is_array());
+        let mut args = vec![self.row_of(&operands[1], coordinates, DataClass::Float)?];
+        match form.op {
+            Op::SampleGradients => {
+                for change in [&operands[4], &operands[5]] {
+                    args.push(self.row_of(change, shape.coordinates(), DataClass::Float)?);
+                }
+            }
+            Op::Gather => {}
+            Op::GatherAt => args.push(self.row_of(&operands[2], 2, DataClass::Int)?),
+            // The level or the reference is the last operand.
+            _ => args.push(Arg::Word(self.read(&operands[form.view + 2], Component::X, DataClass::Float)?)),
+        }
+        if form.op == Op::GatherCompareAt {
+            args.push(self.row_of(&operands[2], 2, DataClass::Int)?);
+        }
+        Ok(args)
     }
 
     /// So many components of an operand as a row.
-    fn row_of(&mut self, operand: &Operand, count: usize, class: DataClass) -> Result<Value, LowerError> {
+    fn row_of(&mut self, operand: &Operand, count: usize, class: DataClass) -> Result<Arg, LowerError> {
         let ty = if class == DataClass::Float { Type::F32 } else { Type::I32 };
         let mut words = [None; 4];
         for (word, component) in words.iter_mut().zip(Component::ALL).take(count) {
             *word = Some(self.read(operand, component, class)?);
         }
-        let words = words.map(|word| word.unwrap_or_else(|| self.b.constant(ty, 0)));
-        Ok(self.b.row_join(words))
+        Ok(Arg::Row(words.map(|word| word.unwrap_or_else(|| self.b.constant(ty, 0)))))
     }
 
     /// The address of a load: coordinates, slice, and last the level, or the sample that is an operand of its own.
-    fn load_address(&mut self, operation: &Operation, shape: TextureShape) -> Result<Value, LowerError> {
+    fn load_address(&mut self, operation: &Operation, shape: TextureShape) -> Result<Arg, LowerError> {
         let address = &operation.operands[1];
         let mut words = [self.b.i32(0); 4];
         let coordinates = shape.coordinates() + usize::from(shape.is_array());
@@ -242,67 +270,54 @@ impl Lowering {
             Some(sample) => self.read(sample, Component::X, DataClass::Int)?,
             None => self.read(address, Component::W, DataClass::Int)?,
         };
-        Ok(self.b.row_join(words))
+        Ok(Arg::Row(words))
     }
 
     /// The sampler that an operand names, and the component it selects.
-    fn sampler(&mut self, operand: &Operand) -> Result<(Sampler, u8), LowerError> {
+    fn sampler(&mut self, operand: &Operand) -> Result<(Choice<Sampler>, u8), LowerError> {
         if operand.file() != RegisterFile::Sampler {
             return Err(self.invalid(format!("{} is no sampler", operand.file().letters())));
         }
-        let (id, register) = match operand.constant_indices() {
-            Some(&[id]) => (id, id),
-            // Shader model 5.1 names the range first, then the register in it.
-            Some(&[id, register]) => (id, register),
-            Some(indices) => return Err(self.invalid(format!("s with {} indices", indices.len()))),
-            None => return Err(self.unsupported("a dynamic choice of sampler")),
-        };
-        let registers = &mut self.registers;
-        let sampler = registers.samplers.get(&mut self.b, &mut registers.interface, id, register);
-        let sampler = sampler.map_err(|refusal| refusal.at(self.offset))?;
+        let (id, register) = self.named(operand, "sampler")?;
+        let binding = self.registers.samplers.declared.get(&id).map(|&(binding, _)| binding);
+        let sampler = self.choice(binding, register, |this, register| {
+            let registers = &mut this.registers;
+            registers.samplers.get(&mut this.b, &mut registers.interface, id, register)
+        })?;
         Ok((sampler, operand.components().source(Component::X).index() as u8))
+    }
+
+    /// One access. Rows are made beside it, for they stay in their block.
+    fn texture_access(&mut self, form: Form, args: &[Arg], imm: Imm) -> Value {
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(match *arg {
+                Arg::Row(words) => self.b.row_join(words),
+                Arg::Word(word) => word,
+            });
+        }
+        self.b.texture_access(form.op, &values, imm)
     }
 
     // ---- results
 
-    /// Writes to each component of the destination what `value` gives for it.
-    fn write_each(
-        &mut self,
-        operation: &Operation,
-        mut value: impl FnMut(&mut Self, Component) -> Value,
-    ) -> Result<(), LowerError> {
-        let target = self.destination(&operation.operands[0])?;
-        for component in target.mask.components() {
-            let value = value(self, component);
-            self.write(&target, component, value)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the words that the view's swizzle chooses.
-    fn write_row(&mut self, operation: &Operation, view: &Operand, row: Value) -> Result<(), LowerError> {
-        self.write_each(operation, |this, component| {
-            let word = view.components().source(component);
-            this.b.row_word(Type::F32, row, word.index() as u8)
+    /// The words of a row that the view's swizzle chooses, or a single word for each component.
+    fn answer_of(&mut self, view: &Operand, mask: Mask, result: Value) -> Answer {
+        let is_row = self.b.ty(result) == Type::Row;
+        self.answer(view, mask, |this, word| match is_row {
+            true => this.b.row_word(Type::F32, result, word.index() as u8),
+            false => result,
         })
     }
 
-    fn write_size(
-        &mut self,
-        operation: &Operation,
-        view: &Operand,
-        row: Value,
-        shape: TextureShape,
-        kind: InfoReturn,
-    ) -> Result<(), LowerError> {
+    fn size(&mut self, view: &Operand, mask: Mask, row: Value, shape: TextureShape, kind: InfoReturn) -> Answer {
         // The reciprocal is that of sizes in texels, which faces have two of.
         let sizes = if shape.is_cube() { 2 } else { shape.coordinates() };
-        self.write_each(operation, |this, component| {
-            let word = view.components().source(component).index();
-            let number = this.b.row_word(Type::I32, row, word as u8);
+        self.answer(view, mask, |this, word| {
+            let number = this.b.row_word(Type::I32, row, word.index() as u8);
             match kind {
                 InfoReturn::Uint => number,
-                InfoReturn::RcpFloat if word < sizes => {
+                InfoReturn::RcpFloat if word.index() < sizes => {
                     let (one, size) = (this.b.f32(1.0), this.b.utof([number]));
                     this.b.fdiv([one, size])
                 }
@@ -311,21 +326,12 @@ impl Lowering {
         })
     }
 
-    /// Writes a number of samples, which is the first component, and zeros.
-    fn write_samples(
-        &mut self,
-        instruction: &Instruction,
-        operation: &Operation,
-        view: &Operand,
-        samples: Value,
-    ) -> Result<(), LowerError> {
+    /// A number of samples, which is the first component, and zeros.
+    fn samples(&mut self, instruction: &Instruction, view: &Operand, mask: Mask, samples: Value) -> Answer {
         let is_float = instruction.token.info_return() != Some(InfoReturn::Uint);
         let samples = if is_float { self.b.utof([samples]) } else { samples };
         let zero = self.b.i32(0);
-        self.write_each(operation, |_, component| match view.components().source(component) {
-            Component::X => samples,
-            _ => zero,
-        })
+        self.answer(view, mask, |_, word| if word == Component::X { samples } else { zero })
     }
 }
 
