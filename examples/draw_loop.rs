@@ -11,7 +11,8 @@ const DRAW_ARRAYS: u16 = 0x22e;
 /// How many vertices are drawn.
 const NUM_VERTICES: u16 = 0x228;
 
-/// The part of the GPU that this example has: a shader unit, the registers of the vertex arrays, and where triangles go.
+/// The part of the GPU that this example has: a shader unit, the registers of the vertex arrays, and where triangles
+/// go.
 struct Gpu<'a> {
     unit: Unit,
     /// Compiles, and keeps what it has compiled: one for the whole emulator, shared by all threads.
@@ -76,7 +77,8 @@ fn main() -> Result<(), Error> {
     let engine = Engine::new(Config::default())?;
     let mut gpu = Gpu { unit: Unit::new(), engine: &engine, vertex_count: 0, memory: &memory, drawn: Vec::new() };
     for frame in 0..60 {
-        // A game that binds its shader anew in every frame costs a hash of what the shader can reach, and no compilation.
+        // A game that binds its shader anew in every frame costs a hash of what the shader can reach, and no
+        // compilation.
         for (register, value) in bind(&Shbin::parse(file)?)? {
             gpu.write(register, value)?;
         }

@@ -77,8 +77,8 @@ impl<T: Weight> Weighter<Key, Outcome<T>> for ByBytes {
     }
 }
 
-/// Values by key. A value is a reference to shared memory: what is evicted lives on for those who hold it, and is freed when
-/// the last of them lets go.
+/// Values by key. A value is a reference to shared memory: what is evicted lives on for those who hold it, and is freed
+/// when the last of them lets go.
 pub(crate) struct Cache<T: Weight + Clone> {
     entries: Entries<Key, Outcome<T>, ByBytes>,
     compiles: AtomicU64,
@@ -88,8 +88,8 @@ pub(crate) struct Cache<T: Weight + Clone> {
 impl<T: Weight + Clone> Cache<T> {
     /// An empty cache of at most `budget` bytes.
     pub fn new(budget: u64) -> Cache<T> {
-        // Each shard has an equal part of the budget and takes nothing larger; with one shard a large shader still fits.
-        // What is held under the lock is a lookup, never a compile.
+        // Each shard has an equal part of the budget and takes nothing larger; with one shard a large shader still
+        // fits. What is held under the lock is a lookup, never a compile.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(1024)
@@ -100,8 +100,8 @@ impl<T: Weight + Clone> Cache<T> {
         Cache { entries, compiles: AtomicU64::new(0), hits: AtomicU64::new(0) }
     }
 
-    /// The value of `key`, made by `compile` if it is not there. Of several threads that ask at once one compiles, and the
-    /// others wait for its result.
+    /// The value of `key`, made by `compile` if it is not there. Of several threads that ask at once one compiles, and
+    /// the others wait for its result.
     ///
     /// # Errors
     /// What `compile` says, or has said for this key before.

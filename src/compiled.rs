@@ -107,7 +107,8 @@ impl Prepared {
     }
 }
 
-/// Which input elements a function reads, and which uniform spaces it reads at a component that has no value of its own.
+/// Which input elements a function reads, and which uniform spaces it reads at a component that has no value of its
+/// own.
 pub(crate) fn reads(function: &Function, interface: &Interface) -> (Vec<bool>, Vec<bool>) {
     let mut inputs = vec![false; interface.inputs.len()];
     let mut spaces = vec![false; interface.uniforms.len()];
@@ -169,13 +170,15 @@ impl CompileTimes {
     }
 }
 
-/// A shader ready to run, shared by all who asked for it: `Send` and `Sync`, freed when the cache and the last user let go.
+/// A shader ready to run, shared by all who asked for it: `Send` and `Sync`, freed when the cache and the last user let
+/// go.
 ///
-/// It is compiled for one layout: a format for each input element, and the output elements to store. A call that binds another
-/// layout gets the matching code through the same cache, as long as the [`Engine`](crate::Engine) lives; afterwards it is
-/// compiled anew for each run, or, if it is [tiered](crate::Backend::Tiered), interpreted.
+/// It is compiled for one layout: a format for each input element, and the output elements to store. A call that binds
+/// another layout gets the matching code through the same cache, as long as the [`Engine`](crate::Engine) lives;
+/// afterwards it is compiled anew for each run, or, if it is [tiered](crate::Backend::Tiered), interpreted.
 ///
-/// The interpreter runs it where no native code can be made for its size; [`native_status`](Self::native_status) says so.
+/// The interpreter runs it where no native code can be made for its size; [`native_status`](Self::native_status) says
+/// so.
 pub struct CompiledShader {
     prepared: Arc<Prepared>,
     layout: Layout,
@@ -224,8 +227,8 @@ impl CompiledShader {
         self.prepared.reads_input.get(element).copied().unwrap_or(false)
     }
 
-    /// Whether a call must bind the uniform space at `index` of the interface: the code reads some of it that the container
-    /// does not fix.
+    /// Whether a call must bind the uniform space at `index` of the interface: the code reads some of it that the
+    /// container does not fix.
     pub fn needs_uniforms(&self, index: usize) -> bool {
         self.prepared.needs_uniforms.get(index).copied().unwrap_or(false)
     }
@@ -258,8 +261,8 @@ impl CompiledShader {
         &self.prepared.function
     }
 
-    /// Whether it is a PICA200 program that goes through its words one by one, because it was asked for or because its graph
-    /// would have been too large: see [`FlowForm`](crate::FlowForm).
+    /// Whether it is a PICA200 program that goes through its words one by one, because it was asked for or because its
+    /// graph would have been too large: see [`FlowForm`](crate::FlowForm).
     pub fn is_dispatched(&self) -> bool {
         let has = |kind| self.interface().uniforms.iter().any(|decl| decl.kind == kind);
         has(UniformKind::PicaFloat) && has(UniformKind::Table)
@@ -296,8 +299,8 @@ impl CompiledShader {
         self.native().is_some()
     }
 
-    /// Waits until its status is no longer [`Pending`](NativeStatus::Pending), and gives it. For tests and tools: the point of
-    /// [tiering](crate::Backend::Tiered) is not to wait.
+    /// Waits until its status is no longer [`Pending`](NativeStatus::Pending), and gives it. For tests and tools: the
+    /// point of [tiering](crate::Backend::Tiered) is not to wait.
     pub fn wait_native(&self) -> NativeStatus {
         if let Answer::Tiered(tier) = &self.answer {
             tier.wait();
@@ -445,8 +448,8 @@ impl CompiledShader {
         }
     }
 
-    /// The native code for a layout, which is made if it is not there, but not for a tiered shader. `None` if the interpreter is to
-    /// run it, which takes any layout.
+    /// The native code for a layout, which is made if it is not there, but not for a tiered shader. `None` if the
+    /// interpreter is to run it, which takes any layout.
     pub(crate) fn native_for(&self, layout: &Layout) -> Result<Option<Made<'_>>, JitError> {
         let jit = match &self.answer {
             Answer::Interpreter => return Ok(None),

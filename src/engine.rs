@@ -70,8 +70,8 @@ impl Engine {
     /// Looks at the machine and makes an empty cache.
     ///
     /// # Errors
-    /// [`JitError::Target`] if the configuration asks for what the machine does not have. A machine without any native code
-    /// is no error yet: it still has the [interpreter](Backend::Interpreter).
+    /// [`JitError::Target`] if the configuration asks for what the machine does not have. A machine without any native
+    /// code is no error yet: it still has the [interpreter](Backend::Interpreter).
     pub fn new(config: Config) -> Result<Engine, Error> {
         let target = Target::host();
         let has_fma = target.as_ref().is_ok_and(|target| target.has_fma());
@@ -97,14 +97,15 @@ impl Engine {
         })
     }
 
-    /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the work.
+    /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the
+    /// work.
     ///
     /// A program that is too large for native code alone is no error: the interpreter runs it, and
     /// [`native_status`](CompiledShader::native_status) says why.
     ///
     /// # Errors
-    /// The container or the program is malformed, uses something that is not supported, or is too large for the IR; the options
-    /// name inputs or outputs the program does not have.
+    /// The container or the program is malformed, uses something that is not supported, or is too large for the IR; the
+    /// options name inputs or outputs the program does not have.
     pub fn compile(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
         let code = self.compile_as(shader, options)?;
         match is_graph(shader, options) && code.is_too_large() {
@@ -139,8 +140,8 @@ impl Engine {
         code.home().is_some_and(|home| std::ptr::eq(home.as_ptr(), Arc::as_ptr(&self.home)))
     }
 
-    /// The compiled shaders in the cache whose container carries this digest. For people, who know shaders by it: the digest is
-    /// whatever the container says, and several shaders may say the same.
+    /// The compiled shaders in the cache whose container carries this digest. For people, who know shaders by it: the
+    /// digest is whatever the container says, and several shaders may say the same.
     pub fn find_by_digest(&self, digest: Digest) -> Vec<Arc<CompiledShader>> {
         let compiled = self.home.cache.values().into_iter().filter_map(|cached| match cached {
             Cached::Compiled(compiled) => Some(compiled),
@@ -316,8 +317,9 @@ fn products(function: &Function) -> u64 {
     function.insts.values().filter(|inst| inst.op == Op::Fmulz).count() as u64
 }
 
-/// The most instructions, edges, block parameters and edge arguments of a PICA200 program as a graph, without guards. What is
-/// larger would take native code tenths of a second to make, and gives way to the form that is of one size for every program.
+/// The most instructions, edges, block parameters and edge arguments of a PICA200 program as a graph, without guards.
+/// What is larger would take native code tenths of a second to make, and gives way to the form that is of one size for
+/// every program.
 const GRAPH_SIZE: u64 = 1 << 14;
 
 /// Instructions that a product takes more without guards.
@@ -328,7 +330,8 @@ fn is_graph(shader: &Shader, options: &CompileOptions) -> bool {
     shader.format().is_pica() && options.pica.flow == FlowForm::Graph
 }
 
-/// The first compilation in a process takes several times as long as the next ones; better here than at the first shader.
+/// The first compilation in a process takes several times as long as the next ones; better here than at the first
+/// shader.
 fn warm_up(target: &Target) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

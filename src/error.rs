@@ -264,13 +264,13 @@ pub enum TextureError {
     },
 }
 
-/// What can be wrong with one call of a compiled shader. Fields have semantics as the container spells them; messages show them
-/// as [`Printable`] does.
+/// What can be wrong with one call of a compiled shader. Fields have semantics as the container spells them; messages
+/// show them as [`Printable`] does.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The shader reads an input, a uniform space, a resource or a sampler that is not bound, and the call does not ask for
-    /// zeros.
+    /// The shader reads an input, a uniform space, a resource or a sampler that is not bound, and the call does not ask
+    /// for zeros.
     #[error("{} is not bound", Printable(.what))]
     MissingBinding {
         /// The input's semantic, the uniform space, the resource or the sampler.
@@ -338,8 +338,8 @@ pub enum CallError {
         /// Number of the invocation that emitted the last, counted from the first of the call.
         invocation: u32,
     },
-    /// A guard failed: what the function computes must not be used. Only of [`jit::Code::run`](crate::jit::Code::run); calls of
-    /// compiled shaders run the exact form of the program instead.
+    /// A guard failed: what the function computes must not be used. Only of [`jit::Code::run`](crate::jit::Code::run);
+    /// calls of compiled shaders run the exact form of the program instead.
     #[error("a guard failed in the vertices from {vertex} on")]
     GuardFailed {
         /// The first vertex of the group.

@@ -8,9 +8,11 @@
 //! 3. [`pipeline`]: the passes; after them many invocations run in lockstep and every branch is the same in all lanes.
 //! 4. [`jit`]: lockstep IR → Cranelift → memory → a call that is safe to make.
 //!
-//! [`Engine`] puts them in a row with a cache in front; [`Shader`], [`CompiledShader`] and [`Call`] are what a program holds.
+//! [`Engine`] puts them in a row with a cache in front; [`Shader`], [`CompiledShader`] and [`Call`] are what a program
+//! holds.
 //!
-//! Features: `cli`, on unless turned off, is the command-line tool; `rayon` has calls that run on every thread of a pool.
+//! Features: `cli`, on unless turned off, is the command-line tool; `rayon` has calls that run on every thread of a
+//! pool.
 //!
 //! What always holds:
 //!

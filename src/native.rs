@@ -17,8 +17,9 @@ pub enum NativeStatus {
     Pending,
     /// It was compiled for the [interpreter](crate::Backend::Interpreter).
     NotAsked,
-    /// The interpreter runs it, for there will be no native code: the program is [too large](JitError::Limit). A tiered shader can
-    /// have other reasons, which are errors of the compilation elsewhere, and [lose its engine](JitError::Abandoned).
+    /// The interpreter runs it, for there will be no native code: the program is [too large](JitError::Limit). A tiered
+    /// shader can have other reasons, which are errors of the compilation elsewhere, and
+    /// [lose its engine](JitError::Abandoned).
     Refused(JitError),
 }
 

@@ -58,8 +58,8 @@ impl Config {
         self
     }
 
-    /// Whether D3D's `mad` and `dp` round once or twice where the program leaves it open. Unless said, once if the machine has
-    /// such an instruction. Saying twice gives the same results on every machine.
+    /// Whether D3D's `mad` and `dp` round once or twice where the program leaves it open. Unless said, once if the
+    /// machine has such an instruction. Saying twice gives the same results on every machine.
     ///
     /// Asking for one rounding on a machine that cannot do it is an error of [`Engine::new`](crate::Engine::new).
     pub fn fused(mut self, fused: bool) -> Config {
@@ -67,10 +67,10 @@ impl Config {
         self
     }
 
-    /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece that is made,
-    /// `shaderjit:<program>-<digest>:<entry>:<lanes>`. Unless said, it is not. Without effect elsewhere. What already has that
-    /// name is left alone, and then there is no map. Nothing says when code is freed; where a later piece lies at the same place,
-    /// the later line counts.
+    /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece that is
+    /// made, `shaderjit:<program>-<digest>:<entry>:<lanes>`. Unless said, it is not. Without effect elsewhere. What
+    /// already has that name is left alone, and then there is no map. Nothing says when code is freed; where a later
+    /// piece lies at the same place, the later line counts.
     pub fn perf_map(mut self, write: bool) -> Config {
         self.perf_map = write;
         self
@@ -81,16 +81,17 @@ impl Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Native code, which [`Engine::compile`](crate::Engine::compile) makes. The interpreter if the program is too large for that:
-    /// see [`CompiledShader::native_status`](crate::CompiledShader::native_status).
+    /// Native code, which [`Engine::compile`](crate::Engine::compile) makes. The interpreter if the program is too
+    /// large for that: see [`CompiledShader::native_status`](crate::CompiledShader::native_status).
     #[default]
     Jit,
     /// The IR's interpreter: slow, on every machine, and without compile time.
     Interpreter,
-    /// The interpreter at first, and native code as soon as it is there: a thread of the engine makes it, in the order in which it
-    /// was asked for, and the same [`CompiledShader`](crate::CompiledShader) uses it from the next call on. Compiling takes as
-    /// long as decoding and the passes do, and no run waits for code: one with another layout is interpreted until the thread has
-    /// made the code for that. For programs that must not stutter when a new shader comes.
+    /// The interpreter at first, and native code as soon as it is there: a thread of the engine makes it, in the order
+    /// in which it was asked for, and the same [`CompiledShader`](crate::CompiledShader) uses it from the next call on.
+    /// Compiling takes as long as decoding and the passes do, and no run waits for code: one with another layout is
+    /// interpreted until the thread has made the code for that. For programs that must not stutter when a new shader
+    /// comes.
     ///
     /// Code is made only for shaders that somebody holds. Where none can be made, the interpreter goes on.
     ///
@@ -171,14 +172,16 @@ impl CompileOptions {
         self
     }
 
-    /// How many vertices run in lockstep. Unless said, eight for programs that are faster so: rather long ones, and those with a short
-    /// loop that depends on data; four, which compile two to three times as fast, for the others and for all of a PICA200. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says which.
+    /// How many vertices run in lockstep. Unless said, eight for programs that are faster so: rather long ones, and
+    /// those with a short loop that depends on data; four, which compile two to three times as fast, for the others and
+    /// for all of a PICA200. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says which.
     pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
         self.lanes = Some(lanes);
         self
     }
 
-    /// The class instance of an interface slot, for programs with interfaces: its name, and its number if it is an array, else
+    /// The class instance of an interface slot, for programs with interfaces: its name, and its number if it is an
+    /// array, else
     /// 0. Every slot that the program calls must have one, for the functions are compiled in.
     pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
         self.classes.insert(slot, (instance.to_string(), number));
@@ -200,23 +203,23 @@ impl CompileOptions {
         self
     }
 
-    /// PICA200 vertex shaders: the outputs are the rasteriser's 24 slots, in six elements of the semantic `slots`, instead of
-    /// `o0` to `o15`. Other programs are not affected.
+    /// PICA200 vertex shaders: the outputs are the rasteriser's 24 slots, in six elements of the semantic `slots`,
+    /// instead of `o0` to `o15`. Other programs are not affected.
     pub fn slots(mut self, slots: pica::Slots) -> CompileOptions {
         self.pica.slots = Some(slots);
         self
     }
 
-    /// How a PICA200 program keeps its numbers. Unless said, [`NumberMode::Fast`](pica::NumberMode::Fast). Other programs have
-    /// no choice.
+    /// How a PICA200 program keeps its numbers. Unless said, [`NumberMode::Fast`](pica::NumberMode::Fast). Other
+    /// programs have no choice.
     pub fn numbers(mut self, mode: pica::NumberMode) -> CompileOptions {
         self.pica.numbers = mode;
         self
     }
 
-    /// Compiles a PICA200 program for these bool and integer uniforms alone: branches that they decide are gone, and loops know
-    /// their counts. A call that binds others is refused. Each set of values is compiled by itself, once as long as it is in the
-    /// cache.
+    /// Compiles a PICA200 program for these bool and integer uniforms alone: branches that they decide are gone, and
+    /// loops know their counts. A call that binds others is refused. Each set of values is compiled by itself, once as
+    /// long as it is in the cache.
     ///
     /// ```
     /// use shaderjit::{CompileOptions, Config, Engine, PicaUniforms, Shader};
@@ -252,8 +255,8 @@ impl CompileOptions {
         self
     }
 
-    /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has components.
-    /// A call that binds another format is compiled for again.
+    /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has
+    /// components. A call that binds another format is compiled for again.
     pub fn format(mut self, semantic: &str, index: u32, format: AttributeFormat) -> CompileOptions {
         self.formats.push((semantic.to_string(), index, format));
         self

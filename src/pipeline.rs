@@ -8,7 +8,8 @@ use shaderjit_ir::pass::{self, ExpandOptions, PassError};
 pub struct PassOptions {
     /// Whether `fmad` rounds once; see [`ExpandOptions::fused`].
     pub fused: bool,
-    /// Whether products that obey the rule of PICA200 are taken for plain ones under guard: see [`pass::guard_products`].
+    /// Whether products that obey the rule of PICA200 are taken for plain ones under guard: see
+    /// [`pass::guard_products`].
     pub guards: bool,
 }
 
@@ -24,8 +25,8 @@ pub struct Pass {
 
 macro_rules! passes {
     ($( $name:literal $summary:literal $run:expr; )*) => {
-        /// Every pass, in order. Up to `if_convert` the function says what one invocation does; after `lockstep` every branch
-        /// is the same in all lanes; after `expand` there are only ops that a back end knows.
+        /// Every pass, in order. Up to `if_convert` the function says what one invocation does; after `lockstep` every
+        /// branch is the same in all lanes; after `expand` there are only ops that a back end knows.
         pub const PASSES: &[Pass] = &[$( Pass { name: $name, summary: $summary, run: $run }, )*];
     };
 }

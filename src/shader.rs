@@ -15,7 +15,8 @@ use crate::options::CompileOptions;
 use std::fmt;
 use std::sync::Arc;
 
-/// A shader container, or a raw program without one. Owns its bytes and is cheap to clone; nothing is decoded before it is asked for.
+/// A shader container, or a raw program without one. Owns its bytes and is cheap to clone; nothing is decoded before it
+/// is asked for.
 ///
 /// ```
 /// use shaderjit::Shader;
@@ -155,14 +156,14 @@ impl Shader {
         Ok(Shader { source: Arc::new(Source::Container(bytes.into())), content })
     }
 
-    /// Takes a PICA200 program without a container: program memory from word 0, operand descriptors, and the word at which
-    /// the program begins. Nothing is checked before the program is lowered.
+    /// Takes a PICA200 program without a container: program memory from word 0, operand descriptors, and the word at
+    /// which the program begins. Nothing is checked before the program is lowered.
     pub fn from_pica_words(words: &[u32], descriptors: &[u32], entry: u32) -> Shader {
         Shader::from_pica_program(words, descriptors, entry, None)
     }
 
-    /// Takes a PICA200 geometry shader without a container. `emitted` says for each output register which components EMIT copies,
-    /// bit 0 = x: all of those in the output mask, or only those that somebody looks at.
+    /// Takes a PICA200 geometry shader without a container. `emitted` says for each output register which components
+    /// EMIT copies, bit 0 = x: all of those in the output mask, or only those that somebody looks at.
     pub fn from_pica_geometry(words: &[u32], descriptors: &[u32], entry: u32, emitted: [u8; 16]) -> Shader {
         Shader::from_pica_program(words, descriptors, entry, Some(emitted.map(|components| components & 0xf)))
     }
@@ -197,8 +198,8 @@ impl Shader {
         }
     }
 
-    /// The digest in the container's header and what it is, for those that have one. It names a shader to people; it does not
-    /// identify one.
+    /// The digest in the container's header and what it is, for those that have one. It names a shader to people; it
+    /// does not identify one.
     pub fn digest(&self) -> Option<(Digest, DigestClass)> {
         match self.container()? {
             Container::Dxbc(dxbc) => Some((dxbc.digest(), dxbc.digest_class())),
@@ -206,7 +207,8 @@ impl Shader {
         }
     }
 
-    /// Number of programs: one, but in a `SHBIN` the number of its executables, and in a `VBC` the number of its stages.
+    /// Number of programs: one, but in a `SHBIN` the number of its executables, and in a `VBC` the number of its
+    /// stages.
     pub fn entry_count(&self) -> usize {
         match self.container() {
             Some(Container::Shbin(shbin)) => shbin.dvle_count(),
@@ -262,7 +264,8 @@ impl Shader {
     /// The same as the options say: with the class instances that they name, with numbers as they ask for.
     ///
     /// # Errors
-    /// As [`lower`](Self::lower); the shader has no such instances or slots, or an instance is of no class that fits its slot.
+    /// As [`lower`](Self::lower); the shader has no such instances or slots, or an instance is of no class that fits
+    /// its slot.
     pub fn lower_with(&self, options: &CompileOptions) -> Result<Lowered, Error> {
         let index = options.entry;
         self.check_entry(index)?;

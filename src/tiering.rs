@@ -1,8 +1,8 @@
-//! Native code that is made beside the calls: what a shader has got of it so far, the queue of what is asked for, and the
-//! thread that makes it.
+//! Native code that is made beside the calls: what a shader has got of it so far, the queue of what is asked for, and
+//! the thread that makes it.
 //!
-//! A job is one program for one layout, whoever asks. Everybody points weakly at everybody: what nobody holds any more is not
-//! compiled, and neither shaders nor the thread keep an engine alive.
+//! A job is one program for one layout, whoever asks. Everybody points weakly at everybody: what nobody holds any more
+//! is not compiled, and neither shaders nor the thread keep an engine alive.
 
 use crate::cache::Key;
 use crate::compiled::{CompiledShader, Prepared};

@@ -1,4 +1,5 @@
-//! Native calls allocate nothing after the first of their kind, binding included: one test, for the allocator counts what the whole process does.
+//! Native calls allocate nothing after the first of their kind, binding included: one test, for the allocator counts
+//! what the whole process does.
 
 #[path = "../benches/draw/mod.rs"]
 #[expect(dead_code, reason = "nothing here asks for the references")]

@@ -1,8 +1,8 @@
-//! Instruction vectors from elsewhere: tiny pixel shaders with what they must compute, in the directory that the environment
-//! variable `SHADERJIT_EXTERNAL` names.
+//! Instruction vectors from elsewhere: tiny pixel shaders with what they must compute, in the directory that the
+//! environment variable `SHADERJIT_EXTERNAL` names.
 //!
-//! The directory holds `NAME.dxbc` and `tests.json`, a list of cases: `shader` (NAME), `cb0` (dwords in hexadecimal), `o0` (the
-//! four dwords expected) and `compare` (`bits`, or `f32 Nulp`). The shaders read nothing but `cb0`.
+//! The directory holds `NAME.dxbc` and `tests.json`, a list of cases: `shader` (NAME), `cb0` (dwords in hexadecimal),
+//! `o0` (the four dwords expected) and `compare` (`bits`, or `f32 Nulp`). The shaders read nothing but `cb0`.
 
 use serde_json::Value;
 use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Outputs, Shader};

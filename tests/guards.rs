@@ -1,4 +1,5 @@
-//! Native code of PICA200 programs takes products for plain ones under guard, and runs the exact form where a guard fails.
+//! Native code of PICA200 programs takes products for plain ones under guard, and runs the exact form where a guard
+//! fails.
 
 use shaderjit::{Attribute, CompileOptions, Config, Engine, Lanes, PicaUniforms, Shader};
 

@@ -1,5 +1,5 @@
-//! The draw calls of the benches through the library, with the vertices and outputs laid out as a program has them: K1 to K4
-//! against a reference computed in 64 bits, PICA programs against an evaluator of the corpus.
+//! The draw calls of the benches through the library, with the vertices and outputs laid out as a program has them: K1
+//! to K4 against a reference computed in 64 bits, PICA programs against an evaluator of the corpus.
 
 #[path = "../benches/draw/mod.rs"]
 mod draw;

@@ -29,8 +29,8 @@ fn bytes(code: &CompiledShader, element: usize) -> usize {
     4 * code.interface().outputs[element].components() as usize
 }
 
-/// Elements in any order, some left out, in rows with gaps, in planes, or in several planes of rows; and the buffer they need. In
-/// the last form planes lie over each other.
+/// Elements in any order, some left out, in rows with gaps, in planes, or in several planes of rows; and the buffer
+/// they need. In the last form planes lie over each other.
 fn random_layout(random: &mut Random, code: &CompiledShader, count: usize) -> (OutputLayout, usize) {
     let mut elements: Vec<usize> = (0..code.interface().outputs.len()).collect();
     for place in (1..elements.len()).rev() {

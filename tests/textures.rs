@@ -1,5 +1,5 @@
-//! Textures and samplers as a caller binds them: images, textures of the caller's own, what does not fit and what is not bound, on
-//! both engines.
+//! Textures and samplers as a caller binds them: images, textures of the caller's own, what does not fit and what is
+//! not bound, on both engines.
 
 use shaderjit::error::{CallError, TextureError};
 use shaderjit::frontend::{ComponentType, ResourceKind};
@@ -12,9 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `OUT0` is a load of `t0` at `U.xy >> 1`, level `U.z % 3`; `OUT1` a sample of it by `s0` at `X.xy`, level `U.w & 3`; `OUT2` an
-/// element of the buffer `t1`; `OUT3` loads of `t2` (`texture2darray`), `t3` (`texture3d`) and `t0` beyond its end; `OUT4` the size of `t2`, the levels of `t0`, the
-/// length of `t2` and that of `t1`.
+/// `OUT0` is a load of `t0` at `U.xy >> 1`, level `U.z % 3`; `OUT1` a sample of it by `s0` at `X.xy`, level `U.w & 3`;
+/// `OUT2` an element of the buffer `t1`; `OUT3` loads of `t2` (`texture2darray`), `t3` (`texture3d`) and `t0` beyond
+/// its end; `OUT4` the size of `t2`, the levels of `t0`, the length of `t2` and that of `t1`.
 const CONTAINER: &[u8] = include_bytes!("data/dxbc/vs_texfetch/VS.vs_5_0.fxc101.dxbc");
 
 const VERTICES: u32 = 11;

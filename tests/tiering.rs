@@ -1,4 +1,5 @@
-//! Shaders that begin on the interpreter while native code is made beside the calls, and those too large for native code.
+//! Shaders that begin on the interpreter while native code is made beside the calls, and those too large for native
+//! code.
 
 #[path = "../benches/draw/mod.rs"]
 #[expect(dead_code, reason = "engines are compared with each other")]

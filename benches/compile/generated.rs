@@ -1,7 +1,7 @@
 //! Straight-line vertex shaders of any length, to see how compile time grows with it.
 //!
-//! Six registers are alive at any time, as in what compilers make of ordinary shaders. Every instruction reads all of what the one
-//! before it has written, so nothing is dead, and nothing is computed twice.
+//! Six registers are alive at any time, as in what compilers make of ordinary shaders. Every instruction reads all of
+//! what the one before it has written, so nothing is dead, and nothing is computed twice.
 
 use crate::support::program::Source;
 use shaderjit::{Backend, CompileOptions, CompiledShader, Engine, Lanes, NativeStatus, Shader};
@@ -69,8 +69,8 @@ pub fn options(lanes: Lanes) -> CompileOptions {
     CompileOptions::default().backend(Backend::Jit).lanes(lanes)
 }
 
-/// Compiles every shader in turn, round after round, and prints how long it takes, and by how much longer for each length than
-/// for the one before.
+/// Compiles every shader in turn, round after round, and prints how long it takes, and by how much longer for each
+/// length than for the one before.
 pub fn print(engine: &Engine) {
     let shaders = LENGTHS.map(shader);
     println!("\nGenerated shaders, microseconds, medians of at most {ROUNDS} interleaved rounds:\n");

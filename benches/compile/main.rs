@@ -1,7 +1,8 @@
-//! Microseconds from a shader's bytes to something that runs, warm: to the IR, through every pass, to native code; and how that
-//! grows with the length of the program.
+//! Microseconds from a shader's bytes to something that runs, warm: to the IR, through every pass, to native code; and
+//! how that grows with the length of the program.
 //!
-//! - `cargo bench --bench compile` times everything, and ends with a table of generated shaders of 100 to 10,000 instructions.
+//! - `cargo bench --bench compile` times everything, and ends with a table of generated shaders of 100 to 10,000
+//!   instructions.
 //! - `cargo bench --bench compile -- generated` times those alone; `-- table` prints the table alone.
 
 #[path = "../draw/mod.rs"]

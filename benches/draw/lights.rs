@@ -1,4 +1,5 @@
-//! A PICA200 program with four lights, diffuse and specular: a loop over relative uniforms around a procedure with LG2 and EX2.
+//! A PICA200 program with four lights, diffuse and specular: a loop over relative uniforms around a procedure with LG2
+//! and EX2.
 
 use super::{Draw, Stream, Uniforms, VERTICES, data};
 use shaderjit::Shader;
@@ -7,7 +8,8 @@ use shaderjit::container::Shbin;
 use shaderjit::container::shbin;
 use shaderjit::frontend::pica::opcode::{Field, Opcode};
 
-/// Rows of the uniforms: a matrix, ambient light, constants, and four each of directions, halfway vectors, colours, highlights.
+/// Rows of the uniforms: a matrix, ambient light, constants, and four each of directions, halfway vectors, colours,
+/// highlights.
 const MATRIX: u32 = 0;
 const AMBIENT: u32 = 4;
 /// 0, the least base of a power, its exponent.
@@ -66,7 +68,8 @@ impl Assembler {
         self.words.push(fields.iter().map(place).fold(opcode.picture().fixed(), |word, bits| word | bits));
     }
 
-    /// An instruction of two sources, each with its selector; `mask` has x at the top. `index` is that of the wide source.
+    /// An instruction of two sources, each with its selector; `mask` has x at the top. `index` is that of the wide
+    /// source.
     fn op(&mut self, opcode: Opcode, (to, mask): (u32, u32), sources: &[(u32, u32)], index: u32) {
         let descriptor = (0..).zip(sources).fold(mask, |bits, (n, (_, selector))| bits | selector << (5 + 9 * n));
         let known = self.descriptors.iter().position(|&known| known == descriptor);

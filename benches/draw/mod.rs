@@ -1,7 +1,7 @@
 //! The draw calls that benches time and tests check: a shader, its vertices and uniforms, and what comes out.
 //!
-//! K1 to K4 read the 40-byte vertices of `tests/data/perf` in the formats they are stored in; the PICA programs read floats,
-//! four a register. Both write their outputs without gaps.
+//! K1 to K4 read the 40-byte vertices of `tests/data/perf` in the formats they are stored in; the PICA programs read
+//! floats, four a register. Both write their outputs without gaps.
 
 mod kernel;
 mod lights;
@@ -101,8 +101,8 @@ impl Draw {
     }
 }
 
-/// The largest difference between two lists of outputs of `channels` floats a vertex, as a part of the channel's largest finite
-/// reference value. NaN is equal to NaN, and infinitely far from everything else.
+/// The largest difference between two lists of outputs of `channels` floats a vertex, as a part of the channel's
+/// largest finite reference value. NaN is equal to NaN, and infinitely far from everything else.
 pub fn relative_difference(outputs: &[f32], reference: &[f32], channels: usize) -> f32 {
     assert_eq!(outputs.len(), reference.len());
     let in_channel = |channel| outputs.iter().zip(reference).skip(channel).step_by(channels);

@@ -11,8 +11,8 @@ const REGISTER: usize = 16;
 const CORPUS_VERTEX: usize = 16 * REGISTER;
 
 impl Draw {
-    /// Transform; skinning in a loop with relative addressing; loop, call and branches; a chain of 400 instructions, each of which
-    /// waits for the one before; four lights with EX2 and LG2 in a loop.
+    /// Transform; skinning in a loop with relative addressing; loop, call and branches; a chain of 400 instructions,
+    /// each of which waits for the one before; four lights with EX2 and LG2 in a loop.
     pub fn pica_programs() -> Vec<Draw> {
         let programs = [
             ("t01", "t01_transform", "normal256"),

@@ -17,8 +17,8 @@ fn polynomial(x: __m128, coefficients: &[f32]) -> __m128 {
     sum
 }
 
-/// For positive bases that are not denormal, and results below 2^127. Those below 2^-64 become that, so that no product of one is
-/// denormal, which would cost a hundred cycles.
+/// For positive bases that are not denormal, and results below 2^127. Those below 2^-64 become that, so that no product
+/// of one is denormal, which would cost a hundred cycles.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub fn pow(base: __m128, exponent: __m128) -> __m128 {

@@ -1,6 +1,7 @@
-//! K1 to K4 as somebody writes them who knows SIMD: four vertices at a time, a component a register, with `std::arch`. What the
-//! uniforms decide alone is computed before the loop, vertices come and go in 16-byte rows that are transposed, and powers, sines
-//! and cosines are polynomials that know their arguments. Registers are 128 bits wide, like those of the library's code.
+//! K1 to K4 as somebody writes them who knows SIMD: four vertices at a time, a component a register, with `std::arch`.
+//! What the uniforms decide alone is computed before the loop, vertices come and go in 16-byte rows that are
+//! transposed, and powers, sines and cosines are polynomials that know their arguments. Registers are 128 bits wide,
+//! like those of the library's code.
 //!
 //! For x86-64 machines with AVX2 and FMA; on others there are none of these kernels.
 

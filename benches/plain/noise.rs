@@ -23,8 +23,8 @@ fn mix(a: f32, b: f32, t: f32) -> f32 {
     a + t * (b - a)
 }
 
-/// Rounds down. All x86-64 machines of the last fifteen years have an instruction for it, but a program built for any of them
-/// calls the C library; this is a quarter faster.
+/// Rounds down. All x86-64 machines of the last fifteen years have an instruction for it, but a program built for any
+/// of them calls the C library; this is a quarter faster.
 fn floor(x: f32) -> i32 {
     if cfg!(all(target_arch = "x86_64", not(target_feature = "sse4.1"))) {
         let truncated = x as i32;

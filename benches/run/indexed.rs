@@ -1,4 +1,5 @@
-//! An indexed draw of K2: a mesh of six indices a vertex against its vertices alone. The vertices are found anew in each draw.
+//! An indexed draw of K2: a mesh of six indices a vertex against its vertices alone. The vertices are found anew in
+//! each draw.
 
 use crate::contender::Contender;
 use crate::draw::{Draw, VERTICES, floats};

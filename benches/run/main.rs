@@ -1,11 +1,11 @@
-//! Nanoseconds a vertex: interpreter, native code of both widths, plain Rust and hand-written SIMD on the same draw calls, first by
-//! criterion and then side by side in one table, with compile times and code sizes; and a mesh with indices against its vertices
-//! alone.
+//! Nanoseconds a vertex: interpreter, native code of both widths, plain Rust and hand-written SIMD on the same draw
+//! calls, first by criterion and then side by side in one table, with compile times and code sizes; and a mesh with
+//! indices against its vertices alone.
 //!
 //! - `cargo bench --bench run` times everything.
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
-//! - `cargo bench --bench run -- --processes 5` runs five processes one after the other, each with the table only, and prints the
-//!   table of their medians.
+//! - `cargo bench --bench run -- --processes 5` runs five processes one after the other, each with the table only, and
+//!   prints the table of their medians.
 //! - `cargo bench --bench run -- --test` runs everything once.
 //! - `--features rayon` adds a million vertices on one thread and on all.
 //!

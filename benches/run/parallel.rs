@@ -52,7 +52,8 @@ impl Batch {
         start.elapsed()
     }
 
-    /// Every thread shades the whole batch for itself, and nobody waits for anybody: as much as the processors have to give.
+    /// Every thread shades the whole batch for itself, and nobody waits for anybody: as much as the processors have to
+    /// give.
     fn time_apart(&mut self, outputs: &mut [Vec<u8>]) -> Duration {
         let Batch { draw, code, layout, .. } = &*self;
         let start = Instant::now();

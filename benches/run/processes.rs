@@ -1,5 +1,5 @@
-//! The table of several processes, one after the other: where code and data happen to lie differs between them, and so do times.
-//! Each of them measures everybody, interleaved as ever, and gives its rows as text.
+//! The table of several processes, one after the other: where code and data happen to lie differs between them, and so
+//! do times. Each of them measures everybody, interleaved as ever, and gives its rows as text.
 
 use crate::row::Row;
 use std::process::{Command, Stdio};

@@ -8,7 +8,8 @@ use shaderjit::{Backend, CompileOptions, Engine, Lanes, Shader};
 /// How many vertices the draw calls have that everybody does.
 pub const SIZES: [u32; 2] = [1_000, VERTICES];
 
-/// And those of K1 to K4 that do not fit into any cache. The interpreter is left out: its time for a vertex is the same.
+/// And those of K1 to K4 that do not fit into any cache. The interpreter is left out: its time for a vertex is the
+/// same.
 pub const LARGE: u32 = 1_000_000;
 
 /// The draw calls of a race.

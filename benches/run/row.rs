@@ -1,10 +1,11 @@
-//! What the table says of one draw call: figures, some of which may be missing. They go from process to process as text.
+//! What the table says of one draw call: figures, some of which may be missing. They go from process to process as
+//! text.
 
 use crate::contender::NAMES;
 use std::fmt::Write;
 
-/// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then two each of microseconds to compile and
-/// bytes of code, with four lanes and with eight.
+/// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then two each of microseconds to compile
+/// and bytes of code, with four lanes and with eight.
 pub const FIGURES: usize = COPY + 5;
 pub const COPY: usize = NAMES.len();
 pub const COMPILE: usize = COPY + 1;

@@ -1,8 +1,9 @@
 //! Builds a function block by block, and promotes the source program's registers to SSA on the way.
 //!
-//! Registers are [`Variable`]s: `def_var` and `use_var` say what is written and read in program order, and block parameters
-//! appear where control flow joins (the construction of Braun et al., *Simple and Efficient Construction of Static Single
-//! Assignment Form*, 2013). A block is *sealed* once all its predecessors are known; a variable read before any write is zero.
+//! Registers are [`Variable`]s: `def_var` and `use_var` say what is written and read in program order, and block
+//! parameters appear where control flow joins (the construction of Braun et al., *Simple and Efficient Construction of
+//! Static Single Assignment Form*, 2013). A block is *sealed* once all its predecessors are known; a variable read
+//! before any write is zero.
 
 use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
 use crate::function::{ArrayData, BlockCall, Function, Imm, ResourceData, SamplerData, SpaceData, Terminator};
@@ -124,8 +125,8 @@ impl FunctionBuilder {
         self.func.samplers.push(SamplerData { name: name.into() })
     }
 
-    /// Declares the spaces, resources, samplers and arrays of another function, of which this one has none yet, under the same
-    /// numbers.
+    /// Declares the spaces, resources, samplers and arrays of another function, of which this one has none yet, under
+    /// the same numbers.
     pub(crate) fn declare_as(&mut self, other: &Function) {
         self.func.spaces = other.spaces.clone();
         self.func.resources = other.resources.clone();
@@ -138,8 +139,8 @@ impl FunctionBuilder {
         self.func.arrays.push(ArrayData { elements, components, kept: false })
     }
 
-    /// Declares a register array that the caller reads after the call: records of what the invocation emits. Nothing may be
-    /// loaded from it.
+    /// Declares a register array that the caller reads after the call: records of what the invocation emits. Nothing
+    /// may be loaded from it.
     pub fn add_kept_array(&mut self, elements: u32, components: u8) -> Array {
         self.func.arrays.push(ArrayData { elements, components, kept: true })
     }
@@ -273,7 +274,8 @@ impl FunctionBuilder {
 
     // ---- instructions
 
-    /// Appends an instruction without immediate and returns its result. The type is that of the first set-typed operand.
+    /// Appends an instruction without immediate and returns its result. The type is that of the first set-typed
+    /// operand.
     ///
     /// # Panics
     /// If the op has no result or needs an immediate.
@@ -409,7 +411,8 @@ impl FunctionBuilder {
         self.func.blocks[self.current].terminator = Some(terminator);
     }
 
-    /// The finished function: blocks the entry does not reach are gone, and so are parameters that are always the same value.
+    /// The finished function: blocks the entry does not reach are gone, and so are parameters that are always the same
+    /// value.
     ///
     /// # Panics
     /// If a block that the entry reaches has no terminator or is not sealed: a defect of the caller.

@@ -13,7 +13,8 @@ pub struct Edge {
     pub call: usize,
 }
 
-/// The incoming edges of every block, in layout order of their sources. A source with two edges to one block is there twice.
+/// The incoming edges of every block, in layout order of their sources. A source with two edges to one block is there
+/// twice.
 pub fn predecessors(func: &Function) -> SecondaryMap<Block, Vec<Edge>> {
     let mut predecessors: SecondaryMap<Block, Vec<Edge>> = SecondaryMap::new();
     for &from in &func.layout {

@@ -1,8 +1,8 @@
 //! What arithmetic on `f64` computes: IEEE 754 binary64, rounded to nearest even, denormals kept.
 //!
 //! Written once, one invocation at a time: the interpreter and constant folding call it, and so does native code, whose
-//! floating-point mode would flush the denormals of doubles. Every NaN that arithmetic makes has the same bits, because which
-//! ones Rust's `f64` gives may depend on how a caller is compiled.
+//! floating-point mode would flush the denormals of doubles. Every NaN that arithmetic makes has the same bits, because
+//! which ones Rust's `f64` gives may depend on how a caller is compiled.
 
 use crate::float;
 use crate::fused;
@@ -11,8 +11,8 @@ use crate::op::Op;
 /// Most operands of an op of [`OPS`].
 pub const OPERANDS: usize = 3;
 
-/// Calls `$callback!` with the table: op, operands, result. Operands and results are 64 bits: what has 32 bits lies in the low
-/// half, under zeros; an `i1` is 0 or 1.
+/// Calls `$callback!` with the table: op, operands, result. Operands and results are 64 bits: what has 32 bits lies in
+/// the low half, under zeros; an `i1` is 0 or 1.
 macro_rules! for_each_double_op {
     ($callback:ident) => {
         $callback! {
@@ -42,13 +42,14 @@ macro_rules! define {
         /// Every op of this kind. Native code calls them by their place here.
         pub const OPS: &[Op] = &[$( Op::$op, )*];
 
-        /// Whether [`eval`] computes the op: its operands or its result are doubles, and it does more than move their words.
+        /// Whether [`eval`] computes the op: its operands or its result are doubles, and it does more than move their
+        /// words.
         pub const fn is_double_op(op: Op) -> bool {
             matches!(op, $( Op::$op )|*)
         }
 
-        /// Computes an op of [`OPS`]; operands it does not have are not looked at. Total: never panics but where a debug build
-        /// is given another op.
+        /// Computes an op of [`OPS`]; operands it does not have are not looked at. Total: never panics but where a
+        /// debug build is given another op.
         pub fn eval(op: Op, operands: [u64; OPERANDS]) -> u64 {
             match op {
                 $( Op::$op => {

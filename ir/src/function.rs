@@ -278,8 +278,8 @@ pub struct ArrayData {
     pub elements: u32,
     /// Components an element, 1 to 4.
     pub components: u8,
-    /// Whether the caller reads it when the invocation has ended. The function only stores to such an array, and it does not
-    /// begin as zero: what is not stored is not defined.
+    /// Whether the caller reads it when the invocation has ended. The function only stores to such an array, and it
+    /// does not begin as zero: what is not stored is not defined.
     pub kept: bool,
 }
 
@@ -361,8 +361,8 @@ impl Function {
         set_typed.map_or(Type::I32, |(_, &arg)| self.ty(arg))
     }
 
-    /// Makes an instruction that is not in any block yet, and the value it defines. `ty` is the type of the op's set-typed
-    /// operands and result, and ignored where the op has none.
+    /// Makes an instruction that is not in any block yet, and the value it defines. `ty` is the type of the op's
+    /// set-typed operands and result, and ignored where the op has none.
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
         let result_ty = if op.result().is_set() { Some(ty) } else { op.result().fixed() };
         let ty = if op.is_typed() { ty } else { op.untyped() };

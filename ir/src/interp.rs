@@ -1,5 +1,5 @@
-//! The reference: runs a function on L lanes at once, plainly. What an op computes is in [`crate::eval`] and, for doubles, in
-//! [`crate::double`].
+//! The reference: runs a function on L lanes at once, plainly. What an op computes is in [`crate::eval`] and, for
+//! doubles, in [`crate::double`].
 //!
 //! Scalar code runs with `L = 1`; lockstep code with any L, and then every lane must want the same branch.
 

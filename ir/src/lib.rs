@@ -1,23 +1,29 @@
 //! The SSA IR of shaderjit: what **one** invocation of a shader does, and how many are made to run in lockstep.
 //!
 //! # Rules
-//! * **Shape.** A [`Function`] is a control-flow graph of blocks with block parameters. Values are scalars (rows apart), defined once, and
-//!   used only where their definition dominates. The entry block has no parameters and no predecessors.
-//! * **Types.** `i1`, `i32`, `f32`, `f64`, and `row` for four words that texture accesses take and give. Registers of source programs hold bit patterns: moves, `select`, loads, stores and
-//!   block parameters never change a bit, whatever the type. Only arithmetic does.
-//! * **Totality.** Every op is defined for all operands: no traps, no undefined results. Inactive lanes may compute garbage.
-//! * **Floats.** `f32` arithmetic flushes denormal operands and results to zero of the same sign; NaN payloads (and signs of
-//!   NaN results) are not defined, everything else is exact to the bit. Floats are never reassociated, and `x * 1`, `x + 0`
-//!   or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one NaN: [`double`].
-//! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes or [textures](texture), read-only), register arrays
-//!   (per invocation, zero at the start), output elements (zero at the start, last write wins). Reads out of range give zero,
-//!   writes are dropped. A register array that is *kept* is only written, and read by the caller: what an invocation emits.
+//! * **Shape.** A [`Function`] is a control-flow graph of blocks with block parameters. Values are scalars (rows
+//!   apart), defined once, and used only where their definition dominates. The entry block has no parameters and no
+//!   predecessors.
+//! * **Types.** `i1`, `i32`, `f32`, `f64`, and `row` for four words that texture accesses take and give. Registers of
+//!   source programs hold bit patterns: moves, `select`, loads, stores and block parameters never change a bit,
+//!   whatever the type. Only arithmetic does.
+//! * **Totality.** Every op is defined for all operands: no traps, no undefined results. Inactive lanes may compute
+//!   garbage.
+//! * **Floats.** `f32` arithmetic flushes denormal operands and results to zero of the same sign; NaN payloads (and
+//!   signs of NaN results) are not defined, everything else is exact to the bit. Floats are never reassociated, and
+//!   `x * 1`, `x + 0` or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one
+//!   NaN: [`double`].
+//! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes or
+//!   [textures](texture), read-only), register arrays (per invocation, zero at the start), output elements (zero at the
+//!   start, last write wins). Reads out of range give zero, writes are dropped. A register array that is *kept* is only
+//!   written, and read by the caller: what an invocation emits.
 //! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay.
 //! * **Lanes.** A value is *uniform* if it is the same in every lane that computes it, else *divergent*
-//!   ([`uniform`]). In **lockstep form** (`Function::lockstep`, made by [`pass::lockstep`]) every branch is on a uniform
-//!   value, so L lanes can run the code together; stores of divergent parts carry masks, and outputs are set once, in the one
-//!   returning block.
-//! * **Fuel.** Every cycle has an edge that goes backwards in the layout (or to the same block); each time one is taken costs one unit.
+//!   ([`uniform`]). In **lockstep form** (`Function::lockstep`, made by [`pass::lockstep`]) every branch is on a
+//!   uniform value, so L lanes can run the code together; stores of divergent parts carry masks, and outputs are set
+//!   once, in the one returning block.
+//! * **Fuel.** Every cycle has an edge that goes backwards in the layout (or to the same block); each time one is taken
+//!   costs one unit.
 #![forbid(unsafe_code)]
 
 #[cfg(any(test, feature = "arbitrary"))]

@@ -1,9 +1,9 @@
 //! The table of operations: one line an op. The enum, names, operand and result types, effects, the builder's methods
 //! and the text form are all derived from it.
 //!
-//! What an op computes is written once, in [`crate::eval`], [`crate::double`] and [`crate::interp`]; what a *composite* op computes is its expansion in
-//! [`crate::pass::expand`], which the interpreter runs too. "Flushes" means: denormal operands count as zero of the same
-//! sign, and a denormal result becomes zero of the same sign.
+//! What an op computes is written once, in [`crate::eval`], [`crate::double`] and [`crate::interp`]; what a *composite*
+//! op computes is its expansion in [`crate::pass::expand`], which the interpreter runs too. "Flushes" means: denormal
+//! operands count as zero of the same sign, and a denormal result becomes zero of the same sign.
 
 use crate::types::Type;
 use std::fmt;
@@ -96,12 +96,13 @@ macro_rules! for_each_op {
             Fsqrt fsqrt (F32) -> F32, None, Pure, Plain;
             /// First times second plus third, rounded once; flushes operands and result.
             Fma fma (F32 F32 F32) -> F32, None, Pure, Plain;
-            /// First times second plus third, rounded once or twice as the target prefers; the same everywhere in one compilation.
+            /// First times second plus third, rounded once or twice as the target prefers; the same everywhere in one
+            /// compilation.
             Fmad fmad (F32 F32 F32) -> F32, None, Pure, Composite;
             /// Product in which zero times infinity is zero and NaN stays NaN (PICA200).
             Fmulz fmulz (F32 F32) -> F32, None, Pure, Composite;
-            /// Rounded to the nearest float24 (PICA200: 7 bits of exponent, 16 of mantissa), ties to even: from 2^64 - 2^46 on
-            /// infinity, below 2^-62 after rounding, and for -0, +0.
+            /// Rounded to the nearest float24 (PICA200: 7 bits of exponent, 16 of mantissa), ties to even: from 2^64 -
+            /// 2^46 on infinity, below 2^-62 after rounding, and for -0, +0.
             Fround24 fround24 (F32) -> F32, None, Pure, Composite;
             /// The operand, but +0 if its magnitude is below 2^-62: where float24 arithmetic takes it for zero.
             Fflush24 fflush24 (F32) -> F32, None, Pure, Composite;
@@ -115,9 +116,11 @@ macro_rules! for_each_op {
             Pmin pmin (F32 F32) -> F32, None, Pure, Plain;
             /// The first operand if it is greater than the second, else the second (also for NaN); flushes.
             Pmax pmax (F32 F32) -> F32, None, Pure, Plain;
-            /// D3D minimum: as `pmin`, but a NaN operand loses. The first operand is not flushed where the second is NaN.
+            /// D3D minimum: as `pmin`, but a NaN operand loses. The first operand is not flushed where the second is
+            /// NaN.
             Fmin fmin (F32 F32) -> F32, None, Pure, Composite;
-            /// D3D maximum: as `pmax`, but a NaN operand loses. The first operand is not flushed where the second is NaN.
+            /// D3D maximum: as `pmax`, but a NaN operand loses. The first operand is not flushed where the second is
+            /// NaN.
             Fmax fmax (F32 F32) -> F32, None, Pure, Composite;
             /// D3D saturate: clamped to 0..1, NaN gives 0; flushes.
             Fsat fsat (F32) -> F32, None, Pure, Composite;
@@ -159,7 +162,8 @@ macro_rules! for_each_op {
             Utof utof (I32) -> F32, None, Pure, Plain;
             /// The half in the low 16 bits as a float; denormal halves are kept.
             F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite;
-            /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal operands zero.
+            /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal
+            /// operands zero.
             F32tof16 f32tof16 (F32) -> I32, None, Pure, Composite;
 
             // ---- f64: denormals are kept; a NaN result is always the same one, 0x7ff8000000000000
@@ -213,12 +217,13 @@ macro_rules! for_each_op {
             UniformLoad uniform_load () -> Word, Row, Pure, Plain;
             /// The same with an index (unsigned, modulo 2^32) added to the row; zero past the bound rows.
             UniformLoadAt uniform_load_at (I32) -> Word, Row, Pure, Plain;
-            /// The four bytes, little-endian, at an unsigned byte offset of a resource, to which the immediate is added without
-            /// wrapping; zero unless all four are inside. Read-only, so loads may move and merge.
+            /// The four bytes, little-endian, at an unsigned byte offset of a resource, to which the immediate is added
+            /// without wrapping; zero unless all four are inside. Read-only, so loads may move and merge.
             ResourceLoad resource_load (I32) -> Word, ResourceByte, Pure, Plain;
             /// How many bytes of a resource can be read; see [`RESOURCE_BYTES`].
             ResourceBytes resource_bytes () -> I32, Resource, Pure, Plain;
-            /// One component of an element of a register array at an unsigned index; zero past its end. Arrays start as zero.
+            /// One component of an element of a register array at an unsigned index; zero past its end. Arrays start as
+            /// zero.
             ArrayLoad array_load (I32) -> Word, Array, Read, Plain;
             /// Stores index, value; nothing happens past the array's end.
             ArrayStore array_store (I32 Word) -> Nothing, Array, Write, Plain;
@@ -232,8 +237,8 @@ macro_rules! for_each_op {
             RowWord row_word (Row) -> Word, Component, Pure, Plain;
 
             // ---- textures: see [`crate::texture`]. They are read-only, so accesses may move and merge.
-            /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample of a
-            /// multisampled texture, is the last word.
+            /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample
+            /// of a multisampled texture, is the last word.
             TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain;
             /// Filtered at normalized coordinates, the slice of an array behind them, and a level.
             SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain;
@@ -249,7 +254,8 @@ macro_rules! for_each_op {
             GatherCompare gather_compare (Row F32) -> Row, Sample, Pure, Plain;
             /// The same with texel offsets in the last operand, of which 6 bits count.
             GatherCompareAt gather_compare_at (Row F32 Row) -> Row, Sample, Pure, Plain;
-            /// Width, height and depth of a level, the array's length behind the sizes there are; the number of levels last.
+            /// Width, height and depth of a level, the array's length behind the sizes there are; the number of levels
+            /// last.
             TextureSize texture_size (I32) -> Row, Resource, Pure, Plain;
             /// Number of samples of a texel.
             TextureSamples texture_samples () -> I32, Resource, Pure, Plain;
@@ -257,8 +263,9 @@ macro_rules! for_each_op {
             // ---- lockstep
             /// Whether the operand holds in any lane: the same answer in every lane.
             Any any (I1) -> I1, None, Convergent, Plain;
-            /// Asserts that the operand is no NaN. Where it is one, in whatever lane, the run is void: its outputs mean nothing, and
-            /// the function that was there before [`guard_products`](crate::pass::guard_products) has to run instead.
+            /// Asserts that the operand is no NaN. Where it is one, in whatever lane, the run is void: its outputs mean
+            /// nothing, and the function that was there before [`guard_products`](crate::pass::guard_products) has to
+            /// run instead.
             GuardOrdered guard_ordered (F32) -> Nothing, None, Write, Plain;
         }
     };
@@ -418,7 +425,8 @@ impl Op {
         matches!(self, Op::Any | Op::GuardOrdered)
     }
 
-    /// The type of an instruction whose type is not [spelt out](Self::is_typed): that of its result, `i32` if it has none.
+    /// The type of an instruction whose type is not [spelt out](Self::is_typed): that of its result, `i32` if it has
+    /// none.
     pub fn untyped(self) -> Type {
         self.result().fixed().unwrap_or(Type::I32)
     }

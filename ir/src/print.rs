@@ -125,7 +125,8 @@ impl fmt::Display for Offsets {
     }
 }
 
-/// A prefix and a number; a value that no block of the layout defines prints as `v?`, a block outside the layout as `block?`.
+/// A prefix and a number; a value that no block of the layout defines prints as `v?`, a block outside the layout as
+/// `block?`.
 pub(crate) struct Named(&'static str, u32);
 
 impl fmt::Display for Named {

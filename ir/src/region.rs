@@ -1,11 +1,11 @@
 //! The region tree: a reducible control-flow graph as nested scopes, loops and branches, and where its lanes diverge.
 //!
-//! The idea is Ramsey's (*Beyond Relooper*, ICFP 2022): the dominator tree says how code nests. It is changed for execution
-//! under masks: what follows a loop is placed *after* the loop, not inside it, so that lanes that leave early wait and go on
-//! together.
+//! The idea is Ramsey's (*Beyond Relooper*, ICFP 2022): the dominator tree says how code nests. It is changed for
+//! execution under masks: what follows a loop is placed *after* the loop, not inside it, so that lanes that leave early
+//! wait and go on together.
 //!
-//! The tree is kept as the sequence of [`Item`]s that a walk over it meets, openers and closers included, so that code which
-//! consumes it is a loop with a stack of its own and cannot overflow the machine's.
+//! The tree is kept as the sequence of [`Item`]s that a walk over it meets, openers and closers included, so that code
+//! which consumes it is a loop with a stack of its own and cannot overflow the machine's.
 
 use crate::cfg::{self, Edge};
 use crate::dom::DominatorTree;
@@ -87,8 +87,8 @@ enum Task {
 }
 
 impl RegionTree {
-    /// Builds the tree. Every cycle must have a single entry (see [`crate::pass::make_reducible`]), and at most one block may
-    /// return, not the entry (see [`crate::pass::merge_returns`]).
+    /// Builds the tree. Every cycle must have a single entry (see [`crate::pass::make_reducible`]), and at most one
+    /// block may return, not the entry (see [`crate::pass::merge_returns`]).
     pub fn new(func: &Function) -> RegionTree {
         let plan = Plan::new(func);
         let mut tree = RegionTree {
@@ -344,8 +344,8 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Finds the least divergence that explains itself: values make branches divergent, branches make frames divergent, and
-    /// frames make the values that join in them or leave them divergent.
+    /// Finds the least divergence that explains itself: values make branches divergent, branches make frames divergent,
+    /// and frames make the values that join in them or leave them divergent.
     pub fn new(func: &Function, tree: &RegionTree) -> Divergence {
         let mut analysis = Analysis::new(func);
         let mut frames = vec![false; tree.frames.len()];
@@ -354,7 +354,8 @@ impl Divergence {
             let is_divergent_join = |block| {
                 let scope = tree.scope(block).is_some_and(|frame| frames[frame as usize]);
                 let header = tree.loop_of(block).is_some_and(|frame| {
-                    // Lanes come back together only over a single edge that no loop inside lets them take at different times.
+                    // Lanes come back together only over a single edge that no loop inside lets them take at different
+                    // times.
                     let continues = &tree.frames[frame as usize].continues;
                     let apart = |&from: &Block| tree.loops_left(from, block).any(|inner| frames[inner as usize]);
                     frames[frame as usize] && (continues.len() > 1 || continues.iter().any(apart))
@@ -374,8 +375,8 @@ impl Divergence {
         }
     }
 
-    /// Whether lanes that are together in `block` may see different values of `value`, because each left a loop that computes
-    /// it after an iteration of its own.
+    /// Whether lanes that are together in `block` may see different values of `value`, because each left a loop that
+    /// computes it after an iteration of its own.
     pub fn is_divergent_use(&self, func: &Function, tree: &RegionTree, value: Value, block: Block) -> bool {
         leaves_divergent_loop(func, tree, &self.frames, value, block)
     }

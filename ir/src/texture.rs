@@ -1,5 +1,5 @@
-//! Accesses of textures: what the IR and both engines know of them. What a texture holds and how it is filtered is its caller's
-//! to say, through [`Textures`]; so every engine gets the same bits.
+//! Accesses of textures: what the IR and both engines know of them. What a texture holds and how it is filtered is its
+//! caller's to say, through [`Textures`]; so every engine gets the same bits.
 
 use crate::entity::{Resource, Sampler};
 use crate::function::Imm;
@@ -145,8 +145,8 @@ pub const LANES: usize = 8;
 /// Most operands of an access.
 pub const OPERANDS: usize = 3;
 
-/// The operands of an access and, instead of the first, its result: `[operand][word][lane]`. An operand that is one word is the
-/// first of its row.
+/// The operands of an access and, instead of the first, its result: `[operand][word][lane]`. An operand that is one
+/// word is the first of its row.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows(pub [[[u32; LANES]; 4]; OPERANDS]);
@@ -170,8 +170,8 @@ impl Rows {
 
 /// The textures and samplers of a function.
 ///
-/// Answers must depend on nothing but the access and the lane's own operands, and not on the payload of a NaN among them: passes
-/// move and merge accesses, and engines differ in payloads. Lanes may be inactive and then hold anything.
+/// Answers must depend on nothing but the access and the lane's own operands, and not on the payload of a NaN among
+/// them: passes move and merge accesses, and engines differ in payloads. Lanes may be inactive and then hold anything.
 pub trait Textures: fmt::Debug + Sync {
     /// Replaces the first operand by the answer, in the first `lanes` lanes, at most [`LANES`].
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows);

@@ -14,8 +14,8 @@ pub enum Type {
     F32,
     /// IEEE 754 binary64.
     F64,
-    /// Four words of 32 bits: a texel, or the address of one. Only ops that make and take rows apart use it, and only in the
-    /// block that makes it.
+    /// Four words of 32 bits: a texel, or the address of one. Only ops that make and take rows apart use it, and only
+    /// in the block that makes it.
     Row,
 }
 

@@ -8,8 +8,8 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The uniform values of a function in lockstep form.
 ///
-/// There every branch is uniform, so which edge a parameter's value comes over is too, and a parameter is uniform if all its
-/// incoming values are. Starts from "all uniform" and takes back what is not, until nothing changes.
+/// There every branch is uniform, so which edge a parameter's value comes over is too, and a parameter is uniform if
+/// all its incoming values are. Starts from "all uniform" and takes back what is not, until nothing changes.
 pub fn uniform_values(func: &Function) -> EntitySet<Value> {
     let mut analysis = Analysis::new(func);
     while analysis.step(&|_, _| false, &|_| false) {}
@@ -38,9 +38,9 @@ impl<'f> Analysis<'f> {
         Analysis { func, predecessors: cfg::predecessors(func), divergent: EntitySet::with_capacity(func.values.len()) }
     }
 
-    /// One round over the function; whether anything changed. `is_divergent_use(value, block)` says that lanes see different
-    /// iterations of `value` in `block` although each computed the same. Parameters of blocks for which `is_divergent_join` holds are
-    /// divergent even if every incoming value is uniform, unless they are all the same.
+    /// One round over the function; whether anything changed. `is_divergent_use(value, block)` says that lanes see
+    /// different iterations of `value` in `block` although each computed the same. Parameters of blocks for which
+    /// `is_divergent_join` holds are divergent even if every incoming value is uniform, unless they are all the same.
     pub(crate) fn step(
         &mut self,
         is_divergent_use: &dyn Fn(Value, Block) -> bool,

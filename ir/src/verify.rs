@@ -1,7 +1,7 @@
 //! Checks that a function keeps the rules of the IR. [`Rule`] is the list of all that is checked.
 //!
-//! The checks run in four stages, each relying on those before it: indices, structure, types and definitions, lockstep form.
-//! A stage with an error is the last one.
+//! The checks run in four stages, each relying on those before it: indices, structure, types and definitions, lockstep
+//! form. A stage with an error is the last one.
 
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Inst, Resource, Value};
@@ -65,9 +65,9 @@ define_rules! {
     OperandType "operand-type";
     /// An instruction has the immediate its op's table line names.
     ImmediateKind "immediate-kind";
-    /// Immediates are in range: a literal fits its type, an input or output element is below the function's count, a space,
-    /// resource, sampler or array exists, a component is below 4 or the array's count. A resource is bytes to ops on bytes, and to
-    /// ops on textures a texture of a shape that they can access.
+    /// Immediates are in range: a literal fits its type, an input or output element is below the function's count, a
+    /// space, resource, sampler or array exists, a component is below 4 or the array's count. A resource is bytes to
+    /// ops on bytes, and to ops on textures a texture of a shape that they can access.
     Immediate "immediate";
     /// An instruction has a result exactly if its op has one, and of that type.
     Result "result";
@@ -75,8 +75,8 @@ define_rules! {
     Definition "definition";
     /// A row is used only in the block that makes it, and is no block's parameter.
     RowInBlock "row-in-block";
-    /// The definition of a value comes before each use: earlier in the block, or in a block that dominates it. In a block that
-    /// the entry does not reach, only the order within the block counts.
+    /// The definition of a value comes before each use: earlier in the block, or in a block that dominates it. In a
+    /// block that the entry does not reach, only the order within the block counts.
     Dominance "dominance";
 
     // ---- lockstep form

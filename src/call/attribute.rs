@@ -3,8 +3,9 @@
 use crate::attribute::{AttributeFormat, for_each_format};
 use std::ops::Range;
 
-/// A vertex attribute: where vertex `i` has its bytes, and what they are. Vertex `i` lies at `i * stride`; a stride of 0 gives
-/// every vertex the first one's. An attribute [per instance](Attribute::per_instance) gives all vertices of an instance the same.
+/// A vertex attribute: where vertex `i` has its bytes, and what they are. Vertex `i` lies at `i * stride`; a stride of
+/// 0 gives every vertex the first one's. An attribute [per instance](Attribute::per_instance) gives all vertices of an
+/// instance the same.
 ///
 /// ```
 /// use shaderjit::{Attribute, attribute::AttributeFormat};
@@ -44,8 +45,9 @@ impl<'a> Attribute<'a> {
         Attribute { format, bytes, stride, rate: AttributeRate::Vertex }
     }
 
-    /// The same with a row every `step` instances: vertices of instance `i` have row `i / step`, or row 0 if the step is 0. This
-    /// is Direct3D's `InstanceDataStepRate`. A draw that does not start at the first row is given the bytes from where it starts.
+    /// The same with a row every `step` instances: vertices of instance `i` have row `i / step`, or row 0 if the step
+    /// is 0. This is Direct3D's `InstanceDataStepRate`. A draw that does not start at the first row is given the bytes
+    /// from where it starts.
     ///
     /// ```
     /// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
@@ -66,8 +68,8 @@ impl<'a> Attribute<'a> {
         Attribute { rate: AttributeRate::Instance(step), ..self }
     }
 
-    /// What the vertices of a range read in an instance, the first one's bytes first, or the bytes it would need. An attribute
-    /// per instance becomes one of stride 0.
+    /// What the vertices of a range read in an instance, the first one's bytes first, or the bytes it would need. An
+    /// attribute per instance becomes one of stride 0.
     pub(super) fn slice(&self, vertices: &Range<u32>, instance: u32) -> Result<Attribute<'a>, usize> {
         let (first, last, stride) = match (self.rate, vertices.end.checked_sub(1)) {
             (AttributeRate::Vertex, Some(last)) if last >= vertices.start => (vertices.start, last, self.stride),
@@ -87,7 +89,8 @@ impl<'a> Attribute<'a> {
         }
     }
 
-    /// How many vertices the bytes hold; `None` if they hold any number, because the stride is 0 or they are rows of instances.
+    /// How many vertices the bytes hold; `None` if they hold any number, because the stride is 0 or they are rows of
+    /// instances.
     pub fn vertices(&self) -> Option<usize> {
         match (self.bytes.len().checked_sub(self.format.bytes()), self.rate, self.stride) {
             (None, ..) => Some(0),

@@ -1,5 +1,5 @@
-//! A call on the IR's interpreter: the same groups of vertices as native code makes, so that both give the same results, running
-//! out of fuel included.
+//! A call on the IR's interpreter: the same groups of vertices as native code makes, so that both give the same
+//! results, running out of fuel included.
 
 use super::shade::{Block, Shade};
 use super::{Attribute, Call, OutputLayout};

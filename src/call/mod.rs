@@ -33,12 +33,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use uniforms::BoundSpaces;
 
-/// What a shader is run on: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and most
-/// buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same time.
+/// What a shader is run on: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and
+/// most buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same
+/// time.
 ///
-/// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input signature,
-/// already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w, `SV_IsFrontFace` 0 or all
-/// ones. Whether the shader [discarded](Outputs::discarded) a pixel is with the outputs.
+/// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input
+/// signature, already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w,
+/// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](Outputs::discarded) a pixel is with the outputs.
 ///
 /// ```
 /// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
@@ -111,7 +112,8 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds constant buffer `slot` of register space 0. The bytes are copied; what the shader reads behind them is zero.
+    /// Binds constant buffer `slot` of register space 0. The bytes are copied; what the shader reads behind them is
+    /// zero.
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer.
@@ -127,7 +129,8 @@ impl<'a> Call<'a> {
         self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))
     }
 
-    /// Binds PICA float uniforms, `c0` first. Those not given are zero. The container's constants stand above what is bound.
+    /// Binds PICA float uniforms, `c0` first. Those not given are zero. The container's constants stand above what is
+    /// bound.
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
@@ -177,7 +180,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer,
     /// [`ResourceMismatch`](CallError::ResourceMismatch) if it declares one of another kind or with another stride,
-    /// [`Invalid`](CallError::Invalid) if it is longer than a buffer can be: 4 GiB less 4 bytes, or 2^27 elements if it is typed.
+    /// [`Invalid`](CallError::Invalid) if it is longer than a buffer can be: 4 GiB less 4 bytes, or 2^27 elements if it
+    /// is typed.
     ///
     /// ```no_run
     /// # use shaderjit::{Call, Resource, TexelFormat, error::CallError};
@@ -228,8 +232,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`MissingBinding`](CallError::MissingBinding), [`OtherValues`](CallError::OtherValues) and
     /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs;
-    /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes bound
-    /// need code of their own and that cannot be made.
+    /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes
+    /// bound need code of their own and that cannot be made.
     pub fn run(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
         self.outputs(vertices, Choice::Jit)
     }
@@ -242,8 +246,8 @@ impl<'a> Call<'a> {
         self.outputs(vertices, Choice::Interpreter)
     }
 
-    /// Shades a range of the vertices in the streams and stores the outputs where `layout` says, the first vertex of the range
-    /// at its offsets. Other bytes of the buffer are not touched. After an error the outputs are unspecified.
+    /// Shades a range of the vertices in the streams and stores the outputs where `layout` says, the first vertex of
+    /// the range at its offsets. Other bytes of the buffer are not touched. After an error the outputs are unspecified.
     ///
     /// # Errors
     /// As [`run`](Self::run), and if the buffer is too short for the layout.
@@ -324,8 +328,8 @@ impl<'a> Call<'a> {
     fn resolve_attributes(&self, vertices: &Range<u32>, attributes: &mut Vec<Attribute<'a>>) -> Result<(), CallError> {
         let elements = &self.shader.interface().inputs;
         for (number, (element, bound)) in elements.iter().zip(&self.inputs).enumerate() {
-            // The default format has every component, so that all of them are zero. It is also what inputs nobody reads get,
-            // so that their formats make no difference to the code.
+            // The default format has every component, so that all of them are zero. It is also what inputs nobody reads
+            // get, so that their formats make no difference to the code.
             let zero = Attribute::new(Prepared::default_format(element), &ZEROS, 0);
             attributes.push(match bound {
                 _ if !self.shader.reads_input(number) => zero,

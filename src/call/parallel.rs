@@ -1,7 +1,8 @@
-//! One call on many threads: the batch in pieces of whole groups, so that every vertex is in the group in which [`Call::run`] has it.
+//! One call on many threads: the batch in pieces of whole groups, so that every vertex is in the group in which
+//! [`Call::run`] has it.
 //!
-//! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because elements lie in
-//! planes of their own, it writes to memory of its thread, and what it has written is copied.
+//! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because
+//! elements lie in planes of their own, it writes to memory of its thread, and what it has written is copied.
 
 use super::shade::Choice;
 use super::{Call, OutputLayout, Outputs, Place, count};
@@ -14,13 +15,13 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Vertices of a piece, a multiple of any number of lanes: microseconds of work even for the smallest shader, and bytes that
-/// stay in a core's cache.
+/// Vertices of a piece, a multiple of any number of lanes: microseconds of work even for the smallest shader, and bytes
+/// that stay in a core's cache.
 const PIECE: u32 = 4096;
 
 impl Call<'_> {
-    /// Shades a range of the vertices on the threads of the current [rayon] pool: the same results as [`run`](Self::run). Of the
-    /// feature `rayon`.
+    /// Shades a range of the vertices on the threads of the current [rayon] pool: the same results as
+    /// [`run`](Self::run). Of the feature `rayon`.
     ///
     /// Small ranges are not divided.
     ///
@@ -43,8 +44,8 @@ impl Call<'_> {
 
     /// The same into the caller's buffer, as [`run_into`](Self::run_into) does.
     ///
-    /// One vertex's elements behind the other's are written in place. Elements in planes of their own are copied once more, and
-    /// if some lie over others the vertices are shaded on one thread.
+    /// One vertex's elements behind the other's are written in place. Elements in planes of their own are copied once
+    /// more, and if some lie over others the vertices are shaded on one thread.
     ///
     /// # Errors
     /// As [`run_parallel`](Self::run_parallel), and if the buffer is too short for the layout.
@@ -89,8 +90,8 @@ struct PlacedElement {
 }
 
 impl Plane {
-    /// The planes of a layout that was checked for `count` vertices, in ascending order. `None` if a byte may belong to two of
-    /// them, or to two vertices.
+    /// The planes of a layout that was checked for `count` vertices, in ascending order. `None` if a byte may belong to
+    /// two of them, or to two vertices.
     fn all(layout: &OutputLayout, elements: &[Element], count: usize) -> Option<Vec<Plane>> {
         let placed = elements.iter().zip(layout.places()).enumerate();
         let mut placed: Vec<(Place, usize, usize)> = placed

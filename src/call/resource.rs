@@ -10,8 +10,8 @@ use std::borrow::Cow;
 /// Most elements of a typed buffer (Direct3D 11, `D3D11_REQ_BUFFER_RESOURCE_TEXEL_COUNT_2_TO_EXP`).
 const MAX_ELEMENTS: usize = 1 << 27;
 
-/// A read-only buffer: bytes, and how a shader sees them. What a shader reads behind them is zero; of typed buffers only the
-/// components that the format stores, the others read as they do everywhere.
+/// A read-only buffer: bytes, and how a shader sees them. What a shader reads behind them is zero; of typed buffers
+/// only the components that the format stores, the others read as they do everywhere.
 ///
 /// ```
 /// use shaderjit::{Resource, TexelFormat};
@@ -37,19 +37,20 @@ enum View {
 }
 
 impl<'a> Resource<'a> {
-    /// A `ByteAddressBuffer`: 32-bit words, little-endian. One to three bytes at the end that make no word cannot be read.
+    /// A `ByteAddressBuffer`: 32-bit words, little-endian. One to three bytes at the end that make no word cannot be
+    /// read.
     pub fn raw(bytes: &'a [u8]) -> Resource<'a> {
         Resource { bytes, view: View::Raw }
     }
 
-    /// A `StructuredBuffer` of structures of `stride` bytes, which must be what the program declares. Bytes at the end that
-    /// make no whole structure do not count.
+    /// A `StructuredBuffer` of structures of `stride` bytes, which must be what the program declares. Bytes at the end
+    /// that make no whole structure do not count.
     pub fn structured(bytes: &'a [u8], stride: u32) -> Resource<'a> {
         Resource { bytes, view: View::Structured { stride } }
     }
 
-    /// A `Buffer` or `tbuffer` whose elements are stored in `format`. Bytes at the end that make no whole element do not
-    /// count. The elements are converted when the buffer is bound, each to 16 bytes.
+    /// A `Buffer` or `tbuffer` whose elements are stored in `format`. Bytes at the end that make no whole element do
+    /// not count. The elements are converted when the buffer is bound, each to 16 bytes.
     pub fn typed(bytes: &'a [u8], format: TexelFormat) -> Resource<'a> {
         Resource { bytes, view: View::Typed(format) }
     }

@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::mem;
 use std::ops::Range;
 
-/// How many vertices, from the first one of a group in which a guard failed, run in exact form: what makes a guard fail seldom
-/// comes alone. A multiple of any number of lanes.
+/// How many vertices, from the first one of a group in which a guard failed, run in exact form: what makes a guard fail
+/// seldom comes alone. A multiple of any number of lanes.
 const EXACT_VERTICES: u32 = 64;
 
 /// Vertices that lie one behind the other, and so do their outputs.
@@ -80,8 +80,8 @@ pub(super) enum Choice<'c> {
 }
 
 impl<'a> Call<'a> {
-    /// Checks everything that is bound, and a buffer of `available` bytes for the outputs of `rows` vertices. What each input
-    /// element reads for a range of vertices goes to `attributes`.
+    /// Checks everything that is bound, and a buffer of `available` bytes for the outputs of `rows` vertices. What each
+    /// input element reads for a range of vertices goes to `attributes`.
     pub(super) fn check(
         &self,
         vertices: &Range<u32>,
@@ -115,8 +115,8 @@ impl<'a> Call<'a> {
         Ok(self.shader.native_for(wanted)?)
     }
 
-    /// Checks what a call has bound for a range of vertices, and has those of `rows` rows shaded by `run`, which is not called if
-    /// there are none.
+    /// Checks what a call has bound for a range of vertices, and has those of `rows` rows shaded by `run`, which is not
+    /// called if there are none.
     pub(super) fn with_engine(
         &self,
         vertices: &Range<u32>,

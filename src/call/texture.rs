@@ -6,8 +6,8 @@ use crate::frontend::ResourceKind;
 use crate::texture::{SamplerState, Texture};
 
 impl<'a> Call<'a> {
-    /// Binds the texture `t<slot>` of register space 0. What is not bound reads 0 everywhere, and has no size, if the call
-    /// [asks for zeros](Self::zero_unbound).
+    /// Binds the texture `t<slot>` of register space 0. What is not bound reads 0 everywhere, and has no size, if the
+    /// call [asks for zeros](Self::zero_unbound).
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such resource,
@@ -49,12 +49,12 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds the sampler `s<slot>` of register space 0. What is not bound is the [default](SamplerState::default) sampler if the
-    /// call [asks for zeros](Self::zero_unbound).
+    /// Binds the sampler `s<slot>` of register space 0. What is not bound is the [default](SamplerState::default)
+    /// sampler if the call [asks for zeros](Self::zero_unbound).
     ///
     /// # Errors
-    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such sampler, [`Invalid`](CallError::Invalid) if a
-    /// level of detail of its state is no number.
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such sampler,
+    /// [`Invalid`](CallError::Invalid) if a level of detail of its state is no number.
     pub fn sampler(&mut self, slot: u32, state: SamplerState) -> Result<&mut Call<'a>, CallError> {
         self.sampler_in_space(slot, 0, state)
     }

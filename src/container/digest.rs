@@ -1,13 +1,13 @@
 //! The digest in a `DXBC` header: MD5's compression function with a tail of its own.
 //!
-//! It covers the bytes from 20 (behind the digest itself) to the header's file size, gaps between parts included, and not what
-//! lies behind the file size. Whole 64-byte blocks are hashed as in RFC 1321; the last ones differ from MD5 in that a word
-//! computed from the length stands *before* the remaining bytes. Two constants make two variants: the retail one of released
-//! compilers and the debug one of their internal builds. The openly licensed source of both is `DxilHash.cpp` of the
-//! DirectXShaderCompiler.
+//! It covers the bytes from 20 (behind the digest itself) to the header's file size, gaps between parts included, and
+//! not what lies behind the file size. Whole 64-byte blocks are hashed as in RFC 1321; the last ones differ from MD5 in
+//! that a word computed from the length stands *before* the remaining bytes. Two constants make two variants: the
+//! retail one of released compilers and the debug one of their internal builds. The openly licensed source of both is
+//! `DxilHash.cpp` of the DirectXShaderCompiler.
 //!
-//! A digest is no identity: nobody checks it when a shader is loaded, all unsigned containers share one, and MD5 collisions are
-//! cheap. It is shown and looked up by, never trusted.
+//! A digest is no identity: nobody checks it when a shader is loaded, all unsigned containers share one, and MD5
+//! collisions are cheap. It is shown and looked up by, never trusted.
 
 use std::fmt;
 use std::ops::Range;
@@ -50,7 +50,8 @@ impl Digest {
         Self::compute(covered, n.wrapping_mul(16) | 0xf, n.wrapping_mul(4) | 0x1000_0000)
     }
 
-    /// Hashes `covered` with the tail words `first`, which goes before the remaining bytes, and `last`, which ends the hash.
+    /// Hashes `covered` with the tail words `first`, which goes before the remaining bytes, and `last`, which ends the
+    /// hash.
     fn compute(covered: &[u8], first: u32, last: u32) -> Self {
         let mut state = INITIAL_STATE;
         let (blocks, rest) = covered.as_chunks::<BLOCK>();
@@ -106,8 +107,8 @@ pub enum Signing {
 }
 
 impl Signing {
-    /// The way to reproduce a container's digest when it is built anew from the same parts. A digest that is neither hash, but
-    /// a marker or wrong, is stored again.
+    /// The way to reproduce a container's digest when it is built anew from the same parts. A digest that is neither
+    /// hash, but a marker or wrong, is stored again.
     pub fn of(stored: Digest, class: DigestClass) -> Self {
         match class {
             DigestClass::Retail => Self::Retail,
@@ -118,8 +119,8 @@ impl Signing {
         }
     }
 
-    /// Stores the digest in `container`, which must end at the header's file size; one without room for a digest is left as
-    /// it is.
+    /// Stores the digest in `container`, which must end at the header's file size; one without room for a digest is
+    /// left as it is.
     pub fn sign(self, container: &mut [u8]) {
         let Some((head, covered)) = container.split_at_mut_checked(COVERED_FROM) else { return };
         let digest = match self {

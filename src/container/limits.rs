@@ -1,5 +1,5 @@
-//! Every hard limit of the container stage. Each is far above what compilers write and low enough that a hostile file can
-//! neither make this stage allocate out of proportion to its own size nor keep it busy.
+//! Every hard limit of the container stage. Each is far above what compilers write and low enough that a hostile file
+//! can neither make this stage allocate out of proportion to its own size nor keep it busy.
 
 /// Bytes of a `DXBC` container: the largest file size the format's own readers accept.
 pub const DXBC_BYTES: u32 = 0x8000_0000;
@@ -17,14 +17,16 @@ pub const RESOURCE_BINDINGS: u32 = 1 << 16;
 pub const VARIABLES: u32 = 1 << 20;
 /// Types that contain one another in one `RDEF` part: structs in structs, classes and what they inherit.
 pub const TYPE_DEPTH: u32 = 64;
-/// Members of all variables of one `RDEF` part, members of members counted as often as they occur: what a listing prints.
+/// Members of all variables of one `RDEF` part, members of members counted as often as they occur: what a listing
+/// prints.
 pub const LISTED_MEMBERS: u64 = 1 << 18;
 /// Bytes of one record of an `RDEF` table. Such a part states its record sizes, the largest known of which is 60.
 pub const RDEF_STRIDE: u32 = 4096;
 
 /// `DVLE`s of one SHBIN.
 pub const DVLES: u32 = 256;
-/// Bytes by which the tables of all executables of one SHBIN may be larger than the file, because executables share them.
+/// Bytes by which the tables of all executables of one SHBIN may be larger than the file, because executables share
+/// them.
 pub const DVLE_SHARED_BYTES: u32 = 1 << 18;
 /// Words of PICA200 program memory.
 pub const PICA_CODE_WORDS: u32 = 4096;
@@ -54,10 +56,11 @@ pub const RDAT_RECORDS: u32 = 1 << 20;
 /// References from all records of an `RDAT` part to one another and to names, by way of arrays that they may share.
 pub const RDAT_REFERENCES: u64 = 1 << 24;
 
-/// Bytes that what a part of `part_bytes` bytes holds compressed may have when inflated: eight times as many and 256 KiB.
+/// Bytes that what a part of `part_bytes` bytes holds compressed may have when inflated: eight times as many and 256
+/// KiB.
 ///
-/// Sources shrink to about a fifth. That is half of what this stage promises not to exceed (16 times the input and 1 MiB): the
-/// other half is left to what is parsed out of the inflated bytes.
+/// Sources shrink to about a fifth. That is half of what this stage promises not to exceed (16 times the input and 1
+/// MiB): the other half is left to what is parsed out of the inflated bytes.
 pub const fn inflated_bytes(part_bytes: usize) -> usize {
     part_bytes.saturating_mul(8).saturating_add(256 << 10)
 }

@@ -8,7 +8,8 @@ pub struct PartInfo {
     pub name: String,
     /// Absolute byte offset of the part, at its own header.
     pub offset: usize,
-    /// Bytes of its data: without the eight-byte part header for `DXBC`; up to the next part for SHBIN, which stores no sizes.
+    /// Bytes of its data: without the eight-byte part header for `DXBC`; up to the next part for SHBIN, which stores no
+    /// sizes.
     pub size: usize,
     /// What the part holds, in one line.
     pub meaning: &'static str,

@@ -1,10 +1,10 @@
-//! Bytes → typed parts of the containers. Knows nothing of instructions: a program leaves here as bounds-checked tokens or
-//! words with the absolute offset at which they begin.
+//! Bytes → typed parts of the containers. Knows nothing of instructions: a program leaves here as bounds-checked tokens
+//! or words with the absolute offset at which they begin.
 //!
-//! [`Container::parse`] reads the header and the part index and no more, so it costs the same for a large file as for a small
-//! one. Each part is parsed when an accessor asks for it; a malformed part is an error of that accessor alone, and the rest of
-//! the container stays readable. All input is hostile: every read goes through `reader.rs`, every count is held against
-//! [`limits`], and every [`ContainerError`] carries the absolute byte offset of its cause.
+//! [`Container::parse`] reads the header and the part index and no more, so it costs the same for a large file as for a
+//! small one. Each part is parsed when an accessor asks for it; a malformed part is an error of that accessor alone,
+//! and the rest of the container stays readable. All input is hostile: every read goes through `reader.rs`, every count
+//! is held against [`limits`], and every [`ContainerError`] carries the absolute byte offset of its cause.
 
 #[macro_use]
 mod code;
@@ -53,11 +53,12 @@ pub enum Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Reads the header and the part index of `bytes`, which must hold the container from its first byte; bytes behind its end
-    /// are tolerated, except by a `VBC`, which is read from both ends.
+    /// Reads the header and the part index of `bytes`, which must hold the container from its first byte; bytes behind
+    /// its end are tolerated, except by a `VBC`, which is read from both ends.
     ///
     /// # Errors
-    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is none of them; otherwise what is wrong with the header or index.
+    /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is none of them; otherwise what is wrong with the header or
+    /// index.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ContainerError> {
         match bytes.first_chunk() {
             Some(&dxbc::MAGIC) => Dxbc::parse(bytes).map(Self::Dxbc),

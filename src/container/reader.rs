@@ -1,5 +1,5 @@
-//! The one way container bytes are read: bounds-checked, little-endian, unaligned, and with every error knowing the absolute
-//! byte offset of its cause.
+//! The one way container bytes are read: bounds-checked, little-endian, unaligned, and with every error knowing the
+//! absolute byte offset of its cause.
 
 use std::ffi::CStr;
 

@@ -220,8 +220,8 @@ fn real_files_have_no_errors() {
     }
 }
 
-/// A container cut short is never accepted silently: `DXBC` states its size, and a SHBIN ends with a table that is read (and
-/// up to three bytes of padding).
+/// A container cut short is never accepted silently: `DXBC` states its size, and a SHBIN ends with a table that is read
+/// (and up to three bytes of padding).
 #[test]
 fn every_truncation_is_an_error() {
     for bytes in samples() {

@@ -1,4 +1,5 @@
-//! The one way container bytes are written: little-endian, one field after the other, with room left for what is known later.
+//! The one way container bytes are written: little-endian, one field after the other, with room left for what is known
+//! later.
 
 /// Bytes in the making.
 #[derive(Debug, Default)]

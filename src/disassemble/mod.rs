@@ -1,7 +1,7 @@
 //! Whole containers as text: what programmers of each format know as its disassembly.
 //!
-//! Instructions print in [`frontend`](crate::frontend); here they get what only the container knows around them: tables of
-//! signatures and bindings, names, offsets.
+//! Instructions print in [`frontend`](crate::frontend); here they get what only the container knows around them: tables
+//! of signatures and bindings, names, offsets.
 
 pub(crate) mod dxbc;
 pub(crate) mod pica;

@@ -1,8 +1,8 @@
-//! PICA200 programs near to how the assembler picasso would have them: the tables of an executable as directives, then the
-//! whole program memory.
+//! PICA200 programs near to how the assembler picasso would have them: the tables of an executable as directives, then
+//! the whole program memory.
 //!
-//! A directive that picasso has is written as picasso reads it, with the register in a comment where picasso chooses that
-//! itself. What the assembler could not take follows `;` as everything else does that is only to be known.
+//! A directive that picasso has is written as picasso reads it, with the register in a comment where picasso chooses
+//! that itself. What the assembler could not take follows `;` as everything else does that is only to be known.
 
 use std::fmt::Write;
 

@@ -1,10 +1,10 @@
-//! What a PICA200 geometry shader exchanges with its caller beside `v0` to `v15` and uniforms: the state that one invocation
-//! leaves to the next, and the triangles it emits.
+//! What a PICA200 geometry shader exchanges with its caller beside `v0` to `v15` and uniforms: the state that one
+//! invocation leaves to the next, and the triangles it emits.
 
 use shaderjit_ir::Array;
 
-/// The most triangles one invocation may emit. Hardware has no bound; a loop of 256 rounds that emits a quad in each, the most
-/// that particle shaders do, needs 512.
+/// The most triangles one invocation may emit. Hardware has no bound; a loop of 256 rounds that emits a quad in each,
+/// the most that particle shaders do, needs 512.
 pub const MAX_TRIANGLES: u32 = 1024;
 
 /// Four words of the state that outlives an invocation of a geometry shader.
@@ -34,16 +34,17 @@ pub enum StateRow {
 /// The triangles of a geometry shader, and where its state is among the function's elements.
 ///
 /// The function sees one invocation. What it may read of the state is input elements behind `v0` to `v15`, one for each
-/// [`StateRow`] that the program names. Output element 0 is the number of triangles emitted and the number of EMITs executed
-/// modulo 2; the elements behind it say which words of the state were written, four bits a row, eight rows a word; behind those
-/// lie the rows themselves, in which only written words count.
+/// [`StateRow`] that the program names. Output element 0 is the number of triangles emitted and the number of EMITs
+/// executed modulo 2; the elements behind it say which words of the state were written, four bits a row, eight rows a
+/// word; behind those lie the rows themselves, in which only written words count.
 ///
-/// Rows of outputs are relative to the bank that EMIT reads next: if EMIT was executed an odd number of times, the two banks have
-/// changed places before the written words count.
+/// Rows of outputs are relative to the bank that EMIT reads next: if EMIT was executed an odd number of times, the two
+/// banks have changed places before the written words count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeometryInterface {
-    /// The array of triangles, which is kept. A triangle is [`record_elements`](Self::record_elements) elements: for each of three
-    /// vertices the emitted registers, then one whose x component is 1 if the triangle is inverted and else 0.
+    /// The array of triangles, which is kept. A triangle is [`record_elements`](Self::record_elements) elements: for
+    /// each of three vertices the emitted registers, then one whose x component is 1 if the triangle is inverted and
+    /// else 0.
     pub triangles: Array,
     /// How many triangles the array has room for. If more are emitted, the count says one more than this.
     pub capacity: u32,

@@ -19,11 +19,12 @@ pub enum ComponentType {
 
 /// One element of the input or output signature: up to four components under one semantic.
 ///
-/// Component `c` of the element is the `c`-th set bit of [`mask`](Element::mask), so an element that a compiler packed into
-/// `o2.z` has its value in component 0.
+/// Component `c` of the element is the `c`-th set bit of [`mask`](Element::mask), so an element that a compiler packed
+/// into `o2.z` has its value in component 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Semantic name as spelt in the container (`POSITION`), or the register (`v0`, `o3`) where the format has no names.
+    /// Semantic name as spelt in the container (`POSITION`), or the register (`v0`, `o3`) where the format has no
+    /// names.
     pub semantic: String,
     /// Semantic index.
     pub index: u32,
@@ -41,8 +42,8 @@ impl Element {
         Element { semantic: semantic.to_string(), index: 0, register: u32::MAX, mask: 1, ty: ComponentType::U32 }
     }
 
-    /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names. The semantic in it is spelt as in
-    /// the container; to print it, use [`Printable`](crate::printable::Printable).
+    /// How people name it: `TEXCOORD1`; the register alone (`v0`) where the format has no names. The semantic in it is
+    /// spelt as in the container; to print it, use [`Printable`](crate::printable::Printable).
     pub fn name(&self) -> String {
         match self.index {
             // Compilers take digits off the end of a semantic, so these are a register's.
@@ -94,8 +95,8 @@ pub struct UniformDecl {
     pub rows: u32,
 }
 
-/// A uniform component whose value the container fixes (PICA `DVLE` constants) or the hardware (`c96` to `c127`, which relative
-/// addressing reaches). Applied on top of what the caller binds.
+/// A uniform component whose value the container fixes (PICA `DVLE` constants) or the hardware (`c96` to `c127`, which
+/// relative addressing reaches). Applied on top of what the caller binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UniformPreset {
     /// The IR function's space.
@@ -108,7 +109,8 @@ pub struct UniformPreset {
     pub mask: [u32; 4],
 }
 
-/// Rows of a uniform space that stand there twice, so that indices that wrap around need not (PICA200's relative addressing).
+/// Rows of a uniform space that stand there twice, so that indices that wrap around need not (PICA200's relative
+/// addressing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatedRows {
     /// The IR function's space.
@@ -129,8 +131,8 @@ pub enum ResourceKind {
         /// Bytes from one structure to the next, a multiple of 4.
         stride: u32,
     },
-    /// `Buffer`, `tbuffer`: to the IR, rows of four 32-bit components, one an element, and behind them one that reads out of
-    /// range give. Whoever binds it makes the rows of the format the elements are stored in.
+    /// `Buffer`, `tbuffer`: to the IR, rows of four 32-bit components, one an element, and behind them one that reads
+    /// out of range give. Whoever binds it makes the rows of the format the elements are stored in.
     TypedBuffer {
         /// What the program takes the components for.
         ty: ComponentType,
@@ -188,17 +190,20 @@ pub struct SamplerDecl {
 /// Everything a caller must know to bind and read a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Interface {
-    /// Input elements in signature order, the system values left out that a batch generates. The index is the IR's input element number.
+    /// Input elements in signature order, the system values left out that a batch generates. The index is the IR's
+    /// input element number.
     pub inputs: Vec<Element>,
-    /// Output elements in signature order, and behind them [`discarded`](Self::discarded) and [`aborted`](Self::aborted). The
-    /// index is the IR's output element number.
+    /// Output elements in signature order, and behind them [`discarded`](Self::discarded) and
+    /// [`aborted`](Self::aborted). The index is the IR's output element number.
     pub outputs: Vec<Element>,
-    /// The number of the output element that says whether a pixel was discarded: one component, 1 or 0. The other outputs of
-    /// a discarded pixel mean nothing. Its semantic is `discarded`, which no signature's is. `None` for programs that discard
-    /// nothing.
+    /// The number of the output element that says whether a pixel was discarded: one component, 1 or 0. The other
+    /// outputs of a discarded pixel mean nothing. Its semantic is `discarded`, which no signature's is. `None` for
+    /// programs that discard nothing.
     pub discarded: Option<usize>,
-    /// The number of the output element that says whether the invocation executed `abort`, which ends it: one component, 1 or
-    /// 0. Its other outputs are what they were by then. Its semantic is `aborted`. `None` for programs that abort nowhere.
+    /// The number of the output element that says whether the invocation executed `abort`, which ends it: one
+    /// component, 1 or
+    /// 0. Its other outputs are what they were by then. Its semantic is `aborted`. `None` for programs that abort
+    ///    nowhere.
     pub aborted: Option<usize>,
     /// What only a geometry shader has. Its elements are not for callers to bind: calls do.
     pub geometry: Option<GeometryInterface>,
@@ -228,7 +233,8 @@ impl Interface {
         &self.outputs[..end]
     }
 
-    /// Makes of the rows that a caller binds to a space those that the function reads: with what is fixed, and with what stands twice.
+    /// Makes of the rows that a caller binds to a space those that the function reads: with what is fixed, and with
+    /// what stands twice.
     pub fn complete(&self, space: Space, rows: &mut Vec<[u32; 4]>) {
         for preset in self.presets.iter().filter(|preset| preset.space == space) {
             let row = preset.row as usize;

@@ -25,8 +25,9 @@ use passes::assert_valid;
 use shaderjit_ir::parse::parse;
 use shaderjit_ir::verify::verify;
 
-/// Any bytes are a shader or a typed error; every part of a container parses or is an error of its own, and every program of
-/// it lists and lowers to a valid function, or is a typed error. What is wrong with it can be said, and containers in it are found.
+/// Any bytes are a shader or a typed error; every part of a container parses or is an error of its own, and every
+/// program of it lists and lowers to a valid function, or is a typed error. What is wrong with it can be said, and
+/// containers in it are found.
 pub fn container(bytes: &[u8]) {
     if let Ok(container) = Container::parse(bytes) {
         container.errors();

@@ -1,5 +1,5 @@
-//! Parts of a `DXBC` container: whatever their bytes, they read as something or are an error inside them, and what was read can be
-//! asked for everything.
+//! Parts of a `DXBC` container: whatever their bytes, they read as something or are an error inside them, and what was
+//! read can be asked for everything.
 
 use crate::container::digest::Signing;
 use crate::container::dxbc::{

@@ -48,9 +48,9 @@ pub struct PicaRunCase {
     pub specialize: bool,
 }
 
-/// Native code of either width and the interpreter give the same bits in every form of control flow, and those are what the rings
-/// of one vertex after the other give; or all run out of fuel. No program is refused but for what it names. As a geometry shader it
-/// emits the same and leaves the same everywhere, too.
+/// Native code of either width and the interpreter give the same bits in every form of control flow, and those are what
+/// the rings of one vertex after the other give; or all run out of fuel. No program is refused but for what it names.
+/// As a geometry shader it emits the same and leaves the same everywhere, too.
 pub fn pica_run(case: &PicaRunCase) {
     geometry::check(case);
     let shader = Shader::from_pica_words(&case.words, &case.descriptors, case.entry.into());

@@ -1,11 +1,13 @@
 //! What native code is given: the only contract between [`emit`](super::emit) and [`call`](super::call).
 //!
-//! The native function is `fn(*const BatchArgs, count: u32) -> u32`: it shades the elements `0..count`, `count` being a multiple of
-//! the lanes and not zero, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write only:
+//! The native function is `fn(*const BatchArgs, count: u32) -> u32`: it shades the elements `0..count`, `count` being a
+//! multiple of the lanes and not zero, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write
+//! only:
 //! * the [`BatchArgs`] and its tables;
 //! * of each input stream it uses, [`read_bytes`] bytes of each element;
 //! * of each output stream it stores, the stored components of each such element;
-//! * of each uniform space, its rows and a window of rows on either side, but at least as many as the code reads without a check;
+//! * of each uniform space, its rows and a window of rows on either side, but at least as many as the code reads
+//!   without a check;
 //! * of each resource, its bytes;
 //! * the scratch bytes of its register arrays, and the bytes of what it hoists and of lanes' offsets.
 //!
@@ -18,11 +20,11 @@ use std::mem::offset_of;
 
 /// The native function's status: every element is shaded.
 pub const DONE: u32 = 0;
-/// The native function's status: a loop ran out of fuel in the groups that begin at [`BatchArgs::stopped`] and share theirs; earlier
-/// elements are shaded. A group by itself may not run out of it.
+/// The native function's status: a loop ran out of fuel in the groups that begin at [`BatchArgs::stopped`] and share
+/// theirs; earlier elements are shaded. A group by itself may not run out of it.
 pub const OUT_OF_FUEL: u32 = 1;
-/// The native function's status: a guard failed in the round of its loop that begins at [`BatchArgs::stopped`]; earlier elements are
-/// shaded.
+/// The native function's status: a guard failed in the round of its loop that begins at [`BatchArgs::stopped`]; earlier
+/// elements are shaded.
 pub const GUARD_FAILED: u32 = 2;
 
 /// An input stream. Element `i` is at `data + i * stride`.
@@ -41,9 +43,9 @@ pub struct OutputArgs {
     pub stride: usize,
 }
 
-/// A uniform space: rows of 16 bytes, 16-aligned, row 0 at `data`. The [`WINDOW_ROWS`](crate::jit::limits::WINDOW_ROWS) rows in
-/// front of it are readable and zero, and so are those from the first on that is not bound. That is row `end` if rows are counted
-/// from the first readable one.
+/// A uniform space: rows of 16 bytes, 16-aligned, row 0 at `data`. The [`WINDOW_ROWS`](crate::jit::limits::WINDOW_ROWS)
+/// rows in front of it are readable and zero, and so are those from the first on that is not bound. That is row `end`
+/// if rows are counted from the first readable one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceArgs {
@@ -73,11 +75,12 @@ pub struct BatchArgs {
     pub resources: *const ResourceArgs,
     /// What texture accesses are passed on to.
     pub textures: *const TextureArgs<'static>,
-    /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two elements
-    /// more than declared: the first of them reads as zero, the second takes the writes that are dropped.
+    /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two
+    /// elements more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
-    /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has stored the
-    /// [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s. After it, offsets of a group's lanes.
+    /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has
+    /// stored the [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s. After it,
+    /// offsets of a group's lanes.
     pub hoisted: *mut u8,
     /// Backward edges that each group of lanes may take.
     pub fuel: u32,

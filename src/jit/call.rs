@@ -1,7 +1,7 @@
 //! Running compiled code: the safe wrapper around the native call.
 //!
-//! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows four bytes past
-//! their end; vertices for which that does not fit the caller's buffers go through padded copies.
+//! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows four bytes
+//! past their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
 mod copy;
 mod group;
@@ -78,7 +78,8 @@ pub struct Batch<'a> {
 pub enum Progress {
     /// Every vertex is shaded.
     Done,
-    /// The vertices before this one are shaded. In the group that begins with it a [guard](shaderjit_ir::Op::GuardOrdered) failed.
+    /// The vertices before this one are shaded. In the group that begins with it a
+    /// [guard](shaderjit_ir::Op::GuardOrdered) failed.
     GuardFailed {
         /// Number in the batch.
         vertex: u32,
@@ -106,8 +107,8 @@ impl Ended {
     }
 }
 
-/// How many vertices native code shades before their copied outputs are copied: few enough that their bytes are still in the
-/// first-level cache, enough that beginning again costs little.
+/// How many vertices native code shades before their copied outputs are copied: few enough that their bytes are still
+/// in the first-level cache, enough that beginning again costs little.
 const COPIED_AT_ONCE: usize = 192;
 
 /// Memory that calls reuse, so that none after the first allocates. One call uses it at a time; any code can.
@@ -152,8 +153,8 @@ impl Code {
     /// Shades a batch. A panic of its textures is passed on when the native code has ended.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] or [`CallError::ShortBuffer`] before anything is written, if a binding is missing or too short.
-    /// [`CallError::OutOfFuel`] if a loop runs too long; then some of the outputs are written. So they are after
+    /// [`CallError::Invalid`] or [`CallError::ShortBuffer`] before anything is written, if a binding is missing or too
+    /// short. [`CallError::OutOfFuel`] if a loop runs too long; then some of the outputs are written. So they are after
     /// [`CallError::GuardFailed`], which only functions with guards end with.
     pub fn run(
         &self,
@@ -167,8 +168,8 @@ impl Code {
         }
     }
 
-    /// Shades some of the vertices of a batch, up to the first group in which a guard fails. Groups count from the start of the
-    /// range.
+    /// Shades some of the vertices of a batch, up to the first group in which a guard fails. Groups count from the
+    /// start of the range.
     ///
     /// # Errors
     /// As [`run`](Self::run), but for the guards; [`CallError::Invalid`] also if the range is not one of the batch.
@@ -199,8 +200,8 @@ impl Code {
         let mut alone = first;
         while start < first + whole {
             let shaded = if start < alone { lanes } else { at_once.min(first + whole - start) };
-            // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the caller's buffers,
-            // and the streams point to vertex `start`.
+            // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the
+            // caller's buffers, and the streams point to vertex `start`.
             let ended = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded) };
             let (end, progress) = match ended {
                 Ended::OutOfFuel(vertex) if shaded > lanes && self.info.vertices_of_fuel > lanes => {
@@ -311,7 +312,8 @@ impl Code {
         }));
     }
 
-    /// Points the streams to vertex `first` of the caller's buffers, and says up to which vertex native code stays inside them.
+    /// Points the streams to vertex `first` of the caller's buffers, and says up to which vertex native code stays
+    /// inside them.
     fn bind_buffers(
         &self,
         batch: &Batch<'_>,
@@ -349,8 +351,8 @@ impl Code {
         whole
     }
 
-    /// Points the streams to scratch memory that holds the `valid` vertices from `start` on, the last one repeated in all
-    /// lanes after it.
+    /// Points the streams to scratch memory that holds the `valid` vertices from `start` on, the last one repeated in
+    /// all lanes after it.
     fn bind_tail(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, valid: usize) {
         let lanes = self.lanes() as usize;
         let Scratch { tail_inputs, tail_outputs, tables, .. } = scratch;
@@ -387,7 +389,8 @@ impl Code {
     /// Shades the first elements of the bound streams; element 0 is vertex `start` of the batch.
     ///
     /// # Safety
-    /// The streams in `scratch.tables` must be good for so many elements as [`abi`] says, a multiple of the lanes that is not zero.
+    /// The streams in `scratch.tables` must be good for so many elements as [`abi`] says, a multiple of the lanes that
+    /// is not zero.
     unsafe fn call(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, last: usize, count: usize) -> Ended {
         let textures = TextureArgs::new(batch.textures);
         let mut args = BatchArgs {
@@ -405,10 +408,10 @@ impl Code {
             zero: 0,
             stopped: 0,
         };
-        // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource, a
-        // resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read without a
-        // check, and `UniformRows` always has a window of zero rows in front of the bound ones and one after them; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller
-        // vouches for the streams.
+        // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource,
+        // a resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read
+        // without a check, and `UniformRows` always has a window of zero rows in front of the bound ones and one after
+        // them; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, count as u32) };
         if let Some(panic) = textures.into_panic() {
             resume_unwind(panic);

@@ -1,13 +1,13 @@
-//! Double arithmetic that native code calls. Its own mode would flush the denormals of doubles, and Cranelift cannot change the
-//! mode; a call costs more than the arithmetic, but gives what the interpreter gives by being the same code.
+//! Double arithmetic that native code calls. Its own mode would flush the denormals of doubles, and Cranelift cannot
+//! change the mode; a call costs more than the arithmetic, but gives what the interpreter gives by being the same code.
 
 use shaderjit_ir::{Op, double};
 
 /// Most lanes of a call: those of the widest groups.
 pub const LANES: usize = 8;
 
-/// What a call is given, and where it leaves its results: the low and high words of up to three operands, for each lane. Results
-/// replace the first operand. High words of what is no double are neither read nor written.
+/// What a call is given, and where it leaves its results: the low and high words of up to three operands, for each
+/// lane. Results replace the first operand. High words of what is no double are neither read nor written.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
 pub struct Words([[[u32; LANES]; 2]; 3]);
@@ -44,12 +44,13 @@ pub fn number(op: Op) -> Option<u32> {
 /// Computes op number `op` on the first `lanes` lanes. Total: a number that is none does nothing.
 ///
 /// # Safety
-/// `words` must point to words that nothing else accesses during the call. Those the op does not have need not be initialised.
+/// `words` must point to words that nothing else accesses during the call. Those the op does not have need not be
+/// initialised.
 pub unsafe extern "C" fn compute(op: u32, lanes: u32, words: *mut Words) {
     debug_assert!((op as usize) < double::OPS.len() && lanes as usize <= LANES);
     let Some(&op) = double::OPS.get(op as usize) else { return };
-    // SAFETY: the caller vouches for the pointer. The words come from code the compiler does not know, so they have some value,
-    // and those that the op does not have are not read.
+    // SAFETY: the caller vouches for the pointer. The words come from code the compiler does not know, so they have
+    // some value, and those that the op does not have are not read.
     unsafe { &mut *words }.compute(op, lanes as usize);
 }
 

@@ -1,7 +1,7 @@
 //! Rows of vertex buffers to lanes, and lanes to rows of outputs.
 //!
-//! A row is loaded or stored whole and transposed with three others, because that is several times faster than a load or a
-//! store for each component.
+//! A row is loaded or stored whole and transposed with three others, because that is several times faster than a load
+//! or a store for each component.
 
 use super::simd::Simd;
 use crate::attribute::{AttributeFormat, NumericKind};
@@ -15,7 +15,8 @@ pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Val
     simd.ins().iadd(data, offset)
 }
 
-/// The addresses of `count` rows from `row0` on, 2 or a multiple of 4 of them, in forms that are addressing modes where they can be.
+/// The addresses of `count` rows from `row0` on, 2 or a multiple of 4 of them, in forms that are addressing modes where
+/// they can be.
 pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usize) -> Vec<Value> {
     if count == 2 {
         return vec![row0, simd.ins().iadd(row0, stride)];
@@ -36,7 +37,8 @@ pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usi
     rows
 }
 
-/// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each in a vector of any type.
+/// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each in a vector of
+/// any type.
 pub fn fetch(simd: &mut Simd<'_>, format: AttributeFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
     let stored = wanted & ((1 << format.components()) - 1);
     let words = if stored == 0 { Vec::new() } else { load_words(simd, format, rows) };
@@ -64,7 +66,8 @@ fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) ->
             vec![word]
         }
         8 => {
-            // Each word zero-extended to 64 bits: on x86 a load of eight bytes to the low half would be three instructions.
+            // Each word zero-extended to 64 bits: on x86 a load of eight bytes to the low half would be three
+            // instructions.
             let rows = rows.map(|row| simd.load_two(row, 0));
             let rows01 = simd.shuffle(rows[0], rows[1], [0, 2, 4, 6]);
             let rows23 = simd.shuffle(rows[2], rows[3], [0, 2, 4, 6]);
@@ -78,7 +81,8 @@ fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) ->
     }
 }
 
-/// A component of one vertex, 32 bits taken as they are, in all four: loaded from its row, or out of that if it is at hand.
+/// A component of one vertex, 32 bits taken as they are, in all four: loaded from its row, or out of that if it is at
+/// hand.
 pub fn broadcast(simd: &mut Simd<'_>, ty: Type, row: Value, whole: Option<Value>, component: u8) -> Value {
     let all = match whole {
         Some(whole) => simd.shuffle(whole, whole, [component; 4]),

@@ -1,6 +1,8 @@
-//! Every bound of this stage, in one place. What is over one is refused with [`JitError::Limit`](crate::error::JitError::Limit).
+//! Every bound of this stage, in one place. What is over one is refused with
+//! [`JitError::Limit`](crate::error::JitError::Limit).
 
-/// Instructions, edges, block parameters and edge arguments of a function. Register allocation is worse than linear in it.
+/// Instructions, edges, block parameters and edge arguments of a function. Register allocation is worse than linear in
+/// it.
 pub const FUNCTION_SIZE: u64 = 65_536;
 
 /// Instructions of the function in Cranelift's form, before register allocation: some ops take dozens.
@@ -9,29 +11,31 @@ pub const EMITTED_INSTS: u64 = 262_144;
 /// Bytes of native code.
 pub const CODE_BYTES: u64 = 8 << 20;
 
-/// Above so many instructions in Cranelift's form, registers are allocated in one pass. The thorough way takes more than a second
-/// then, ten times the instructions fifty times as long; code of the quick way is about twice as large.
+/// Above so many instructions in Cranelift's form, registers are allocated in one pass. The thorough way takes more
+/// than a second then, ten times the instructions fifty times as long; code of the quick way is about twice as large.
 pub const THOROUGH_INSTS: usize = 1 << 15;
 
-/// Working memory that has seen more instructions than this is not kept: it is slower for every small function after it.
+/// Working memory that has seen more instructions than this is not kept: it is slower for every small function after
+/// it.
 pub const KEPT_INSTS: usize = 1 << 13;
 
-/// Bytes of the native function's stack frame: a quarter of what Rust gives a thread. Frames of more than a page are probed, so a
-/// thread with a smaller stack meets its guard page.
+/// Bytes of the native function's stack frame: a quarter of what Rust gives a thread. Frames of more than a page are
+/// probed, so a thread with a smaller stack meets its guard page.
 pub const FRAME_BYTES: u64 = 512 << 10;
 
 /// Bytes of register arrays for one group of lanes.
 pub const SCRATCH_BYTES: u64 = 16 << 20;
 
-/// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that many
-/// readable rows. Fixed rows past it are checked like computed ones.
+/// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
+/// many readable rows. Fixed rows past it are checked like computed ones.
 pub const STATIC_ROWS: u32 = 4096;
 
-/// Rows that a computed row of a uniform space reaches without another check: loads at the same index plus different fixed rows
-/// share one check for each so many fixed rows. A power of two.
+/// Rows that a computed row of a uniform space reaches without another check: loads at the same index plus different
+/// fixed rows share one check for each so many fixed rows. A power of two.
 pub const WINDOW_ROWS: u32 = 8;
 
-/// Rows of a uniform space that can be bound. Offsets of rows, counted from the window in front of row 0, are 32-bit in native code.
+/// Rows of a uniform space that can be bound. Offsets of rows, counted from the window in front of row 0, are 32-bit in
+/// native code.
 pub const UNIFORM_ROWS: usize = (1 << 28) - 1 - WINDOW_ROWS as usize;
 
 /// Input and output elements, uniform spaces, and resources. More than any shader model has.

@@ -16,8 +16,8 @@ impl CodeMemory {
     /// Copies position-independent code without relocations, aligned to no more than a page, into executable memory.
     ///
     /// # Errors
-    /// [`JitError::Codegen`] if the system gives no such memory, or does not tell all processors of the new code: filters
-    /// of system calls, as containers and Android have them, may refuse `membarrier`.
+    /// [`JitError::Codegen`] if the system gives no such memory, or does not tell all processors of the new code:
+    /// filters of system calls, as containers and Android have them, may refuse `membarrier`.
     pub fn new(code: &[u8]) -> Result<CodeMemory, JitError> {
         let mut pages = MmapMut::map_anon(code.len()).map_err(failed("no memory for code"))?;
         pages.copy_from_slice(code);

@@ -1,15 +1,16 @@
 //! Lockstep IR → native code: selects instructions for Cranelift, owns the code's memory, and calls it safely.
 //!
-//! * `emit` turns a [`Function`] in lockstep form, composite ops expanded, into Cranelift's IR; a value that differs among
-//!   lanes is one or two groups of four lanes, a uniform one a scalar (or a splat vector if it is a float).
+//! * `emit` turns a [`Function`] in lockstep form, composite ops expanded, into Cranelift's IR; a value that differs
+//!   among lanes is one or two groups of four lanes, a uniform one a scalar (or a splat vector if it is a float).
 //! * `fetch` turns rows of vertex buffers into lanes and lanes into rows of outputs.
-//! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a batch.
+//! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
+//!   batch.
 //! * `mode` switches the floating-point mode around native code, and back around `double`, which native code calls.
-//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `width` says how many groups
-//!   suit a function.
+//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `width` says how
+//!   many groups suit a function.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs` and `texture.rs`.
-//! Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs` and
+//! `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod call;
@@ -135,8 +136,8 @@ impl std::fmt::Debug for Code {
 /// Compiles a verified function in lockstep form whose composite ops are expanded.
 ///
 /// # Errors
-/// [`JitError::Limit`] if the function or its code is over a bound. [`JitError::Codegen`] if the function is not of that form, or
-/// reads an input the layout does not have.
+/// [`JitError::Limit`] if the function or its code is over a bound. [`JitError::Codegen`] if the function is not of
+/// that form, or reads an input the layout does not have.
 ///
 /// ```
 /// use shaderjit::attribute::AttributeFormat;
@@ -183,7 +184,8 @@ pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &Comp
             .compile(&**isa, &mut ControlPlane::default())
             .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
         let buffer = &compiled.buffer;
-        // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not run.
+        // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not
+        // run.
         if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
             return Err(JitError::Codegen("the code has traps or relocations".to_string()));
         }
@@ -226,7 +228,8 @@ thread_local! {
     static CONTEXTS: RefCell<Option<Contexts>> = const { RefCell::new(None) };
 }
 
-/// Lends the thread's contexts. They are dropped after a large function, and after an error: they may hold half a function.
+/// Lends the thread's contexts. They are dropped after a large function, and after an error: they may hold half a
+/// function.
 fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
     let mut contexts = CONTEXTS.take().unwrap_or_else(Contexts::new);
     let result = f(&mut contexts)?;

@@ -1,5 +1,5 @@
-//! The processor's floating-point mode. Native code runs with denormals flushed, Rust code in the mode it expects; the switches
-//! between the two are assembly, because the compiler may not see any Rust code run in another mode.
+//! The processor's floating-point mode. Native code runs with denormals flushed, Rust code in the mode it expects; the
+//! switches between the two are assembly, because the compiler may not see any Rust code run in another mode.
 
 use super::abi::BatchArgs;
 use super::{double, texture};
@@ -26,8 +26,9 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) 
     let flushing = DEFAULT | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
     let mut saved = 0u32;
     let status: u32;
-    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that hold
-    // across the call are preserved by the System V ABI, which the code follows on every system ([`super::signature`]).
+    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that
+    // hold across the call are preserved by the System V ABI, which the code follows on every system
+    // ([`super::signature`]).
     unsafe {
         asm!(
             "stmxcsr dword ptr [r12]",
@@ -82,16 +83,16 @@ pub unsafe fn call_flushing(_entry: *const u8, _args: &mut BatchArgs, _count: u3
     unreachable!("no code is made for this machine")
 }
 
-/// Defines a function that calls another one, of up to four arguments in registers, in the mode Rust expects, and restores the
-/// caller's mode afterwards.
+/// Defines a function that calls another one, of up to four arguments in registers, in the mode Rust expects, and
+/// restores the caller's mode afterwards.
 macro_rules! in_rust_mode {
     ($(#[$doc:meta])* $name:ident($($argument:ident: $ty:ty),*) calls $callee:path) => {
         $(#[$doc])*
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name($($argument: $ty),*) {
-            // The arguments stay in their registers. The frame aligns the stack to 16 bytes and begins with the 32 bytes that
-            // Windows' convention gives a callee; the caller's mode and ours lie above them.
+            // The arguments stay in their registers. The frame aligns the stack to 16 bytes and begins with the 32
+            // bytes that Windows' convention gives a callee; the caller's mode and ours lie above them.
             naked_asm!(
                 "sub rsp, 40",
                 "stmxcsr dword ptr [rsp + 32]",

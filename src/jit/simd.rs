@@ -159,7 +159,8 @@ impl<'b> Simd<'b> {
         self.ins().icmp(condition, a, b)
     }
 
-    /// `if_less.0 < if_less.1 ? a : b`, in the one form that Cranelift turns into `minps` and `maxps`. Flushes what it returns.
+    /// `if_less.0 < if_less.1 ? a : b`, in the one form that Cranelift turns into `minps` and `maxps`. Flushes what it
+    /// returns.
     pub fn float_min_max(&mut self, less: [Value; 2], a: Value, b: Value) -> Value {
         let mask = self.fcmp(FloatCC::LessThan, less[0], less[1]);
         let mask = self.cast(F32X4, mask);

@@ -68,17 +68,18 @@ fn decode([what, names]: [u64; 2]) -> Option<(Access, usize)> {
     (lanes <= texture::LANES).then_some((access, lanes))
 }
 
-/// Answers an access, [encoded](encode): the answer replaces the first operand. Total: numbers that are no access do nothing.
+/// Answers an access, [encoded](encode): the answer replaces the first operand. Total: numbers that are no access do
+/// nothing.
 ///
 /// # Safety
-/// `args` must point to the textures of the call that is running on this thread, and `rows` to rows that nothing else accesses
-/// meanwhile. Words that the op does not have need not be initialised.
+/// `args` must point to the textures of the call that is running on this thread, and `rows` to rows that nothing else
+/// accesses meanwhile. Words that the op does not have need not be initialised.
 pub unsafe extern "C" fn access(args: *const TextureArgs<'_>, what: u64, names: u64, rows: *mut Rows) {
     let decoded = decode([what, names]);
     debug_assert!(decoded.is_some(), "{what:#x} {names:#x}");
     let Some((access, lanes)) = decoded else { return };
-    // SAFETY: the caller vouches for the pointers. The words come from code the compiler does not know, so they have some value,
-    // and those that the op does not have are not read.
+    // SAFETY: the caller vouches for the pointers. The words come from code the compiler does not know, so they have
+    // some value, and those that the op does not have are not read.
     unsafe { (*args).access(&access, lanes, &mut *rows) }
 }
 

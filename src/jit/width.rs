@@ -1,9 +1,9 @@
 //! How many groups of four lanes a function should have.
 //!
-//! Two groups hide the latency of one behind the other, for two to three times the compile time and registers for half as many
-//! values. The processor overlaps groups by itself only as far as its window reaches: not past a loop that depends on data, nor
-//! past some hundred instructions, if the function is not [cut](super::emit::can_be_cut) into shorter loops. Where a function is so large
-//! that its values live in memory, two groups are slower than one.
+//! Two groups hide the latency of one behind the other, for two to three times the compile time and registers for half
+//! as many values. The processor overlaps groups by itself only as far as its window reaches: not past a loop that
+//! depends on data, nor past some hundred instructions, if the function is not [cut](super::emit::can_be_cut) into
+//! shorter loops. Where a function is so large that its values live in memory, two groups are slower than one.
 //! Measured on K1 to K4 and on PICA200 programs: `README.md`.
 
 use super::emit::{can_be_cut, size};
@@ -11,8 +11,8 @@ use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Block, Function, Op, cfg};
 use std::ops::RangeInclusive;
 
-/// The most values that a loop which depends on data may carry from round to round for each lane: half the vector registers of
-/// x86-64.
+/// The most values that a loop which depends on data may carry from round to round for each lane: half the vector
+/// registers of x86-64.
 const CARRIED: usize = 8;
 
 /// Sizes at which two groups pay without such a loop.

@@ -22,8 +22,8 @@ const VERTICES: usize = 1 << 20;
 /// What to draw.
 #[derive(Clone, Debug)]
 pub struct Draw<'a> {
-    /// The input attributes in the order of the permutation; vertex `i` lies at `i` strides, and a stride of 0 gives all vertices
-    /// the same. Attributes that are missing read as zero.
+    /// The input attributes in the order of the permutation; vertex `i` lies at `i` strides, and a stride of 0 gives
+    /// all vertices the same. Attributes that are missing read as zero.
     pub attributes: &'a [Attribute<'a>],
     /// Which vertices.
     pub vertices: Vertices<'a>,
@@ -34,8 +34,8 @@ pub struct Draw<'a> {
 pub enum Vertices<'a> {
     /// Those in a range.
     Range(Range<u32>),
-    /// Those of these numbers. For geometry shaders in [variable mode](InputMode::Variable), each primitive's number of vertices
-    /// comes in front of their numbers.
+    /// Those of these numbers. For geometry shaders in [variable mode](InputMode::Variable), each primitive's number of
+    /// vertices comes in front of their numbers.
     Indices(&'a [u16]),
 }
 
@@ -104,9 +104,9 @@ impl Unit {
     /// Draws: shades the vertices, runs the geometry shader if it is enabled, and assembles triangles.
     ///
     /// # Errors
-    /// A program uses something that is not supported, or is too large; there are more than 2^20 vertices, or attributes are too
-    /// short for them; a loop runs too long; a geometry shader emits too many triangles, or its input mode does not exist. The
-    /// geometry shader's state is then what the invocations before have left.
+    /// A program uses something that is not supported, or is too large; there are more than 2^20 vertices, or
+    /// attributes are too short for them; a loop runs too long; a geometry shader emits too many triangles, or its
+    /// input mode does not exist. The geometry shader's state is then what the invocations before have left.
     pub fn draw(&mut self, engine: &Engine, draw: &Draw<'_>) -> Result<Triangles, Error> {
         if let Vertices::Range(range) = &draw.vertices
             && range.len() > VERTICES
@@ -313,7 +313,8 @@ impl Unit {
     }
 }
 
-/// The indices of each primitive, in front of which their number stands. What the stream does not have whole is dropped.
+/// The indices of each primitive, in front of which their number stands. What the stream does not have whole is
+/// dropped.
 fn variable_primitives(mut indices: &[u16]) -> Vec<&[u16]> {
     let mut primitives = Vec::new();
     while let Some((&count, rest)) = indices.split_first() {

@@ -1,10 +1,11 @@
-//! The Nintendo 3DS's shader unit, for emulators: program memory, uniforms and registers as a game writes them, and draws that
-//! give triangles as the rasteriser takes them.
+//! The Nintendo 3DS's shader unit, for emulators: program memory, uniforms and registers as a game writes them, and
+//! draws that give triangles as the rasteriser takes them.
 //!
 //! A [`Unit`] is fed by [register writes](Unit::write_register), as a command list makes them, or by setters. A
-//! [draw](Unit::draw) shades its vertices, runs the geometry shader if one is enabled, and assembles triangles. Programs are
-//! compiled when a draw first needs them, and found in the [`Engine`](crate::Engine)'s cache by a hash of the words that can be
-//! reached from the entry point: other contents of program memory make no difference. Writing uniforms compiles nothing.
+//! [draw](Unit::draw) shades its vertices, runs the geometry shader if one is enabled, and assembles triangles.
+//! Programs are compiled when a draw first needs them, and found in the [`Engine`](crate::Engine)'s cache by a hash of
+//! the words that can be reached from the entry point: other contents of program memory make no difference. Writing
+//! uniforms compiles nothing.
 //!
 //! ```
 //! use shaderjit::container::Shbin;

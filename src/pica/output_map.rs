@@ -8,8 +8,8 @@ const UNUSED: u8 = 0x1f;
 
 /// The output map: for each output attribute the slots of its four components.
 ///
-/// Attribute `n` is the `n`-th register of the output mask, from the lowest. The registers are `GPUREG_SH_OUTMAP_TOTAL` and
-/// `GPUREG_SH_OUTMAP_O0` to `O6`.
+/// Attribute `n` is the `n`-th register of the output mask, from the lowest. The registers are `GPUREG_SH_OUTMAP_TOTAL`
+/// and `GPUREG_SH_OUTMAP_O0` to `O6`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputMap {
     total: u8,
@@ -104,8 +104,8 @@ impl OutputMap {
         if merges { OutputMap::merged(&vertex, &geometry) } else { geometry }
     }
 
-    /// Which register component each slot comes from, where `mask` names the output registers. Where several go to one slot, the
-    /// last does.
+    /// Which register component each slot comes from, where `mask` names the output registers. Where several go to one
+    /// slot, the last does.
     pub fn slots(&self, mask: u16) -> Slots {
         let registers = (0..16u8).filter(|register| mask >> register & 1 != 0);
         let mut slots = Slots { sources: [None; Slots::COUNT] };

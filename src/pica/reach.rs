@@ -4,16 +4,16 @@ use super::setup::{DESCRIPTORS, WORDS};
 use crate::frontend::pica::decode::{Effect, Instruction};
 use crate::frontend::pica::operand::Address;
 
-/// Program memory up to the last word that can be reached, every other word in between being 0; the operand descriptors that those
-/// words name, likewise.
+/// Program memory up to the last word that can be reached, every other word in between being 0; the operand descriptors
+/// that those words name, likewise.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reachable {
     pub words: Vec<u32>,
     pub descriptors: Vec<u32>,
 }
 
-/// Follows the program from `entry` without its rings: every word that any instruction on the way names is taken to be reached.
-/// What the rings let a program reach is less.
+/// Follows the program from `entry` without its rings: every word that any instruction on the way names is taken to be
+/// reached. What the rings let a program reach is less.
 pub(super) fn reachable(code: &[u32; WORDS], descriptors: &[u32; DESCRIPTORS], entry: u16) -> Reachable {
     let mut reached = [false; WORDS];
     let mut named = [false; DESCRIPTORS];

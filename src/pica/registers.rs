@@ -35,9 +35,11 @@ const BLOCK: u16 = 0x30;
 /// How a geometry shader gets its vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputMode {
-    /// As input attributes: the vertex shader's outputs are a stream from which each invocation takes its number of attributes.
+    /// As input attributes: the vertex shader's outputs are a stream from which each invocation takes its number of
+    /// attributes.
     Point,
-    /// In float uniforms from `c1` on, `c0` being their number, which the index stream has in front of each primitive's indices.
+    /// In float uniforms from `c1` on, `c0` being their number, which the index stream has in front of each primitive's
+    /// indices.
     Variable {
         /// So many vertices come with all attributes, 1 to 32, the others with the first alone.
         full_vertices: u8,
@@ -123,8 +125,9 @@ impl Unit {
         self.options.numbers = numbers;
     }
 
-    /// Whether shaders are compiled for the bool and integer uniforms of the moment, and again when those change. It pays where
-    /// they switch parts of a program on and off. For geometry shaders bools stay variable, for their invocations set one.
+    /// Whether shaders are compiled for the bool and integer uniforms of the moment, and again when those change. It
+    /// pays where they switch parts of a program on and off. For geometry shaders bools stay variable, for their
+    /// invocations set one.
     pub fn set_specialized(&mut self, specialized: bool) {
         self.specializes = specialized;
     }
@@ -183,8 +186,8 @@ impl Unit {
         };
     }
 
-    /// Loads executables of a SHBIN as applications do: programs, entry points, constants, output masks, the output map, and how
-    /// the geometry shader gets its vertices. How many attributes it takes is the application's to say:
+    /// Loads executables of a SHBIN as applications do: programs, entry points, constants, output masks, the output
+    /// map, and how the geometry shader gets its vertices. How many attributes it takes is the application's to say:
     /// [`set_attributes`](ShaderSetup::set_attributes).
     ///
     /// # Errors
@@ -227,8 +230,8 @@ impl Unit {
         Ok(())
     }
 
-    /// Takes a register write: `value` is what the register holds after it, where a byte mask leaves some of it alone. Registers of
-    /// other parts of the GPU, and those that trigger draws, are not for this unit: `false` says so.
+    /// Takes a register write: `value` is what the register holds after it, where a byte mask leaves some of it alone.
+    /// Registers of other parts of the GPU, and those that trigger draws, are not for this unit: `false` says so.
     ///
     /// ```
     /// use shaderjit::pica::Unit;
@@ -259,8 +262,8 @@ impl Unit {
         true
     }
 
-    /// A write to the register at `offset` of one shader's block. What the vertex shader is sent goes to the geometry shader too,
-    /// unless that has a program of its own or the unit that runs it is kept apart.
+    /// A write to the register at `offset` of one shader's block. What the vertex shader is sent goes to the geometry
+    /// shader too, unless that has a program of its own or the unit that runs it is kept apart.
     fn write_block(&mut self, is_geometry: bool, offset: u16, value: u32) -> bool {
         let shares = !is_geometry && !self.runs_geometry() && self.com_mode & 1 == 0;
         let resets_ran = is_geometry || shares;

@@ -16,7 +16,8 @@ pub const WORDS: usize = 4096;
 /// Operand descriptors.
 pub const DESCRIPTORS: usize = 128;
 
-/// A shader as the hardware holds it: program memory, operand descriptors, uniforms, entry point, attributes in and out.
+/// A shader as the hardware holds it: program memory, operand descriptors, uniforms, entry point, attributes in and
+/// out.
 ///
 /// Everything begins as zero, but every attribute goes to the input register of its number and there are 16 of them.
 #[derive(Clone, Debug)]
@@ -149,8 +150,8 @@ impl ShaderSetup {
         (0..16).filter(move |register| mask >> register & 1 != 0)
     }
 
-    /// Loads an executable of a SHBIN as applications do: the whole program, the entry point, the constants and the mask of its
-    /// output table, or of its header if it has none.
+    /// Loads an executable of a SHBIN as applications do: the whole program, the entry point, the constants and the
+    /// mask of its output table, or of its header if it has none.
     pub(super) fn bind(&mut self, dvlp: &Dvlp<'_>, dvle: &Dvle<'_>) {
         self.set_words(0, &dvlp.code);
         self.set_descriptors(0, &dvlp.descriptors);
@@ -175,8 +176,8 @@ impl ShaderSetup {
         }
     }
 
-    /// The program compiled. Nothing but a comparison if nothing has changed since the last time; if code has, what can be reached
-    /// of it is hashed, and the engine's cache asked. `emitted`: for a geometry shader, what EMIT copies.
+    /// The program compiled. Nothing but a comparison if nothing has changed since the last time; if code has, what can
+    /// be reached of it is hashed, and the engine's cache asked. `emitted`: for a geometry shader, what EMIT copies.
     pub(super) fn compiled(
         &mut self,
         engine: &Engine,

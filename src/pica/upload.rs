@@ -12,7 +12,8 @@ impl Cursor {
         self.0 = index & 0xfff;
     }
 
-    /// Where the word goes that is being written. Past the end of the memory there are indices too, of which there is none.
+    /// Where the word goes that is being written. Past the end of the memory there are indices too, of which there is
+    /// none.
     pub fn advance(&mut self) -> usize {
         let at = self.0 as usize;
         self.0 = self.0.saturating_add(1);
@@ -30,8 +31,8 @@ pub struct FloatUpload {
 }
 
 impl FloatUpload {
-    /// The register's word of configuration: the index in bits 6..0, and in bit 31 whether words are 32-bit floats. What was
-    /// incomplete is forgotten.
+    /// The register's word of configuration: the index in bits 6..0, and in bit 31 whether words are 32-bit floats.
+    /// What was incomplete is forgotten.
     pub fn configure(&mut self, word: u32) {
         *self = FloatUpload { index: word & 0x7f, is_f32: word >> 31 != 0, ..FloatUpload::default() };
     }

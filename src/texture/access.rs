@@ -6,8 +6,8 @@ use shaderjit_ir::Op;
 use shaderjit_ir::texture::{Access, LANES, Rows, TextureShape, Textures};
 use std::fmt;
 
-/// Textures and samplers by the numbers that the IR gives them. What is not bound reads 0 and has no size; a sampler that is not
-/// bound is the default one.
+/// Textures and samplers by the numbers that the IR gives them. What is not bound reads 0 and has no size; a sampler
+/// that is not bound is the default one.
 #[derive(Clone)]
 pub struct BoundTextures<'a> {
     views: Vec<Option<View<'a>>>,

@@ -1,4 +1,5 @@
-//! From coordinates to texels: the nearest one or the nearest two of a direction, and what stands for those beyond the edge.
+//! From coordinates to texels: the nearest one or the nearest two of a direction, and what stands for those beyond the
+//! edge.
 
 use super::AddressMode;
 
@@ -35,8 +36,8 @@ pub fn whole(value: f32) -> (i32, f32) {
     if rest < 1.0 { (floor as i32, rest) } else { (floor as i32 + 1, 0.0) }
 }
 
-/// Keeps coordinates so small that they can be scaled by any size, without a change of the texels (Direct3D 11.3 functional
-/// specification, 7.18.6). What is no number is 0.
+/// Keeps coordinates so small that they can be scaled by any size, without a change of the texels (Direct3D 11.3
+/// functional specification, 7.18.6). What is no number is 0.
 fn reduce(coordinate: f32, mode: AddressMode) -> f32 {
     let reduced = match mode {
         AddressMode::Wrap => coordinate - coordinate.floor(),

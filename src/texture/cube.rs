@@ -2,8 +2,8 @@
 
 use super::address::whole;
 
-/// Each face: which axis it is across, the sign of that axis, and the axes and signs of its columns and rows, +x -x +y -y +z -z
-/// (Direct3D 11.3 functional specification, 5.3.8).
+/// Each face: which axis it is across, the sign of that axis, and the axes and signs of its columns and rows, +x -x +y
+/// -y +z -z (Direct3D 11.3 functional specification, 5.3.8).
 const FACES: [Face; 6] = [
     Face { across: (0, 1), columns: (2, -1), rows: (1, -1) },
     Face { across: (0, -1), columns: (2, 1), rows: (1, -1) },
@@ -80,8 +80,8 @@ pub fn project_derivative(direction: [f32; 3], change: [f32; 3]) -> [f32; 2] {
 /// A texel of a cube.
 pub type FaceTexel = (u32, [u32; 2]);
 
-/// The texel at a column and row of a face, each of which may be one beyond an edge: then it is its neighbour's on the other
-/// face. At a corner there is none.
+/// The texel at a column and row of a face, each of which may be one beyond an edge: then it is its neighbour's on the
+/// other face. At a corner there is none.
 pub fn texel(face: u32, size: u32, place: [i32; 2]) -> Option<FaceTexel> {
     let edge = size as i32;
     let is_inside = |at: i32| (0..edge).contains(&at);

@@ -86,7 +86,8 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// One component of the four texels that a linear filter reads at level 0: at the lower left, and on counterclockwise.
+    /// One component of the four texels that a linear filter reads at level 0: at the lower left, and on
+    /// counterclockwise.
     pub fn gather(&self, component: usize) -> [u32; 4] {
         const ORDER: [[usize; 2]; 4] = [[0, 1], [1, 1], [1, 0], [0, 0]];
         match self.place {

@@ -3,8 +3,8 @@
 use crate::attribute::{NumericKind, decode, half_to_float};
 use std::sync::LazyLock;
 
-/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, number of components, what they are, and
-/// whether they are signed integers.
+/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, number of components, what they are,
+/// and whether they are signed integers.
 macro_rules! for_each_texel_format {
     ($callback:ident) => {
         $callback! {
@@ -93,8 +93,9 @@ use Stored::{Each, Floats11, Srgb, Uint10, Unorm10};
 
 macro_rules! texel_formats {
     ($( $(#[$doc:meta])* $name:ident $text:ident: $components:literal x $stored:ident $(($kind:path))? $($signed:ident)?; )*) => {
-        /// The format of the elements of a typed buffer (`Buffer<float4>`) or of the texels of an [`Image`](crate::Image). All
-        /// are little-endian, without padding between elements. Components that are not stored read 0, 0, 0 and 1.
+        /// The format of the elements of a typed buffer (`Buffer<float4>`) or of the texels of an
+        /// [`Image`](crate::Image). All are little-endian, without padding between elements. Components that are not
+        /// stored read 0, 0, 0 and 1.
         ///
         /// ```
         /// use shaderjit::TexelFormat;

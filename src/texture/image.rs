@@ -102,8 +102,8 @@ impl ImageLayout {
     }
 }
 
-/// A texture of bytes, borrowed or owned: layer by layer, level by level, row by row without padding, the samples of a texel
-/// one after the other.
+/// A texture of bytes, borrowed or owned: layer by layer, level by level, row by row without padding, the samples of a
+/// texel one after the other.
 ///
 /// ```
 /// use shaderjit::{Image, ImageLayout, TexelFormat};

@@ -10,8 +10,8 @@
 //! | `filter` | levels of detail, filters, comparisons |
 //! | `access` | the ops of the IR on a call's textures, lane by lane |
 //!
-//! Both engines ask the same code (`shaderjit_ir::texture::Textures`), so they get the same bits. The rules are those of the Direct3D 11.3
-//! functional specification, sections 7.18 and 22.4. Where it leaves something open:
+//! Both engines ask the same code (`shaderjit_ir::texture::Textures`), so they get the same bits. The rules are those
+//! of the Direct3D 11.3 functional specification, sections 7.18 and 22.4. Where it leaves something open:
 //! * coordinates, weights and levels of detail are floats, not rounded to its 8 bits of fraction;
 //! * a texel whose weight is 0 is not read;
 //! * anisotropic filters are linear, and derivatives give the length of the longer of the two;
@@ -60,8 +60,8 @@ pub trait Texture: Send + Sync {
     /// Shape, sizes and kind of texels. Asked once, when the texture is bound to a call.
     fn info(&self) -> TextureInfo;
 
-    /// The bits of a texel's components: red, green, blue, alpha. The place is inside of what [`info`](Self::info) said. What is
-    /// given for components that the format lacks does not count.
+    /// The bits of a texel's components: red, green, blue, alpha. The place is inside of what [`info`](Self::info)
+    /// said. What is given for components that the format lacks does not count.
     ///
     /// The same place must give the same bits all through a run. It may be asked for texels that no vertex needs.
     fn texel(&self, at: Texel) -> [u32; 4];

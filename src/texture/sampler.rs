@@ -51,8 +51,8 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether a reference passes against a texel. Denormals count as zero; with NaN, only [`NotEqual`](Self::NotEqual) and
-    /// [`Always`](Self::Always) pass.
+    /// Whether a reference passes against a texel. Denormals count as zero; with NaN, only [`NotEqual`](Self::NotEqual)
+    /// and [`Always`](Self::Always) pass.
     pub fn passes(self, reference: f32, texel: f32) -> bool {
         let flush = |value: f32| if value.is_subnormal() { 0.0 } else { value };
         let (reference, texel) = (flush(reference), flush(texel));

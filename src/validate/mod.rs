@@ -13,9 +13,9 @@
 //! | `shbin.rs` | a SHBIN: each part, jumps and tables within the program, outputs against the output map; a DVOJ's jumps |
 //! | `vbc.rs` | a VBC: slots, locations and members, each in range and there once |
 //!
-//! An error is something that the rules of the format forbid: Direct3D's own checks refuse such a container, or a 3DS runs
-//! what nobody wrote. A warning is legal and suspicious, a note is worth knowing. The time is linear in the size of the
-//! container, nothing recurses on its nesting, and there are at most [`MAX_FINDINGS`] findings.
+//! An error is something that the rules of the format forbid: Direct3D's own checks refuse such a container, or a 3DS
+//! runs what nobody wrote. A warning is legal and suspicious, a note is worth knowing. The time is linear in the size
+//! of the container, nothing recurses on its nesting, and there are at most [`MAX_FINDINGS`] findings.
 //!
 //! ```
 //! use shaderjit::container::Container;
@@ -146,7 +146,8 @@ impl Findings {
     }
 }
 
-/// Everything that is wrong with a container or worth knowing, by ascending offset. Empty for what the released compilers write.
+/// Everything that is wrong with a container or worth knowing, by ascending offset. Empty for what the released
+/// compilers write.
 pub fn validate(container: &Container<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
     for error in container.errors() {

@@ -13,7 +13,8 @@ use crate::frontend::pica::{Program, decode};
 
 /// Words of program memory that vertex shaders have.
 const VERTEX_WORDS: u16 = 512;
-/// Code is followed from so many entry points. Executables share the code, and hostile ones could each want another part.
+/// Code is followed from so many entry points. Executables share the code, and hostile ones could each want another
+/// part.
 const MAX_ENTRIES: usize = 16;
 
 /// Byte offsets in a `DVLE` header.

@@ -1,14 +1,14 @@
-//! Direct3D vertex shaders, and those pixel shaders whose inputs need no rasterizer: their runs draw one triangle that covers the
-//! target, at depth 0 with w = 1, so that a pixel's inputs follow from its place. Of the corpus, `ps_interp` needs a rasterizer
-//! (perspective, modes of interpolation), `ps_deriv` and `ps_sample` derivatives, `ps_uav` writable resources; no executor ran the
-//! others.
+//! Direct3D vertex shaders, and those pixel shaders whose inputs need no rasterizer: their runs draw one triangle that
+//! covers the target, at depth 0 with w = 1, so that a pixel's inputs follow from its place. Of the corpus, `ps_interp`
+//! needs a rasterizer (perspective, modes of interpolation), `ps_deriv` and `ps_sample` derivatives, `ps_uav` writable
+//! resources; no executor ran the others.
 //!
-//! Integers and moved bits must be equal. Floats may differ as the executors differ among themselves: they fuse multiplications
-//! and additions or not, so a value passes if it is close to what either of our modes gives. Close is 1e-5 of the two values, and,
-//! where a sum cancels, 1e-6 of the largest value in play.
+//! Integers and moved bits must be equal. Floats may differ as the executors differ among themselves: they fuse
+//! multiplications and additions or not, so a value passes if it is close to what either of our modes gives. Close is
+//! 1e-5 of the two values, and, where a sum cancels, 1e-6 of the largest value in play.
 //!
-//! Doubles come out as the words they are made of, and must be equal too, but for the executors that fuse a multiplication and
-//! an addition of doubles, which we never do: see [`FUSED_DOUBLES`].
+//! Doubles come out as the words they are made of, and must be equal too, but for the executors that fuse a
+//! multiplication and an addition of doubles, which we never do: see [`FUSED_DOUBLES`].
 
 use crate::{data, engine, names, read, run_everywhere, textures};
 use shaderjit::error::LowerError;
@@ -19,8 +19,8 @@ use shaderjit::{
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Cases whose unsigned outputs are the words of doubles, the results of an executor that fuses: they may differ from ours by
-/// one in the last place.
+/// Cases whose unsigned outputs are the words of doubles, the results of an executor that fuses: they may differ from
+/// ours by one in the last place.
 const FUSED_DOUBLES: &[&str] = &["vs_double"];
 
 /// How a run was bound, from its command line.
@@ -320,8 +320,8 @@ cases! {
     vs_fpmad vs_sysvals vs_double vs_double11 vs_calls vs_texfetch ps_discard ps_mrt ps_raymarch
 }
 
-/// Pixel shaders of which there is no result, or none that could be bound: what needs nothing but inputs runs the same on both
-/// engines, the others name an opcode.
+/// Pixel shaders of which there is no result, or none that could be bound: what needs nothing but inputs runs the same
+/// on both engines, the others name an opcode.
 #[test]
 fn every_pixel_shader_runs_or_is_refused_by_name() {
     let engine = engine(true);

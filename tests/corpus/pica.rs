@@ -1,9 +1,9 @@
 //! PICA200 vertex shaders.
 //!
-//! Arithmetic must be equal to the bit; EX2, LG2, RCP and RSQ may be off by four units of the last place. A power is EX2 of a
-//! multiple of LG2: an error of one unit in an exponent of size n is one of n units in the result. The
-//! references keep denormals, which PICA200's 24-bit floats are far from having; ours are flushed, so theirs are too before
-//! comparing.
+//! Arithmetic must be equal to the bit; EX2, LG2, RCP and RSQ may be off by four units of the last place. A power is
+//! EX2 of a multiple of LG2: an error of one unit in an exponent of size n is one of n units in the result. The
+//! references keep denormals, which PICA200's 24-bit floats are far from having; ours are flushed, so theirs are too
+//! before comparing.
 
 use crate::{data, engine, names, read, run_everywhere, run_everywhere_with};
 use shaderjit::{
@@ -137,8 +137,8 @@ fn hostile_control_flow_ends() {
     }
 }
 
-/// Both engines agree on numbers of 24 bits, and those are what they are named after. On ordinary vertices, where nothing
-/// cancels, they are near those of 32 bits.
+/// Both engines agree on numbers of 24 bits, and those are what they are named after. On ordinary vertices, where
+/// nothing cancels, they are near those of 32 bits.
 #[test]
 fn numbers_of_24_bits_are_near_those_of_32() {
     for name in names(&data().join("pica")).into_iter().filter(|name| name.ends_with(".ref.out")) {

@@ -8,11 +8,13 @@
 //! ; run: inputs [{nan}] == guard_failed
 //! ```
 //!
-//! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are zero. A
-//! component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32 bits in hexadecimal.
-//! A resource is its bytes in hexadecimal, `-` if it has none; a texture is `-`, and every access to it answers with its first operand,
-//! which is zero if there is none, after adding the texel offsets and the gathered component to its words as integers. `(a b c d)` are four lanes; with one such list the line is about four invocations, else about one. Before `==` may also
-//! stand `vertex_id N` (of lane 0; the others count on), `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
+//! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are
+//! zero. A component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32
+//! bits in hexadecimal. A resource is its bytes in hexadecimal, `-` if it has none; a texture is `-`, and every access
+//! to it answers with its first operand, which is zero if there is none, after adding the texel offsets and the
+//! gathered component to its words as integers. `(a b c d)` are four lanes; with one such list the line is about four
+//! invocations, else about one. Before `==` may also stand `vertex_id N` (of lane 0; the others count on),
+//! `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
 
 use shaderjit::attribute::AttributeFormat;
 use shaderjit::error::CallError;

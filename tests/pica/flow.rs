@@ -129,7 +129,8 @@ fn recursion_is_the_same_in_every_form() {
     let o0 = graph.get("o0", 0).expect("there is one");
     for vertex in 0..10 {
         let [x, ..]: [f32; 4] = o0.f32(vertex).expect("there are ten");
-        // r0 is compared before each sum. The fifth call makes the ring forget the first, and nothing returns to word 1.
+        // r0 is compared before each sum. The fifth call makes the ring forget the first, and nothing returns to word
+        // 1.
         let expected = if vertex < 4 { vertex as f32 + 1.0 } else { 0.0 };
         assert_eq!(x, expected, "vertex {vertex}");
     }

@@ -1,5 +1,5 @@
-//! Random geometry shaders against a machine that does what the documents say, one invocation after the other: triangles and
-//! everything that is left behind, on both engines, in both forms of control flow.
+//! Random geometry shaders against a machine that does what the documents say, one invocation after the other:
+//! triangles and everything that is left behind, on both engines, in both forms of control flow.
 
 use crate::assembler::{Destination, Program, Source};
 use crate::random::Random;
@@ -126,7 +126,8 @@ impl Maker {
         self.statements(count, depth - 1)
     }
 
-    /// A program that looks at nothing that was left behind: triangles of whole registers, one of them under a condition.
+    /// A program that looks at nothing that was left behind: triangles of whole registers, one of them under a
+    /// condition.
     fn tidy_program(&mut self) -> Vec<Statement> {
         let mut statements = self.tidy_triangle();
         statements.push(Statement::Compare([self.input(), self.input()]));
@@ -487,7 +488,8 @@ fn random_programs_emit_and_leave_what_the_documents_say() {
     assert!((12..programs as usize).contains(&side_by_side), "{side_by_side}");
 }
 
-/// A program that keeps `v1` in `r0` and, if `v0.x` is negative, emits a triangle in each of 256 rounds, in each of so many rounds.
+/// A program that keeps `v1` in `r0` and, if `v0.x` is negative, emits a triangle in each of 256 rounds, in each of so
+/// many rounds.
 fn many_triangles(rounds: u8) -> (Shader, PicaUniforms) {
     let operand = |register| Operand { register, swizzle: [0, 1, 2, 3], negate: false };
     let emit = vec![Statement::SetEmit { buffer: 0, ends: true, inverted: false }, Statement::Emit];

@@ -182,7 +182,8 @@ fn recursion_is_refused() {
     }
 }
 
-/// Direct3D 11.3 functional specification, instruction `fcall`: an element that the interface does not have calls nothing.
+/// Direct3D 11.3 functional specification, instruction `fcall`: an element that the interface does not have calls
+/// nothing.
 #[test]
 fn an_interface_calls_the_function_of_the_bound_class() {
     check(

@@ -77,7 +77,8 @@ fn doubles_become_the_nearest_floats_and_denormal_floats_become_zero() {
     );
 }
 
-/// Direct3D 11.3 functional specification, 3.2.3: a signed normalised code of -1 has a neighbour below it that means the same.
+/// Direct3D 11.3 functional specification, 3.2.3: a signed normalised code of -1 has a neighbour below it that means
+/// the same.
 #[test]
 fn both_lowest_codes_of_signed_normalised_numbers_are_minus_one() {
     check(

@@ -67,7 +67,8 @@ fn no_identity_of_real_numbers_is_folded_away() {
     );
 }
 
-/// Direct3D 11.3 functional specification, 3.1.3 and 3.1.4: the float mode of the machine serves one kind of float alone.
+/// Direct3D 11.3 functional specification, 3.1.3 and 3.1.4: the float mode of the machine serves one kind of float
+/// alone.
 #[test]
 fn floats_flush_beside_doubles_that_do_not() {
     check(
@@ -95,7 +96,8 @@ fn a_call_leaves_the_callers_float_mode_alone() {
     assert_eq!((std::hint::black_box(tiny) * 1.0).to_bits(), 3);
 }
 
-/// IEEE 754-2019, minimumNumber and maximumNumber; Direct3D 11.3 functional specification, instructions `min` and `max`.
+/// IEEE 754-2019, minimumNumber and maximumNumber; Direct3D 11.3 functional specification, instructions `min` and
+/// `max`.
 #[test]
 fn minimum_and_maximum_prefer_numbers_to_nan() {
     check(
@@ -163,7 +165,8 @@ fn sums_and_products_are_rounded_to_nearest_even_and_quotients_nearly() {
     );
 }
 
-/// What an instruction of one source gives for floats of every exponent, three in each, must be near a function of doubles.
+/// What an instruction of one source gives for floats of every exponent, three in each, must be near a function of
+/// doubles.
 fn over_all_exponents(
     instruction: &str,
     bound: &str,

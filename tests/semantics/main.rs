@@ -1,5 +1,5 @@
-//! The rules of Direct3D 11 that programs on a CPU easily break, one test a rule. The doc comment of each says where the rule is
-//! from; what each opcode computes, edge values first, is in `tests/filetests/sm4`.
+//! The rules of Direct3D 11 that programs on a CPU easily break, one test a rule. The doc comment of each says where
+//! the rule is from; what each opcode computes, edge values first, is in `tests/filetests/sm4`.
 
 mod control_flow;
 mod conversion;

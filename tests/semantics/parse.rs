@@ -20,7 +20,8 @@ pub fn error(text: &str) -> LowerError {
     lowered.map(|lowered| lowered.function.to_string()).unwrap_err()
 }
 
-/// Direct3D 11.3 functional specification, limits of flow control: 64 levels, and a depth that costs the reader no stack.
+/// Direct3D 11.3 functional specification, limits of flow control: 64 levels, and a depth that costs the reader no
+/// stack.
 #[test]
 fn nesting_has_an_end_in_every_construct() {
     let nested = |open: &str, close: &str, depth| format!("dcl_temps 1\n{}{}", open.repeat(depth), close.repeat(depth));
@@ -37,7 +38,8 @@ fn nesting_has_an_end_in_every_construct() {
     }
 }
 
-/// Indices in indices: four levels are twice what compilers write, and an instruction of 127 dwords has room for ten times that.
+/// Indices in indices: four levels are twice what compilers write, and an instruction of 127 dwords has room for ten
+/// times that.
 #[test]
 fn indices_nest_four_deep_and_no_deeper() {
     let nested = |depth: usize| format!("mov o0.x, {}r0.x{}", "x0[".repeat(depth), " + 1].x".repeat(depth));
@@ -115,8 +117,8 @@ fn structure_that_does_not_match_is_refused_where_it_is() {
     }
 }
 
-/// Microsoft's compiler writes programs whose last instruction is a `ret`, but labels may follow, and constructs need not end in
-/// their arms (`d3d11TokenizedProgramFormat.hpp`).
+/// Microsoft's compiler writes programs whose last instruction is a `ret`, but labels may follow, and constructs need
+/// not end in their arms (`d3d11TokenizedProgramFormat.hpp`).
 #[test]
 fn labels_and_returns_may_stand_where_compilers_put_them() {
     let source =

@@ -143,7 +143,8 @@ fn outputs_that_nothing_writes_are_zero_component_by_component() {
     );
 }
 
-/// Direct3D 11.3 functional specification, packing of signatures: an element's first component is where its mask begins.
+/// Direct3D 11.3 functional specification, packing of signatures: an element's first component is where its mask
+/// begins.
 #[test]
 fn elements_share_registers_by_component() {
     let inputs =
@@ -183,8 +184,8 @@ fn vertex_and_instance_numbers_are_integers() {
     }
 }
 
-/// Direct3D 11.3 functional specification, system values of pixel shaders: a position's w is w, not its reciprocal, and a
-/// triangle's front all ones.
+/// Direct3D 11.3 functional specification, system values of pixel shaders: a position's w is w, not its reciprocal, and
+/// a triangle's front all ones.
 #[test]
 fn a_pixels_position_and_front_are_passed_as_they_are() {
     let inputs = [

@@ -48,7 +48,8 @@ fn raw_loads_are_checked_word_by_word_and_take_whole_words() {
     );
 }
 
-/// Direct3D 11.3 functional specification, instruction `ld_structured`; past the end of a structure counts as out of range.
+/// Direct3D 11.3 functional specification, instruction `ld_structured`; past the end of a structure counts as out of
+/// range.
 #[test]
 fn structured_loads_end_with_their_structure() {
     check(
@@ -228,7 +229,8 @@ fn an_index_chooses_among_constant_buffers_textures_and_samplers() {
     );
 }
 
-/// Direct3D 11.3 functional specification, unordered-access views: nothing is written yet, and nothing read that may be.
+/// Direct3D 11.3 functional specification, unordered-access views: nothing is written yet, and nothing read that may
+/// be.
 #[test]
 fn writable_views_are_refused_by_name() {
     let writes = [Opcode::LdUavTyped, Opcode::StoreUavTyped, Opcode::StoreRaw, Opcode::StoreStructured];
@@ -248,7 +250,8 @@ const PYRAMID: &str = "dcl_resource_texture2d (float,float,float,float) t0
     t0 = tex2d:r32f:4x4:3 {0.0, 1.0, 2.0, 3.0} {10.0, 11.0, 12.0, 13.0} {20.0, 21.0, 22.0, 23.0} {30.0, 31.0, 32.0, 33.0} {100.0, 101.0, 110.0, 111.0} {1000.0}
     ";
 
-/// Direct3D 11.3 functional specification, instruction `ld`: coordinates, slice and level are unsigned and each has its range.
+/// Direct3D 11.3 functional specification, instruction `ld`: coordinates, slice and level are unsigned and each has its
+/// range.
 #[test]
 fn texels_out_of_range_in_any_direction_are_zero_with_defaults() {
     check(&format!(

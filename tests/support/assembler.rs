@@ -8,9 +8,10 @@
 //! if_nz r0.x
 //! ```
 //!
-//! Blanks at either end of a line and lines without anything else do not matter. Sources have one or four letters behind the
-//! point, destinations any. A float has a point, an exponent or letters; what is neither that nor hexadecimal is an integer.
-//! What has no spelling of its own are the bits of the opcode token behind a `!`: `dcl_interface!0x800 0, 1, 0x10001, 0`.
+//! Blanks at either end of a line and lines without anything else do not matter. Sources have one or four letters
+//! behind the point, destinations any. A float has a point, an exponent or letters; what is neither that nor
+//! hexadecimal is an integer. What has no spelling of its own are the bits of the opcode token behind a `!`:
+//! `dcl_interface!0x800 0, 1, 0x10001, 0`.
 //!
 //! The text belongs to the tests: what is wrong with it panics with the line.
 

@@ -1,7 +1,7 @@
 //! A vertex shader that reads buffers, which none of the test data does without reading textures as well.
 
-/// `vs_5_0`: vertex i loads what lies from byte 2 * i of t0 on, member 4 of structure i of t1, and element i of t2, and gives
-/// the buffers' sizes.
+/// `vs_5_0`: vertex i loads what lies from byte 2 * i of t0 on, member 4 of structure i of t1, and element i of t2, and
+/// gives the buffers' sizes.
 #[rustfmt::skip]
 const TOKENS: &[u32] = &[
     // dcl_resource_raw t0

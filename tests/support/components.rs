@@ -1,9 +1,9 @@
 //! Components of registers in text: what goes in, and what must come out.
 //!
-//! A row `{x, y, z, w}` is a register; components left out are zero. A component is an integer, a float (with a point or an
-//! exponent), `inf`, `nan`, or 32 bits in hexadecimal. With an `l` behind it, a float is a double and takes two components:
-//! `{0.5l, -infl}`. Of what must come out, `nan` is any NaN, and `a|b` is either: where the rules leave a choice, all that they
-//! allow is written.
+//! A row `{x, y, z, w}` is a register; components left out are zero. A component is an integer, a float (with a point
+//! or an exponent), `inf`, `nan`, or 32 bits in hexadecimal. With an `l` behind it, a float is a double and takes two
+//! components: `{0.5l, -infl}`. Of what must come out, `nan` is any NaN, and `a|b` is either: where the rules leave a
+//! choice, all that they allow is written.
 
 use shaderjit_ir::parse::literal_bits;
 use shaderjit_ir::types::Type;
@@ -23,7 +23,8 @@ pub enum Pattern {
     DoubleNanHigh,
 }
 
-/// How far a float may be from what is written. Infinities, NaNs, zeros and what is written in hexadecimal have no neighbours.
+/// How far a float may be from what is written. Infinities, NaNs, zeros and what is written in hexadecimal have no
+/// neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// Not at all.

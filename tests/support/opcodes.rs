@@ -21,7 +21,8 @@ pub fn file(opcode: Opcode) -> PathBuf {
     folder.join(opcode.mnemonic()).with_extension("op")
 }
 
-/// A valid program of the instruction, in the stage that it is for: a geometry shader for what emits, else a pixel shader.
+/// A valid program of the instruction, in the stage that it is for: a geometry shader for what emits, else a pixel
+/// shader.
 pub fn program_with(opcode: Opcode) -> Source {
     let mnemonic = opcode.mnemonic();
     match opcode {

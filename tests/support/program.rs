@@ -1,5 +1,6 @@
-//! Containers of shader model 4 and 5 around programs in text. What the text leaves out is added: the version (`vs_5_0`, unless
-//! it is the first line), signatures, declarations of temporaries, inputs and outputs, the last `ret`.
+//! Containers of shader model 4 and 5 around programs in text. What the text leaves out is added: the version
+//! (`vs_5_0`, unless it is the first line), signatures, declarations of temporaries, inputs and outputs, the last
+//! `ret`.
 
 use super::assembler::assemble;
 use super::interfaces::{self, Instance};
@@ -85,8 +86,8 @@ fn decode(version: u32, tokens: &[u32]) -> Program {
 }
 
 impl Source {
-    /// A program of these lines. Its inputs and outputs are whole registers, as many as it names; what it declares to be a
-    /// system value is one.
+    /// A program of these lines. Its inputs and outputs are whole registers, as many as it names; what it declares to
+    /// be a system value is one.
     pub fn new(text: &str) -> Source {
         let text = text.trim_start();
         let (first, rest) = text.split_once('\n').unwrap_or((text, ""));

@@ -1,6 +1,6 @@
-//! Runs sections in every way there is: on both engines, with four and eight lanes, all runs together and each alone; with `mad`
-//! rounding once and twice; with inputs that differ from lane to lane, that come from a constant buffer, and that the compiler
-//! knows.
+//! Runs sections in every way there is: on both engines, with four and eight lanes, all runs together and each alone;
+//! with `mad` rounding once and twice; with inputs that differ from lane to lane, that come from a constant buffer, and
+//! that the compiler knows.
 
 use super::components::Pattern;
 use super::program::{Source, bytes};
@@ -73,8 +73,8 @@ impl Section {
         Ok(())
     }
 
-    /// The section of one run, made several times, whose inputs are rows of a constant buffer: what all invocations share takes
-    /// ways of its own through the compiler.
+    /// The section of one run, made several times, whose inputs are rows of a constant buffer: what all invocations
+    /// share takes ways of its own through the compiler.
     fn with_constants(&self, run: &Run) -> Option<Section> {
         let (rows, n) = (run.inputs.len(), STAND_IN);
         let (register, declaration) = match self.source.has_register_spaces() {

@@ -1,4 +1,5 @@
-//! Programs in text with what they must compute, on both engines: `tests/filetests/sm4/*.op` and the tests of `tests/semantics`.
+//! Programs in text with what they must compute, on both engines: `tests/filetests/sm4/*.op` and the tests of
+//! `tests/semantics`.
 //!
 //! ```text
 //! ; What a float of a constant buffer and one of a raw buffer add up to.
@@ -13,10 +14,11 @@
 //!   {4} == {1.0, 2.0}
 //! ```
 //!
-//! The lines of a program (see [`assembler`](super::assembler)), bindings and a bound (see [`components`](super::components)) come
-//! in any order; runs follow, one a line. What follows the runs is the next section. A run has a row for each `v#`, `==`, and a
-//! row for each `o#`, then one for `oDepth` and the like; behind them may stand `discarded` and `aborted`. `== out_of_fuel` is a
-//! run that does not end. The number of a run in its section is its `SV_VertexID`.
+//! The lines of a program (see [`assembler`](super::assembler)), bindings and a bound (see
+//! [`components`](super::components)) come in any order; runs follow, one a line. What follows the runs is the next
+//! section. A run has a row for each `v#`, `==`, and a row for each `o#`, then one for `oDepth` and the like; behind
+//! them may stand `discarded` and `aborted`. `== out_of_fuel` is a run that does not end. The number of a run in its
+//! section is its `SV_VertexID`.
 //!
 //! Bound are, before an equals sign with blanks around it, in a register space of shader model 5.1 as `t3:1`: `cb#` to
 //! rows; `t#` to `raw`, `struct:STRIDE`, the name of a [`TexelFormat`], or a texture (see [`textures`]), then bytes in

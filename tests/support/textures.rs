@@ -23,8 +23,8 @@ pub fn layout(text: &str) -> Option<ImageLayout> {
     Some(if kind.contains("ms") { layout } else { layout.levels(last) })
 }
 
-/// `FILTER:ADDRESS` and, behind them, a comparison, one of the filters (`mag=point`), bounds of the level (`min_lod=1.0`) and the
-/// colour of the border (` {1.0, 2.0, 3.0, 4.0}`).
+/// `FILTER:ADDRESS` and, behind them, a comparison, one of the filters (`mag=point`), bounds of the level
+/// (`min_lod=1.0`) and the colour of the border (` {1.0, 2.0, 3.0, 4.0}`).
 pub fn sampler(text: &str) -> Option<SamplerState> {
     let (text, colour) = text.split_once(" {").map_or((text, None), |(text, colour)| (text, Some(colour)));
     let mut fields = text.split(':');

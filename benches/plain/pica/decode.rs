@@ -170,8 +170,8 @@ impl Fields<'_> {
         [self.source(0, 12, 7, Some(19)), self.source(1, 7, 5, None), self.source(2, 0, 0, None)]
     }
 
-    /// Source `number`, whose register field has `width` bits from bit `low`, and whose address register is named from bit
-    /// `index` if it may have one.
+    /// Source `number`, whose register field has `width` bits from bit `low`, and whose address register is named from
+    /// bit `index` if it may have one.
     fn source(&self, number: u32, low: u32, width: u32, index: Option<u32>) -> Source {
         let row = self.bits(low, width);
         let address = index.map_or(0, |bit| self.bits(bit, 2));

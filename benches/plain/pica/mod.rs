@@ -1,5 +1,5 @@
-//! PICA200 vertex programs, a vertex at a time: decoded once, then a match on opcodes over arrays of floats. What an emulator has
-//! that does not compile its shaders.
+//! PICA200 vertex programs, a vertex at a time: decoded once, then a match on opcodes over arrays of floats. What an
+//! emulator has that does not compile its shaders.
 //!
 //! Every opcode, for programs that are trusted to end.
 

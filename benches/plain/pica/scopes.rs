@@ -32,8 +32,8 @@ pub struct LoopScope {
 }
 
 impl Scopes {
-    /// What comes after a word: `following` is the word behind it, `next` where its instruction goes by itself. A loop that ends
-    /// here overrules a branch, and a branch a procedure.
+    /// What comes after a word: `following` is the word behind it, `next` where its instruction goes by itself. A loop
+    /// that ends here overrules a branch, and a branch a procedure.
     pub fn close(&mut self, following: usize, mut next: usize, breaks: bool, loop_register: &mut i32) -> usize {
         let mut behind = following;
         for pops in 0..4 {

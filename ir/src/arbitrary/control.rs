@@ -211,8 +211,8 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    /// Blocks that are entered at one or two places and jump to each other at random. A counter ends the wandering, unless it
-    /// is allowed to go on for ever.
+    /// Blocks that are entered at one or two places and jump to each other at random. A counter ends the wandering,
+    /// unless it is allowed to go on for ever.
     fn region(&mut self, depth: u32) -> Result<()> {
         let is_bounded = !(self.config.unbounded && self.u.ratio(1, 16)?);
         let counter = self.b.declare_var(Type::I32);

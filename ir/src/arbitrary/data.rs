@@ -10,8 +10,8 @@ use arbitrary::{Result, Unstructured};
 /// Integers at the ends of their ranges, and those shifts and indices care about.
 const INTEGERS: [u32; 12] = [0, 1, 2, 3, 31, 32, 0xffff, 0x1_0000, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, 0xffff_ffff];
 
-/// Magnitudes of floats: zero, denormals, the smallest and the largest normal numbers, one and its neighbours, the bounds of
-/// integers and halves, infinity, a quiet and a signalling NaN.
+/// Magnitudes of floats: zero, denormals, the smallest and the largest normal numbers, one and its neighbours, the
+/// bounds of integers and halves, infinity, a quiet and a signalling NaN.
 const MAGNITUDES: [u32; 20] = [
     0x0000_0000,
     0x0000_0001,
@@ -35,8 +35,9 @@ const MAGNITUDES: [u32; 20] = [
     0x7f80_0001,
 ];
 
-/// High words of the magnitudes of doubles: zero and the largest denormals, the smallest normal numbers, where results round to
-/// denormal floats, one, the bounds of integers, the largest floats and doubles, infinity, a quiet and a signalling NaN.
+/// High words of the magnitudes of doubles: zero and the largest denormals, the smallest normal numbers, where results
+/// round to denormal floats, one, the bounds of integers, the largest floats and doubles, infinity, a quiet and a
+/// signalling NaN.
 const HIGH_WORDS: [u32; 14] = [
     0x0000_0000,
     0x000f_ffff,
@@ -155,8 +156,8 @@ impl<const L: usize> Data<L> {
         self.resources.iter().map(Vec::as_slice).collect()
     }
 
-    /// What the interpreter takes, [hashes](HashedTextures) for textures; `uniforms` is [`uniform_rows`](Self::uniform_rows), `resources`
-    /// [`resource_bytes`](Self::resource_bytes).
+    /// What the interpreter takes, [hashes](HashedTextures) for textures; `uniforms` is
+    /// [`uniform_rows`](Self::uniform_rows), `resources` [`resource_bytes`](Self::resource_bytes).
     pub fn bindings<'d>(&'d self, uniforms: &'d [&'d [[u32; 4]]], resources: &'d [&'d [u8]]) -> Bindings<'d, L> {
         let Data { inputs, vertex_id, instance_id, .. } = self;
         Bindings {

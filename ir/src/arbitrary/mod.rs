@@ -1,8 +1,8 @@
 //! Valid functions, and data to run them on, from random bytes: for property tests and fuzzing.
 //!
-//! Control flow is generated freely, nested statements as well as jumps at random among a set of blocks; what is computed
-//! travels in the builder's variables, so any graph is in SSA form by construction. The budget of statements bounds a
-//! function's size, counters bound nearly all its loops.
+//! Control flow is generated freely, nested statements as well as jumps at random among a set of blocks; what is
+//! computed travels in the builder's variables, so any graph is in SSA form by construction. The budget of statements
+//! bounds a function's size, counters bound nearly all its loops.
 
 mod control;
 mod data;
@@ -58,7 +58,8 @@ impl Default for Config {
     }
 }
 
-/// Generates a function that is valid and not in lockstep form. It may hold every op but those [of lockstep](Op::is_of_lockstep).
+/// Generates a function that is valid and not in lockstep form. It may hold every op but those
+/// [of lockstep](Op::is_of_lockstep).
 ///
 /// ```
 /// use shaderjit_ir::arbitrary::{Config, function};

@@ -8,8 +8,8 @@ use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// Gives every NaN that arithmetic makes the same bits. The IR leaves them open, and programs can look at them: without this,
-/// two correct engines may differ in integers computed from a NaN's bits.
+/// Gives every NaN that arithmetic makes the same bits. The IR leaves them open, and programs can look at them: without
+/// this, two correct engines may differ in integers computed from a NaN's bits.
 pub fn canonicalize_nans(func: &mut Function) {
     let mut replaced: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     for block in cfg::reverse_postorder(func) {

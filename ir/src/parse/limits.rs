@@ -1,5 +1,5 @@
-//! How large a function the text form may describe. Most data is no larger than its text; these bound what is not, and what
-//! analyses and interpreters allocate for it.
+//! How large a function the text form may describe. Most data is no larger than its text; these bound what is not, and
+//! what analyses and interpreters allocate for it.
 
 /// Input and output elements.
 pub const ELEMENTS: u32 = 1024;

@@ -1,7 +1,7 @@
 //! Reads the text form that [`crate::print`] writes: `parse(&func.to_string())` is a function equal to `func`.
 //!
-//! The text may come from anywhere. What the parser gives has every index in range and everything named defined, so that it can
-//! be printed and [verified](crate::verify); whether it obeys the rules of the IR is the verifier's to say.
+//! The text may come from anywhere. What the parser gives has every index in range and everything named defined, so
+//! that it can be printed and [verified](crate::verify); whether it obeys the rules of the IR is the verifier's to say.
 
 mod cursor;
 pub mod limits;
@@ -62,8 +62,8 @@ pub fn parse_module(text: &str) -> Result<Vec<Function>, ParseError> {
     Ok(functions)
 }
 
-/// The bits of a literal of type `ty` as the text form writes it: `true`, decimal, or the bits in hexadecimal. `None` if it is
-/// not one, or out of range.
+/// The bits of a literal of type `ty` as the text form writes it: `true`, decimal, or the bits in hexadecimal. `None`
+/// if it is not one, or out of range.
 pub fn literal_bits(ty: Type, text: &str) -> Option<u64> {
     let bits = match text.strip_prefix("0x") {
         Some(digits) if digits.starts_with(|c: char| c.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok()?,

@@ -5,7 +5,8 @@ use crate::function::Function;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// Which value each replaced value stands for. Passes replace values by ones defined before them, so there are no cycles.
+/// Which value each replaced value stands for. Passes replace values by ones defined before them, so there are no
+/// cycles.
 #[derive(Default)]
 pub(crate) struct Aliases(SecondaryMap<Value, PackedOption<Value>>);
 

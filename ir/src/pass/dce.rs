@@ -6,11 +6,11 @@ use crate::function::{Function, Imm, InstData, ValueDef};
 use crate::op::{Effect, Op};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are neither
-/// loaded nor kept.
+/// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are
+/// neither loaded nor kept.
 ///
-/// Everything is dead until an output or a branch needs it. So parameters that only feed each other around a loop go, and so
-/// do an array's stores if the loads of it are dead.
+/// Everything is dead until an output or a branch needs it. So parameters that only feed each other around a loop go,
+/// and so do an array's stores if the loads of it are dead.
 pub fn dce(func: &mut Function) {
     let live = Liveness::of(func);
     let layout = std::mem::take(&mut func.layout);

@@ -1,9 +1,10 @@
 //! Takes products that obey the rule of PICA200 for plain ones, under guard.
 //!
-//! `0 * inf` is 0 there, and a product that sees to it takes six instructions instead of one; but the rule makes a difference only
-//! where the plain product is a NaN. So this pass makes plain products and guards what is computed from them: sums, products
-//! and the like of a NaN are NaN, so a guard at the end of such a chain stands for every product in it. A run whose guards hold
-//! has the results of the function as it was; one that has a NaN anywhere in such a chain, of whatever origin, is void.
+//! `0 * inf` is 0 there, and a product that sees to it takes six instructions instead of one; but the rule makes a
+//! difference only where the plain product is a NaN. So this pass makes plain products and guards what is computed from
+//! them: sums, products and the like of a NaN are NaN, so a guard at the end of such a chain stands for every product
+//! in it. A run whose guards hold has the results of the function as it was; one that has a NaN anywhere in such a
+//! chain, of whatever origin, is void.
 
 use crate::entity::{Block, Value};
 use crate::function::{Function, Imm};

@@ -28,12 +28,12 @@ enum Step {
     Leave(Vec<Key>),
 }
 
-/// Replaces every pure instruction by an equal one that dominates it, and every array load by an equal one before it in its
-/// block with no store to the array in between. Blocks the entry does not reach keep theirs.
+/// Replaces every pure instruction by an equal one that dominates it, and every array load by an equal one before it in
+/// its block with no store to the array in between. Blocks the entry does not reach keep theirs.
 ///
-/// Walks the dominator tree; a block's instructions are in the table only while the blocks it dominates are visited. Operands
-/// are replaced first, and are defined in dominating blocks, so one walk finds all that depends on what it has merged itself.
-/// Ops that see other lanes are left alone: under other control flow they have other results.
+/// Walks the dominator tree; a block's instructions are in the table only while the blocks it dominates are visited.
+/// Operands are replaced first, and are defined in dominating blocks, so one walk finds all that depends on what it has
+/// merged itself. Ops that see other lanes are left alone: under other control flow they have other results.
 pub fn gvn(func: &mut Function) {
     let tree = DominatorTree::new(func);
     let mut children: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
@@ -241,7 +241,8 @@ block1:
             dce(&mut func);
             func.size()
         };
-        // A select, the next quadrant and its constant; the sign's shift, mask and application; two bitcasts; the output.
+        // A select, the next quadrant and its constant; the sign's shift, mask and application; two bitcasts; the
+        // output.
         assert!(size(&[Op::Fsin, Op::Fcos]) <= size(&[Op::Fsin]) + 8);
     }
 

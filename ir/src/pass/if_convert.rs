@@ -12,10 +12,12 @@ use cranelift_entity::SecondaryMap;
 /// The most both arms of a branch and its selects may cost together, in units of one simple SIMD instruction.
 const BUDGET: u32 = 16;
 
-/// Converts branches whose arms meet again at once, are cheap and write nothing; inner ones first, then what that makes small.
+/// Converts branches whose arms meet again at once, are cheap and write nothing; inner ones first, then what that makes
+/// small.
 pub fn if_convert(func: &mut Function) {
     straighten(func);
-    // Each round joins what the last one made straight; a branch that stays within the budget is not nested deeper than it.
+    // Each round joins what the last one made straight; a branch that stays within the budget is not nested deeper than
+    // it.
     for _ in 0..BUDGET {
         if !convert_all(func) {
             return;

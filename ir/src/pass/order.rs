@@ -1,15 +1,16 @@
 //! Brings inputs and outputs close to what is computed between them.
 //!
-//! Front ends read inputs where the program first names them and set outputs where it ends. What waits for either holds a register all
-//! the way.
+//! Front ends read inputs where the program first names them and set outputs where it ends. What waits for either holds
+//! a register all the way.
 
 use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use cranelift_entity::SecondaryMap;
 
-/// Moves, within each block, the components of an input element to the first use of any of them, and those of an output element to
-/// the last value that one of them is set to. Of instructions that set the same component only the last stays.
+/// Moves, within each block, the components of an input element to the first use of any of them, and those of an output
+/// element to the last value that one of them is set to. Of instructions that set the same component only the last
+/// stays.
 pub fn order(func: &mut Function) {
     for index in 0..func.layout.len() {
         let block = func.layout[index];
@@ -20,7 +21,8 @@ pub fn order(func: &mut Function) {
     }
 }
 
-/// A block on the way to its new order. A *place* is a number of instructions that stay in the order they have: those in front of it.
+/// A block on the way to its new order. A *place* is a number of instructions that stay in the order they have: those
+/// in front of it.
 struct Order<'a> {
     func: &'a Function,
     /// Instructions that stay.

@@ -6,11 +6,13 @@ use crate::entity::{Block, Value};
 use crate::function::Function;
 use cranelift_entity::SecondaryMap;
 
-/// Replaces every parameter whose incoming values are all one value, or the parameter itself, by that value; then drops it.
+/// Replaces every parameter whose incoming values are all one value, or the parameter itself, by that value; then drops
+/// it.
 ///
 /// Blocks the entry does not reach must be out of the layout.
 pub fn simplify_params(func: &mut Function) {
-    // In reverse postorder the values of forward edges are known before the parameters they go to, so that rounds are few.
+    // In reverse postorder the values of forward edges are known before the parameters they go to, so that rounds are
+    // few.
     let order = cfg::reverse_postorder(func);
     let incoming = incoming_args(func);
     let mut alias = Aliases::default();

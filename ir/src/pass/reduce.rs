@@ -1,8 +1,8 @@
 //! Makes every cycle of the control-flow graph have one entry.
 //!
-//! A cycle with several entries gets a *dispatch header*: a block that all edges to the entries go through, which switches on
-//! a number that each edge gives. No code is copied. Edges from outside and edges from inside the cycle go to the header by
-//! blocks of their own; sharing one would give the new cycle a second entry.
+//! A cycle with several entries gets a *dispatch header*: a block that all edges to the entries go through, which
+//! switches on a number that each edge gives. No code is copied. Edges from outside and edges from inside the cycle go
+//! to the header by blocks of their own; sharing one would give the new cycle a second entry.
 
 use super::{MAX_BLOCKS, PassError, limit, remove_unreachable};
 use crate::cfg::{self, Edge};
@@ -29,7 +29,8 @@ pub fn make_reducible(func: &mut Function) -> Result<(), PassError> {
     Ok(())
 }
 
-/// The header of a strongly connected component, added if the component has several entries, and its blocks with what was added.
+/// The header of a strongly connected component, added if the component has several entries, and its blocks with what
+/// was added.
 fn single_entry(func: &mut Function, mut component: Vec<Block>) -> (Block, Vec<Block>) {
     let members = set_of(func, &component);
     let predecessors = cfg::predecessors(func);
@@ -101,8 +102,8 @@ fn set_of(func: &Function, blocks: &[Block]) -> EntitySet<Block> {
     set
 }
 
-/// The strongly connected components of a region that contain a cycle, ignoring edges to the `cut` blocks and out of the
-/// region (Kosaraju's algorithm).
+/// The strongly connected components of a region that contain a cycle, ignoring edges to the `cut` blocks and out of
+/// the region (Kosaraju's algorithm).
 fn cyclic_components(func: &Function, region: &[Block], cut: &[Block]) -> Vec<Vec<Block>> {
     let mut targets = set_of(func, region);
     cut.iter().for_each(|&block| {

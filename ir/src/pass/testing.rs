@@ -18,8 +18,8 @@ pub(super) fn assert_makes(pass: impl Fn(&mut Function), before: &str, after: &s
     assert!(func == after, "got {func}\nnot {after}");
 }
 
-/// Asserts that `pass` keeps valid functions valid and their results the same to the bit, on random functions and data, as
-/// generated and in lockstep form.
+/// Asserts that `pass` keeps valid functions valid and their results the same to the bit, on random functions and data,
+/// as generated and in lockstep form.
 pub(super) fn assert_keeps_meaning(pass: impl Fn(&mut Function)) {
     arbtest::arbtest(|u| {
         let mut func = function(u, &Config::default())?;

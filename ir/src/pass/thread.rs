@@ -1,7 +1,7 @@
 //! Takes edges past blocks that only ask what is known on the way there.
 //!
-//! A divergent loop that is left in its middle ends in such a block: lanes that left arrive with a mask that is literally false, the
-//! others with one that was found true above.
+//! A divergent loop that is left in its middle ends in such a block: lanes that left arrive with a mask that is
+//! literally false, the others with one that was found true above.
 
 use super::{remove_unreachable, simplify_params};
 use crate::cfg::{self, Edge};

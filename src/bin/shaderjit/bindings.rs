@@ -22,7 +22,8 @@ pub struct BindArgs {
     /// tex2d:FORMAT:WxH or tex2darr:FORMAT:WxHxN, :LEVELS behind it if there are several
     #[arg(long, value_name = "SLOT=KIND,RAW")]
     srv: Vec<ShaderResource>,
-    /// A sampler: point, linear, cmppoint or cmp, then :ADDRESS (wrap, mirror, clamp, border, mirroronce), then :COMPARISON
+    /// A sampler: point, linear, cmppoint or cmp, then :ADDRESS (wrap, mirror, clamp, border, mirroronce), then
+    /// :COMPARISON
     #[arg(long, value_name = "SLOT=FILTER")]
     smp: Vec<ShaderSampler>,
     /// PICA uniforms, 1556 bytes: c0 to c95 as floats, i0 to i3 as bytes, the bools as a 32-bit mask

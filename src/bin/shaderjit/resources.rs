@@ -10,9 +10,9 @@ use shaderjit::{
 use std::str::FromStr;
 
 /// `SLOT=KIND,RAW`, or `SLOT:SPACE=KIND,RAW` in a register space of shader model 5.1. KIND is `raw`, `struct:STRIDE`,
-/// `buf:FORMAT` or a texture: `tex1d:FORMAT:W`, `tex2d:FORMAT:WxH`, `tex3d:FORMAT:WxHxD`, `texcube:FORMAT:WxW`, all of which
-/// `:LEVELS` may follow, the arrays `tex1darr:FORMAT:WxN`, `tex2darr:FORMAT:WxHxN` and `texcubearr:FORMAT:WxWxN` (N is six times
-/// the cubes), and `tex2dms:FORMAT:WxH:SAMPLES` and `tex2dmsarr:FORMAT:WxHxN:SAMPLES`.
+/// `buf:FORMAT` or a texture: `tex1d:FORMAT:W`, `tex2d:FORMAT:WxH`, `tex3d:FORMAT:WxHxD`, `texcube:FORMAT:WxW`, all of
+/// which `:LEVELS` may follow, the arrays `tex1darr:FORMAT:WxN`, `tex2darr:FORMAT:WxHxN` and `texcubearr:FORMAT:WxWxN`
+/// (N is six times the cubes), and `tex2dms:FORMAT:WxH:SAMPLES` and `tex2dmsarr:FORMAT:WxHxN:SAMPLES`.
 #[derive(Clone, Debug)]
 pub struct ShaderResource {
     slot: u32,
@@ -174,9 +174,10 @@ fn made_up_layout(shape: TextureShape, format: TexelFormat) -> ImageLayout {
     if shape.is_array() { layout.slices(3) } else { layout }
 }
 
-/// A sampler: `SLOT=FILTER[:ADDRESS[:COMPARISON]]`, or `SLOT:SPACE=…` in a register space of shader model 5.1. FILTER is `point`
-/// or `linear`, or the same for comparisons, `cmppoint` or `cmp`; ADDRESS `wrap`, `mirror`, `clamp`, `border` or `mirroronce`;
-/// COMPARISON `never`, `less`, `equal`, `lequal`, `greater`, `notequal`, `gequal` or `always`.
+/// A sampler: `SLOT=FILTER[:ADDRESS[:COMPARISON]]`, or `SLOT:SPACE=…` in a register space of shader model 5.1. FILTER
+/// is `point` or `linear`, or the same for comparisons, `cmppoint` or `cmp`; ADDRESS `wrap`, `mirror`, `clamp`,
+/// `border` or `mirroronce`; COMPARISON `never`, `less`, `equal`, `lequal`, `greater`, `notequal`, `gequal` or
+/// `always`.
 #[derive(Clone, Debug)]
 pub struct ShaderSampler {
     slot: u32,

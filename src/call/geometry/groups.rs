@@ -15,7 +15,8 @@ pub(super) trait Groups {
     fn lanes(&self) -> usize;
     /// Sets what a lane reads of an input element.
     fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]);
-    /// Runs `count` invocations, the first of which is number `first`. Uniforms are those of the run before unless they changed.
+    /// Runs `count` invocations, the first of which is number `first`. Uniforms are those of the run before unless they
+    /// changed.
     fn run(&mut self, spaces: &BoundSpaces, changed: bool, first: u32, count: usize) -> Result<(), CallError>;
     /// What a lane stored to an output element.
     fn output(&self, element: usize, lane: usize) -> [u32; 4];

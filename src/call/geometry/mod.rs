@@ -1,5 +1,5 @@
-//! Calls of PICA200 geometry shaders: invocations one after the other, or side by side where none depends on what another leaves,
-//! the state between them, and the triangles they emit, in order.
+//! Calls of PICA200 geometry shaders: invocations one after the other, or side by side where none depends on what
+//! another leaves, the state between them, and the triangles they emit, in order.
 
 mod groups;
 mod state;
@@ -30,7 +30,8 @@ const CALL_TRIANGLES: u32 = 1 << 18;
 pub enum GeometryInput<'a> {
     /// Each invocation an element of the bound inputs, `v0` to `v15`.
     Elements(Range<u32>),
-    /// Each invocation finds its vertices in float uniforms; what an earlier one found and a later one does not get stays there.
+    /// Each invocation finds its vertices in float uniforms; what an earlier one found and a later one does not get
+    /// stays there.
     Uniforms {
         /// The register that receives the first row.
         first: u8,
@@ -50,14 +51,15 @@ impl From<Range<u32>> for GeometryInput<'_> {
 impl<'a> Call<'a> {
     /// Runs the invocations of a geometry shader.
     ///
-    /// Invocations run one after the other, each with the state the one before has left, but side by side where the program reads
-    /// nothing of it before writing it. Uniforms are as bound; `b15` is also set once an invocation has ended.
+    /// Invocations run one after the other, each with the state the one before has left, but side by side where the
+    /// program reads nothing of it before writing it. Uniforms are as bound; `b15` is also set once an invocation has
+    /// ended.
     ///
     /// # Errors
     /// [`Invalid`](CallError::Invalid) if it is no geometry shader, [`MissingBinding`](CallError::MissingBinding) and
-    /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long
-    /// and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits more than 1024, or all of them more than 2^18.
-    /// The state is then what the invocations before have left.
+    /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop runs
+    /// too long and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits more than 1024, or all of
+    /// them more than 2^18. The state is then what the invocations before have left.
     pub fn run_geometry<'i>(
         &self,
         input: impl Into<GeometryInput<'i>>,
@@ -68,7 +70,8 @@ impl<'a> Call<'a> {
         Ok(triangles)
     }
 
-    /// The same into triangles that are there, whose memory is used again. After an error they are those of the invocations before.
+    /// The same into triangles that are there, whose memory is used again. After an error they are those of the
+    /// invocations before.
     ///
     /// # Errors
     /// As [`run_geometry`](Self::run_geometry).
@@ -208,7 +211,8 @@ impl Job<'_, '_> {
             }
             groups.run(&spaces, changed, self.call.first_vertex.wrapping_add(next), group as usize)?;
             changed = false;
-            // The rows of the last of these invocations count; those of the others only if it leaves some of them alone.
+            // The rows of the last of these invocations count; those of the others only if it leaves some of them
+            // alone.
             let mut ended = None;
             for lane in 0..group as usize {
                 let collected = triangles.collect(geometry, groups, lane, next + lane as u32);

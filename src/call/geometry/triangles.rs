@@ -110,7 +110,8 @@ pub struct EmittedTriangle<'a> {
 }
 
 impl<'a> EmittedTriangle<'a> {
-    /// The bits of a vertex, 0 to 2: a row for each register that is emitted, ascending. Components that are not emitted are 0.
+    /// The bits of a vertex, 0 to 2: a row for each register that is emitted, ascending. Components that are not
+    /// emitted are 0.
     ///
     /// # Panics
     /// If `vertex` is more than 2.

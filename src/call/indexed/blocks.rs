@@ -7,8 +7,8 @@ use crate::error::CallError;
 use std::mem;
 use std::ops::Range;
 
-/// Vertices in a row that are shaded where they lie; fewer are copied together with others, for a block of few vertices takes
-/// long for what it is.
+/// Vertices in a row that are shaded where they lie; fewer are copied together with others, for a block of few vertices
+/// takes long for what it is.
 const LONG_RUN: usize = 64;
 
 /// The most vertices copied together: their rows stay in the nearest cache. A multiple of any number of lanes.

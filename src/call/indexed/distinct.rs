@@ -4,14 +4,14 @@ use super::Indices;
 use crate::error::CallError;
 use std::ops::{BitOr, BitXor, Range};
 
-/// Vertices are found by marking those of the range that the indices span if it is at most so many times the number of indices,
-/// and by sorting the indices otherwise. Memory depends on how many indices there are, not on what they are.
+/// Vertices are found by marking those of the range that the indices span if it is at most so many times the number of
+/// indices, and by sorting the indices otherwise. Memory depends on how many indices there are, not on what they are.
 const MARKS_PER_INDEX: usize = 8;
 /// A range of so many is marked however few indices there are.
 const FEW_MARKS: usize = 4096;
 
-/// The distinct vertices of an indexed draw. Each has a row, in the order of their numbers. Memory is used again when other
-/// indices are [set](Self::set), and does not depend on what numbers they are.
+/// The distinct vertices of an indexed draw. Each has a row, in the order of their numbers. Memory is used again when
+/// other indices are [set](Self::set), and does not depend on what numbers they are.
 ///
 /// ```
 /// use shaderjit::{DistinctVertices, Indices};
@@ -31,8 +31,8 @@ pub struct DistinctVertices {
     count: u32,
     /// The index of each row, rising. Empty if there are no gaps: then it is the lowest index and the row together.
     indices: Vec<u32>,
-    /// For each 2^`shift` possible indices, counted from the lowest, the first row that is not in front of them; one entry more
-    /// than that, for the end. Empty if there are no gaps.
+    /// For each 2^`shift` possible indices, counted from the lowest, the first row that is not in front of them; one
+    /// entry more than that, for the end. Empty if there are no gaps.
     directory: Vec<u32>,
     shift: u32,
     /// For each possible index whether there is one.
@@ -53,8 +53,8 @@ impl DistinctVertices {
     /// Makes it those of another draw.
     ///
     /// # Errors
-    /// [`NoVertex`](CallError::NoVertex) if an index and the base vertex together are no number of a vertex, which are those from
-    /// 0 to 2^32 - 2. There are no vertices then.
+    /// [`NoVertex`](CallError::NoVertex) if an index and the base vertex together are no number of a vertex, which are
+    /// those from 0 to 2^32 - 2. There are no vertices then.
     pub fn set(&mut self, indices: Indices<'_>, base_vertex: i32) -> Result<(), CallError> {
         (self.base_vertex, self.first, self.count, self.shift) = (base_vertex, 0, 0, 0);
         self.indices.clear();
@@ -177,7 +177,8 @@ impl DistinctVertices {
         (indices.get(at) == Some(&index)).then_some(rows.start + at as u32)
     }
 
-    /// The lowest index, if no vertex between the lowest and the highest is missing: the row of an index is what it is more.
+    /// The lowest index, if no vertex between the lowest and the highest is missing: the row of an index is what it is
+    /// more.
     pub fn contiguous_from(&self) -> Option<u32> {
         self.indices.is_empty().then_some(self.first)
     }

@@ -1,4 +1,5 @@
-//! Indexed draws: every vertex that an index names is shaded once, and every index finds its vertex's row of the outputs.
+//! Indexed draws: every vertex that an index names is shaded once, and every index finds its vertex's row of the
+//! outputs.
 
 mod blocks;
 mod distinct;
@@ -43,15 +44,16 @@ pub struct IndexedOutputs {
 }
 
 impl IndexedOutputs {
-    /// The row of the vertex that an index names, if it was among those of the draw: the vertex's number in [`Outputs`].
+    /// The row of the vertex that an index names, if it was among those of the draw: the vertex's number in
+    /// [`Outputs`].
     pub fn row(&self, index: u32) -> Option<usize> {
         Some(self.vertices.row(index)? as usize)
     }
 }
 
 impl Call<'_> {
-    /// Shades the vertices of an indexed draw, each once, however often it is indexed. Vertex `index + base_vertex` of the
-    /// streams is an index's.
+    /// Shades the vertices of an indexed draw, each once, however often it is indexed. Vertex `index + base_vertex` of
+    /// the streams is an index's.
     ///
     /// As in Direct3D, the number the shader sees (`SV_VertexID`) is the index, the base vertex not added; the call's
     /// [first vertex](Self::first_vertex) is added to it.
@@ -79,7 +81,8 @@ impl Call<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run) of a range that has all the vertices, and [`NoVertex`](CallError::NoVertex), before anything runs.
+    /// As [`run`](Self::run) of a range that has all the vertices, and [`NoVertex`](CallError::NoVertex), before
+    /// anything runs.
     pub fn run_indexed(&self, indices: Indices<'_>, base_vertex: i32) -> Result<IndexedOutputs, CallError> {
         self.indexed_outputs(indices, base_vertex, Choice::Jit)
     }
@@ -92,13 +95,13 @@ impl Call<'_> {
         self.indexed_outputs(indices, base_vertex, Choice::Interpreter)
     }
 
-    /// The same into the caller's memory: which vertices there are goes to `vertices`, and their outputs where `layout` says, the
-    /// first row at its offsets. There are at most as many rows as indices. Native code allocates nothing in a call like one it
-    /// has run before.
+    /// The same into the caller's memory: which vertices there are goes to `vertices`, and their outputs where `layout`
+    /// says, the first row at its offsets. There are at most as many rows as indices. Native code allocates nothing in
+    /// a call like one it has run before.
     ///
     /// # Errors
-    /// As [`run_indexed`](Self::run_indexed), and if the buffer is too short for the rows; `vertices` then says how many
-    /// there are.
+    /// As [`run_indexed`](Self::run_indexed), and if the buffer is too short for the rows; `vertices` then says how
+    /// many there are.
     pub fn run_indexed_into(
         &self,
         indices: Indices<'_>,

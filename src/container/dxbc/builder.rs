@@ -9,7 +9,8 @@ use crate::error::ContainerError;
 /// Parts begin at multiples of this.
 const ALIGNMENT: usize = 4;
 
-/// Puts a `DXBC` container together: header, part index, and the parts in the order given, each at a multiple of four bytes.
+/// Puts a `DXBC` container together: header, part index, and the parts in the order given, each at a multiple of four
+/// bytes.
 ///
 /// ```
 /// use shaderjit::container::Dxbc;
@@ -45,8 +46,8 @@ impl<'a> Builder<'a> {
     /// The bytes of the container, with its digest.
     ///
     /// # Errors
-    /// [`Limit`](ContainerError::Limit) if there are more parts than a container may have, or it would be larger than one may
-    /// be; the offset is that of the header's field.
+    /// [`Limit`](ContainerError::Limit) if there are more parts than a container may have, or it would be larger than
+    /// one may be; the offset is that of the header's field.
     pub fn build(&self, signing: Signing) -> Result<Vec<u8>, ContainerError> {
         let limit = u64::from(limits::DXBC_PARTS);
         let count = u32::try_from(self.parts.len()).ok().filter(|&count| count <= limits::DXBC_PARTS);

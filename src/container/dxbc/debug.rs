@@ -1,7 +1,7 @@
 //! Debug information of FXC: `SDBG`, a format of its own, and `SPDB`, a program database as other compilers write it.
 //!
-//! Nothing documents `SDBG`; the meaning of its header is what RenderDoc's reader found out. Both stay bytes but for their
-//! headers.
+//! Nothing documents `SDBG`; the meaning of its header is what RenderDoc's reader found out. Both stay bytes but for
+//! their headers.
 
 use super::{FourCc, Part};
 use crate::container::name::Name;

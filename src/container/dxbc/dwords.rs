@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// 32-bit numbers of a container. They borrow from it, so that a hostile file in which a thousand records share one long array
-/// costs nothing.
+/// 32-bit numbers of a container. They borrow from it, so that a hostile file in which a thousand records share one
+/// long array costs nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dwords<'a>(&'a [[u8; 4]]);
 

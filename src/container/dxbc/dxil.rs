@@ -1,5 +1,5 @@
-//! The header of a DXIL program (`DXIL`, `ILDB`, and the `STAT` of such a container): which stage and model it is, and where its
-//! LLVM bitcode lies (DirectXShaderCompiler, `DxilProgramHeader`).
+//! The header of a DXIL program (`DXIL`, `ILDB`, and the `STAT` of such a container): which stage and model it is, and
+//! where its LLVM bitcode lies (DirectXShaderCompiler, `DxilProgramHeader`).
 //!
 //! | bytes | field |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Interfaces (`IFCE`): the classes a program's interfaces can be, their instances, and for each interface slot which function
-//! table each class has there.
+//! Interfaces (`IFCE`): the classes a program's interfaces can be, their instances, and for each interface slot which
+//! function table each class has there.
 //!
 //! | bytes | field |
 //! |---|---|

@@ -49,8 +49,8 @@ open_code! {
 pub struct Level9Program<'a> {
     /// The part it was read from.
     pub part: FourCc,
-    /// Version token of the header: `0xfffe0200` for vertices, `0xffff0200` for pixels. That of the tokens may be a later
-    /// one, as it is for `level_9_3`.
+    /// Version token of the header: `0xfffe0200` for vertices, `0xffff0200` for pixels. That of the tokens may be a
+    /// later one, as it is for `level_9_3`.
     pub version: u32,
     /// Absolute byte offset of the tokens.
     pub tokens_offset: usize,

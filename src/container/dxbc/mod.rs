@@ -120,8 +120,8 @@ impl<'a> Part<'a> {
 
 /// A `DXBC` container: header and part index checked, parts unread.
 ///
-/// Parts may overlap and names may repeat; of several with one name the first counts. Everything lies within the header's file
-/// size; what follows it is ignored, as some tools pad containers.
+/// Parts may overlap and names may repeat; of several with one name the first counts. Everything lies within the
+/// header's file size; what follows it is ignored, as some tools pad containers.
 #[derive(Clone, Debug)]
 pub struct Dxbc<'a> {
     bytes: &'a [u8],

@@ -1,8 +1,8 @@
 //! Bytes that a part may hold compressed: the sources in `SRCI` and the tables in `PDBI`.
 //!
-//! The part states how long they are when inflated. That is held against a limit that depends on the part's own size before
-//! anything is allocated, exactly so much is allocated, and never more is written: what a few bytes can make this crate do stays
-//! within bounds (see [`limits::inflated_bytes`]).
+//! The part states how long they are when inflated. That is held against a limit that depends on the part's own size
+//! before anything is allocated, exactly so much is allocated, and never more is written: what a few bytes can make
+//! this crate do stays within bounds (see [`limits::inflated_bytes`]).
 
 use std::borrow::Cow;
 use std::iter;
@@ -21,7 +21,8 @@ open_code! {
     }
 }
 
-/// Positions of inflated bytes are given as if they lay here, where no container reaches: they have no offset in the file.
+/// Positions of inflated bytes are given as if they lay here, where no container reaches: they have no offset in the
+/// file.
 const NOWHERE: usize = usize::MAX / 2;
 
 /// Bytes of a part that it held compressed, or not.

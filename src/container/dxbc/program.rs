@@ -73,8 +73,8 @@ pub struct Program<'a> {
     pub minor: u8,
     /// Absolute byte offset of the version token.
     pub offset: usize,
-    /// The tokens behind the two of the header, four little-endian bytes each; as many as the length token counts, whatever
-    /// the size of the part.
+    /// The tokens behind the two of the header, four little-endian bytes each; as many as the length token counts,
+    /// whatever the size of the part.
     pub tokens: &'a [u8],
 }
 

@@ -1,8 +1,8 @@
 //! Root signature (`RTS0`), versions 1.0 to 1.2: what a pipeline binds, and to which registers (Direct3D 12,
 //! `D3D12_VERSIONED_ROOT_SIGNATURE_DESC`; stored as LLVM documents under "DXContainer").
 //!
-//! The header gives version, count and offset of the parameters, count and offset of the static samplers, and flags. All
-//! offsets are relative to the part's data.
+//! The header gives version, count and offset of the parameters, count and offset of the static samplers, and flags.
+//! All offsets are relative to the part's data.
 
 use super::Part;
 use crate::container::limits;
@@ -90,9 +90,9 @@ open_code! {
 pub struct RootSignature {
     /// Its version.
     pub version: RootSignatureVersion,
-    /// Flags: 1 allow the input layout; deny access to 2 vertex, 4 hull, 8 domain, 0x10 geometry, 0x20 pixel shaders; 0x40
-    /// allow stream output; 0x80 local; deny access to 0x100 amplification, 0x200 mesh shaders; 0x400 resources, 0x800
-    /// samplers indexed in the heap.
+    /// Flags: 1 allow the input layout; deny access to 2 vertex, 4 hull, 8 domain, 0x10 geometry, 0x20 pixel shaders;
+    /// 0x40 allow stream output; 0x80 local; deny access to 0x100 amplification, 0x200 mesh shaders; 0x400 resources,
+    /// 0x800 samplers indexed in the heap.
     pub flags: u32,
     /// Parameters; their numbers are those of `SetGraphicsRoot…`.
     pub parameters: Vec<RootParameter>,
@@ -157,8 +157,8 @@ pub struct DescriptorRange {
 /// A sampler that is part of the root signature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StaticSampler {
-    /// Filter (`D3D12_FILTER`): bit 0 linear between mips, 2 for magnification, 4 for minification; 0x55 anisotropic; 0x80
-    /// comparison, 0x100 minimum, 0x180 maximum.
+    /// Filter (`D3D12_FILTER`): bit 0 linear between mips, 2 for magnification, 4 for minification; 0x55 anisotropic;
+    /// 0x80 comparison, 0x100 minimum, 0x180 maximum.
     pub filter: u32,
     /// Addressing in u, v and w.
     pub address: [AddressMode; 3],
@@ -189,7 +189,8 @@ impl RootSignature {
         Self::read(part.reader())
     }
 
-    /// Reads a root signature that fills what `header` reads, wherever that lies: libraries keep theirs in another part.
+    /// Reads a root signature that fills what `header` reads, wherever that lies: libraries keep theirs in another
+    /// part.
     pub(super) fn read(mut header: Reader<'_>) -> Result<Self, ContainerError> {
         let version_offset = header.offset();
         let version = RootSignatureVersion(header.u32("root signature version")?);
@@ -221,8 +222,8 @@ fn range_stride(version: RootSignatureVersion) -> u32 {
     RANGE[usize::from(version >= RootSignatureVersion::V1_1)]
 }
 
-/// Descriptor ranges that may still be read. Tables do not overlap in what compilers write, so there are at most as many as fit
-/// the part; a file whose parameters all name one long table is stopped here.
+/// Descriptor ranges that may still be read. Tables do not overlap in what compilers write, so there are at most as
+/// many as fit the part; a file whose parameters all name one long table is stopped here.
 struct RangeBudget {
     left: u64,
     total: u64,

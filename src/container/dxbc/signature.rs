@@ -1,8 +1,8 @@
 //! Signatures: what a stage reads and writes, by semantic and register.
 //!
-//! A signature part is a count, the offset of the first element (8 in practice) and the elements; semantics are NUL-terminated
-//! names anywhere in the part. Elements come in three sizes: 24 bytes, 28 with the stream in front, 32 with the minimum
-//! precision at the end as well.
+//! A signature part is a count, the offset of the first element (8 in practice) and the elements; semantics are
+//! NUL-terminated names anywhere in the part. Elements come in three sizes: 24 bytes, 28 with the stream in front, 32
+//! with the minimum precision at the end as well.
 
 use super::{FourCc, Part};
 use crate::container::limits;

@@ -1,6 +1,6 @@
-//! Statistics (`STAT`). Beside a tokenized program they are counters the compiler kept: 28 dwords in very old files, 29 in
-//! shader model 4, 37 in 5, named as Direct3D's reflection names them. Beside a DXIL program the part is a second one, stripped
-//! to what reflection needs.
+//! Statistics (`STAT`). Beside a tokenized program they are counters the compiler kept: 28 dwords in very old files, 29
+//! in shader model 4, 37 in 5, named as Direct3D's reflection names them. Beside a DXIL program the part is a second
+//! one, stripped to what reflection needs.
 
 use super::{DxilProgram, FourCc, Part};
 use crate::container::limits;

@@ -1,4 +1,5 @@
-//! `DVLE`: one executable of a SHBIN: its entry point, the constants it needs, and the names and meanings of its registers.
+//! `DVLE`: one executable of a SHBIN: its entry point, the constants it needs, and the names and meanings of its
+//! registers.
 
 use std::fmt;
 
@@ -89,8 +90,8 @@ impl Geometry {
 
 /// A `DVLE` part.
 ///
-/// What it says of the program (entry point, end, labels) is not held against the program memory: that belongs to the `DVLP`,
-/// which may be malformed on its own.
+/// What it says of the program (entry point, end, labels) is not held against the program memory: that belongs to the
+/// `DVLP`, which may be malformed on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dvle<'a> {
     /// Absolute byte offset of the part.

@@ -27,8 +27,8 @@ pub struct Dvlp<'a> {
     pub descriptors_offset: usize,
     /// The second words of the operand descriptors' records.
     pub descriptor_tails: Vec<u32>,
-    /// Header words 0x18 and 0x1c, of unknown meaning, perhaps offset and size of a table: picasso writes the end of the
-    /// operand descriptors and 0.
+    /// Header words 0x18 and 0x1c, of unknown meaning, perhaps offset and size of a table: picasso writes the end of
+    /// the operand descriptors and 0.
     pub unknown: [u32; 2],
     /// Symbol table: NUL-terminated file names. Assemblers leave it empty.
     pub symbols: &'a [u8],

@@ -1,5 +1,5 @@
-//! The PICA200's 24-bit float: sign in bit 23, exponent in 22..16 with bias 63, mantissa in 15..0. Exponent 127 is infinity
-//! or NaN; exponent 0 is subnormal, in steps of 2^-78.
+//! The PICA200's 24-bit float: sign in bit 23, exponent in 22..16 with bias 63, mantissa in 15..0. Exponent 127 is
+//! infinity or NaN; exponent 0 is subnormal, in steps of 2^-78.
 
 /// Bits of the mantissa.
 const MANTISSA: u32 = 16;
@@ -8,8 +8,8 @@ const EXPONENT_MAX: u32 = 0x7f;
 /// Difference between the exponent biases of `f32` and float24.
 const REBIAS: u32 = 127 - 63;
 
-/// The value of the low 24 bits of `bits`. Exact: `f32` has every float24 value, the subnormal ones as normal numbers. A NaN
-/// keeps its sign and mantissa.
+/// The value of the low 24 bits of `bits`. Exact: `f32` has every float24 value, the subnormal ones as normal numbers.
+/// A NaN keeps its sign and mantissa.
 pub fn float24_to_f32(bits: u32) -> f32 {
     let sign = (bits >> 23 & 1) << 31;
     let exponent = bits >> MANTISSA & EXPONENT_MAX;

@@ -1,7 +1,8 @@
 //! SHBIN, the container of Nintendo 3DS shaders (documented by 3dbrew; written by the assemblers picasso and nihstro).
 //!
-//! A `DVLB` header lists the executables; a `DVLP` with the program memory they share follows it at once; each `DVLE` is one
-//! executable: entry point, constants, names. No sizes are stored, and offsets inside a `DVLP` or `DVLE` count from its start.
+//! A `DVLB` header lists the executables; a `DVLP` with the program memory they share follows it at once; each `DVLE`
+//! is one executable: entry point, constants, names. No sizes are stored, and offsets inside a `DVLP` or `DVLE` count
+//! from its start.
 //!
 //! A [`Dvoj`] is a container of its own: the same data for one program, before linking.
 
@@ -90,8 +91,8 @@ impl<'a> Shbin<'a> {
     /// Executable `index`; `None` if there is no such one.
     ///
     /// # Errors
-    /// The part is malformed, or it and those before it share so many tables that reading them all would cost more than a file
-    /// of this size should.
+    /// The part is malformed, or it and those before it share so many tables that reading them all would cost more than
+    /// a file of this size should.
     pub fn dvle(&self, index: usize) -> Result<Option<Dvle<'a>>, ContainerError> {
         let Some(&offset) = self.dvles.get(index) else { return Ok(None) };
         let bytes: u64 = self.dvles[..=index].iter().map(|&offset| Dvle::table_bytes(self.bytes, offset)).sum();
@@ -102,8 +103,9 @@ impl<'a> Shbin<'a> {
         Dvle::parse(self.bytes, offset).map(Some)
     }
 
-    /// Bytes from the first to the last that belongs to the container: the format states no size, so it is where the last table
-    /// ends, and up to three zeros behind it that make the size a multiple of four, as assemblers write them.
+    /// Bytes from the first to the last that belongs to the container: the format states no size, so it is where the
+    /// last table ends, and up to three zeros behind it that make the size a multiple of four, as assemblers write
+    /// them.
     ///
     /// Tables are located and not read, so this takes the same time for small and large ones.
     ///

@@ -1,4 +1,5 @@
-//! The tables that executables and unlinked objects share: constants, labels, outputs, uniforms, and the names they point to.
+//! The tables that executables and unlinked objects share: constants, labels, outputs, uniforms, and the names they
+//! point to.
 
 use std::fmt;
 
@@ -50,8 +51,8 @@ pub enum RegisterFile {
 }
 
 impl RegisterFile {
-    /// Each file with the letter of its registers, the number of its first register in uniform records (3dbrew, SHBIN) and
-    /// how many it has.
+    /// Each file with the letter of its registers, the number of its first register in uniform records (3dbrew, SHBIN)
+    /// and how many it has.
     const TABLE: [(Self, char, u16, u16); 4] = [
         (Self::Input, 'v', 0, 16),
         (Self::Float, 'c', 0x10, 96),

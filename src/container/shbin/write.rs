@@ -1,5 +1,5 @@
-//! Typed parts → bytes, laid out as picasso does: `DVLB` header, `DVLP` with code and descriptors, and each `DVLE` followed by its
-//! constants, labels, outputs, uniforms and symbols, padded to four bytes.
+//! Typed parts → bytes, laid out as picasso does: `DVLB` header, `DVLP` with code and descriptors, and each `DVLE`
+//! followed by its constants, labels, outputs, uniforms and symbols, padded to four bytes.
 
 use super::dvle::{self, Dvle};
 use super::dvlp::{self, Dvlp};
@@ -14,9 +14,9 @@ const ALIGNMENT: usize = 4;
 
 /// Writes a SHBIN of these parts. Offsets among their fields say where they were read and do not count.
 ///
-/// A file that picasso could have written comes back byte for byte from its parts. In others the order of the tables, the
-/// offsets of empty ones, and padding may change. A symbol table is kept as it is, and completed by those names of labels and
-/// uniforms that are not where their `symbol` says.
+/// A file that picasso could have written comes back byte for byte from its parts. In others the order of the tables,
+/// the offsets of empty ones, and padding may change. A symbol table is kept as it is, and completed by those names of
+/// labels and uniforms that are not where their `symbol` says.
 ///
 /// ```
 /// use shaderjit::container::shbin::{self, Shbin};
@@ -32,8 +32,8 @@ const ALIGNMENT: usize = 4;
 /// ```
 ///
 /// # Errors
-/// What reading the written file would report: a count over its limit, a register that does not exist, a name that is too long.
-/// The offset is that in the file to be written.
+/// What reading the written file would report: a count over its limit, a register that does not exist, a name that is
+/// too long. The offset is that in the file to be written.
 pub fn write(dvlp: &Dvlp<'_>, dvles: &[Dvle<'_>]) -> Result<Vec<u8>, ContainerError> {
     let mut file = Writer::default();
     file.bytes(&MAGIC);

@@ -10,8 +10,9 @@
 //! | 25.. | [`Reflection`] |
 //! | .. end | SPIR-V of the stages, in order |
 //!
-//! Documented in the wiki of LibVega/VSL and by the source of `vslc`. Nothing in it is aligned. The format does not say where the
-//! SPIR-V begins: its words end where the file does. No file made by `vslc` was at hand; what is read is what its source writes.
+//! Documented in the wiki of LibVega/VSL and by the source of `vslc`. Nothing in it is aligned. The format does not say
+//! where the SPIR-V begins: its words end where the file does. No file made by `vslc` was at hand; what is read is what
+//! its source writes.
 
 mod reflection;
 mod write;
@@ -134,7 +135,8 @@ impl<'a> Vbc<'a> {
     /// Size in bytes of the VBC with which `bytes` begin, whatever follows it.
     ///
     /// # Errors
-    /// The header or the reflection is malformed, there is no stage, or a stage does not begin with SPIR-V's magic number.
+    /// The header or the reflection is malformed, there is no stage, or a stage does not begin with SPIR-V's magic
+    /// number.
     pub fn extent(bytes: &[u8]) -> Result<usize, ContainerError> {
         let (words, _, file) = header(bytes)?;
         if words == StageWords::default() {

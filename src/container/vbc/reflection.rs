@@ -10,8 +10,8 @@ use std::fmt;
 /// Bytes of a subpass input's record.
 pub(super) const SUBPASS_RECORD: usize = 4;
 
-/// Other sizes that subpass inputs are found with: the compiler writes its own object in place of the record, and how large that
-/// is depends on its standard library. The first is that of `vslc` on x86-64 Linux.
+/// Other sizes that subpass inputs are found with: the compiler writes its own object in place of the record, and how
+/// large that is depends on its standard library. The first is that of `vslc` on x86-64 Linux.
 const SUBPASS_OBJECTS: [usize; 3] = [48, 56, 40];
 
 open_code! {
@@ -228,7 +228,8 @@ impl<'a> Reflection<'a> {
         Ok(reflection)
     }
 
-    /// Absolute byte offsets at which what `reader` begins with may end: with subpass inputs as they should be, or else.
+    /// Absolute byte offsets at which what `reader` begins with may end: with subpass inputs as they should be, or
+    /// else.
     pub(super) fn ends(mut reader: Reader<'a>) -> Result<impl Iterator<Item = usize>, ContainerError> {
         Self::before_subpass_inputs(&mut reader)?;
         let count = reader.count("subpass input count", VBC_RECORDS)? as usize;

@@ -6,12 +6,12 @@ use crate::container::reader::{invalid, over_limit};
 use crate::container::writer::{Writer, count};
 use crate::error::ContainerError;
 
-/// Writes a VBC of these parts. The offsets of the stages say where they were read and do not count; nor does their order, but
-/// each may be there once.
+/// Writes a VBC of these parts. The offsets of the stages say where they were read and do not count; nor does their
+/// order, but each may be there once.
 ///
 /// # Errors
-/// A stage has more than 65,535 words or is there twice, a member's name has more than 255 bytes, or what reading the written
-/// file would report. The offset is that in the file to be written.
+/// A stage has more than 65,535 words or is there twice, a member's name has more than 255 bytes, or what reading the
+/// written file would report. The offset is that in the file to be written.
 pub fn write(tables: TableSizes, reflection: &Reflection<'_>, stages: &[SpirV<'_>]) -> Result<Vec<u8>, ContainerError> {
     let mut file = Writer::default();
     file.bytes(&MAGIC);

@@ -1,8 +1,8 @@
-//! A `DXBC` container as Microsoft's disassembler prints it: a header comment of tables, programs of level 9, the instructions, and
-//! the number of instruction slots.
+//! A `DXBC` container as Microsoft's disassembler prints it: a header comment of tables, programs of level 9, the
+//! instructions, and the number of instruction slots.
 //!
-//! Every line of the header begins `//`. A block that has nothing to show is left out with its blank lines; one whose part is
-//! malformed says so and leaves the rest alone.
+//! Every line of the header begins `//`. A block that has nothing to show is left out with its blank lines; one whose
+//! part is malformed says so and leaves the rest alone.
 
 mod bindings;
 mod buffers;

@@ -14,7 +14,8 @@ pub(super) fn tables(out: &mut String, program: &Program) {
     for declaration in program.instructions.iter().filter_map(|instruction| instruction.declaration()) {
         match declaration {
             Declaration::TessDomain(value) => domain = domain_name(*value),
-            // A hull shader declares both counts, its input's first: what counts is the patch that the tessellator gets.
+            // A hull shader declares both counts, its input's first: what counts is the patch that the tessellator
+            // gets.
             Declaration::InputControlPointCount(count) | Declaration::OutputControlPointCount(count) => {
                 control_points = *count;
             }

@@ -7,7 +7,8 @@ use super::operand::{Address, Source, Test};
 impl Instruction {
     /// The word. Of a decoded instruction it is the one that was decoded, with every bit.
     ///
-    /// `None` if there is no such instruction: the opcode cannot have this effect, or an operand does not fit its field.
+    /// `None` if there is no such instruction: the opcode cannot have this effect, or an operand does not fit its
+    /// field.
     pub fn encode(&self) -> Option<u32> {
         let word = match self.opcode {
             None => self.rest,
@@ -30,7 +31,8 @@ impl Program {
     }
 }
 
-/// The bits of a word that say nothing: those the hardware ignores, and the address register of a source that is no uniform.
+/// The bits of a word that say nothing: those the hardware ignores, and the address register of a source that is no
+/// uniform.
 pub(super) fn ignored(opcode: Opcode, effect: &Effect) -> u32 {
     let picture = opcode.picture();
     let uniform = effect.sources().is_some_and(|sources| sources.iter().any(|s| matches!(s, Source::Uniform { .. })));

@@ -1,8 +1,8 @@
 //! Control flow: from the words and the hardware's three rings to a control-flow graph.
 //!
-//! PICA200 has no stack. CALL, IF and LOOP each push an entry on a ring of their own (4, 8 and 4 entries; one more drops
-//! the oldest), and *after every instruction* the entry on top of each ring is compared with the address of the next
-//! word. What that does is simple for tidy code and strange for the rest:
+//! PICA200 has no stack. CALL, IF and LOOP each push an entry on a ring of their own (4, 8 and 4 entries; one more
+//! drops the oldest), and *after every instruction* the entry on top of each ring is compared with the address of the
+//! next word. What that does is simple for tidy code and strange for the rest:
 //!
 //! - LOOP wins over IF, IF over CALL, CALL over JMP: a JMP that is the last word of a body is never taken, a CALL there
 //!   is lost (its entry stays on the ring);
@@ -17,8 +17,8 @@
 //! variables of the invocation, named by the depth of their entry.
 //!
 //! Facts: 3dbrew "GPU/Shader Instruction Set" (revisions 20746 to 20748) for the rings and their order. Where no
-//! hardware record exists this follows what emulators agree on: BREAK adds the increment like the end of a body does, and
-//! has no effect outside of a loop; code that runs off the end of the program ends the invocation.
+//! hardware record exists this follows what emulators agree on: BREAK adds the increment like the end of a body does,
+//! and has no effect outside of a loop; code that runs off the end of the program ends the invocation.
 
 use foldhash::{HashMap, HashMapExt};
 use std::collections::hash_map::Entry;
@@ -181,8 +181,8 @@ pub(super) fn check_entry(program: &Program, entry: Address) -> Result<(), Lower
     Err(LowerError::Invalid { what, offset: program.byte_offset(entry) })
 }
 
-/// For each word whether the program may get there, if the rings are not looked at: what may follow a word is the next one, and
-/// what it says itself about where its scope begins, ends and leads.
+/// For each word whether the program may get there, if the rings are not looked at: what may follow a word is the next
+/// one, and what it says itself about where its scope begins, ends and leads.
 pub(super) fn may_reach(program: &Program, entry: Address) -> Vec<bool> {
     let mut reached = vec![false; program.instructions().len()];
     let mut unvisited = vec![entry];
@@ -214,8 +214,8 @@ fn follow_within(program: &Program, entry: Address, bools: Option<u16>, max_stat
     Ok(Flow { blocks: merge_chains(walker.blocks) })
 }
 
-/// A ring: newest entry last; pushing on a full one drops the oldest. Unused slots hold the default, so that equal rings
-/// are equal values.
+/// A ring: newest entry last; pushing on a full one drops the oldest. Unused slots hold the default, so that equal
+/// rings are equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ring<T, const N: usize> {
     entries: [T; N],

@@ -1,5 +1,5 @@
-//! What a listing calls registers and words: the names a container gives them, where these can be told from everything else in
-//! the text, and the plain ones for all others.
+//! What a listing calls registers and words: the names a container gives them, where these can be told from everything
+//! else in the text, and the plain ones for all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,8 +49,8 @@ impl Names {
         is_usable(name) && self.used.insert(name.to_owned())
     }
 
-    /// Gives registers a name, those of them that have none; they are an array if there are several. False if the name cannot be
-    /// used or there are none left.
+    /// Gives registers a name, those of them that have none; they are an array if there are several. False if the name
+    /// cannot be used or there are none left.
     pub(crate) fn registers(&mut self, name: &str, range: RegisterRange) -> bool {
         let RegisterRange { file, first, last } = range;
         let free = |register: &u8| !self.registers.contains_key(&(file, *register));
@@ -74,7 +74,8 @@ impl Names {
         true
     }
 
-    /// Gives a word a name, and if it is the first of a procedure the word behind its last. False if the name cannot be used.
+    /// Gives a word a name, and if it is the first of a procedure the word behind its last. False if the name cannot be
+    /// used.
     pub(crate) fn label(&mut self, at: Address, name: &str, end: Option<Address>) -> bool {
         if !self.take(name) {
             return false;
@@ -88,8 +89,8 @@ impl Names {
         true
     }
 
-    /// Makes procedures of the words that are called, if every call ends at the same word of the program and no other procedure
-    /// begins within and ends behind.
+    /// Makes procedures of the words that are called, if every call ends at the same word of the program and no other
+    /// procedure begins within and ends behind.
     pub(crate) fn find_procedures(&mut self, program: &Program) {
         let mut called: BTreeMap<Address, Option<Address>> = BTreeMap::new();
         for instruction in program.instructions() {

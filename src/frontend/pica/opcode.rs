@@ -201,8 +201,8 @@ impl Picture {
 
 macro_rules! opcodes {
     ($( $(#[$doc:meta])* $name:ident $mnemonic:literal $picture:literal; )*) => {
-        /// An opcode. In the descriptions `s1 s2 s3` are the sources after swizzle and negation, and what is not said to
-        /// be scalar happens to each enabled component.
+        /// An opcode. In the descriptions `s1 s2 s3` are the sources after swizzle and negation, and what is not said
+        /// to be scalar happens to each enabled component.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Opcode {

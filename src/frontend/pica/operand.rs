@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A word address in program memory. The field of an instruction has 12 bits, an end of a block may lie a little further.
+/// A word address in program memory. The field of an instruction has 12 bits, an end of a block may lie a little
+/// further.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(pub u16);
 

@@ -13,13 +13,13 @@ use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
 /// Absolute byte offset of the number of executables in a SHBIN.
 const DVLE_COUNT_OFFSET: usize = 4;
 
-/// Lowers executable `index` of a SHBIN as [`lower`] or [`lower_geometry`] does; its constants become [`Interface::presets`]. A
-/// geometry shader emits what its output mask says.
+/// Lowers executable `index` of a SHBIN as [`lower`] or [`lower_geometry`] does; its constants become
+/// [`Interface::presets`]. A geometry shader emits what its output mask says.
 ///
 /// # Errors
 ///
-/// What is wrong with the container's parts, what [`lower`] and [`lower_geometry`] report, and [`LowerError::Invalid`] if there is
-/// no such executable.
+/// What is wrong with the container's parts, what [`lower`] and [`lower_geometry`] report, and [`LowerError::Invalid`]
+/// if there is no such executable.
 pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, options: &LowerOptions) -> Result<Lowered, Error> {
     let Some(dvle) = shbin.dvle(index)? else {
         let what = format!("executable {index} does not exist, the file has {}", shbin.dvle_count());
@@ -31,8 +31,8 @@ pub fn lower_shbin(shbin: &Shbin<'_>, index: usize, options: &LowerOptions) -> R
     executable.lower(&dvlp.code, &dvlp.descriptors, dvlp.code_offset, options)
 }
 
-/// Lowers an unlinked object, which begins at its first word, as [`lower_shbin`] does an executable. What a linker would do to
-/// the program is not known, and not done.
+/// Lowers an unlinked object, which begins at its first word, as [`lower_shbin`] does an executable. What a linker
+/// would do to the program is not known, and not done.
 ///
 /// # Errors
 ///

@@ -2,10 +2,11 @@
 
 /// Which output component goes to each slot of the rasteriser.
 ///
-/// Slots 0 to 3 are the position, 4 to 7 the quaternion of the normal, 8 to 11 the colour, 12 and 13 the first texture coordinate,
-/// 14 and 15 the second, 16 the first one's w, 18 to 20 the view vector, 22 and 23 the third texture coordinate. Slots without a
-/// source are 1. Colours are `min(|c|, 1)`, as the hardware does before it interpolates; NaN gives 1. (3dbrew, "GPU/Internal
-/// Registers", `GPUREG_SH_OUTMAP`; the default and the colours as recorded on hardware by Citra's authors.)
+/// Slots 0 to 3 are the position, 4 to 7 the quaternion of the normal, 8 to 11 the colour, 12 and 13 the first texture
+/// coordinate, 14 and 15 the second, 16 the first one's w, 18 to 20 the view vector, 22 and 23 the third texture
+/// coordinate. Slots without a source are 1. Colours are `min(|c|, 1)`, as the hardware does before it interpolates;
+/// NaN gives 1. (3dbrew, "GPU/Internal Registers", `GPUREG_SH_OUTMAP`; the default and the colours as recorded on
+/// hardware by Citra's authors.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slots {
     /// For each slot an output register and a component of it, 0 = x.

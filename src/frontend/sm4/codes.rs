@@ -1,5 +1,5 @@
-//! The small enumerations of the token format, one line a value: number, name, and the word the reference disassembler prints.
-//! Values are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
+//! The small enumerations of the token format, one line a value: number, name, and the word the reference disassembler
+//! prints. Values are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
 
 use crate::error::DecodeError;
 

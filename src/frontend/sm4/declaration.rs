@@ -13,8 +13,8 @@ use std::ops::RangeInclusive;
 
 /// A constant buffer, view or sampler, and the bind slots it stands for.
 ///
-/// Before shader model 5.1 the three numbers are one, the bind slot, and the space is 0. In 5.1 the instructions name a range
-/// by its id, then the register in the range's space.
+/// Before shader model 5.1 the three numbers are one, the bind slot, and the space is 0. In 5.1 the instructions name a
+/// range by its id, then the register in the range's space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Binding {
     /// The number that instructions name it by.
@@ -42,7 +42,8 @@ impl Binding {
     }
 }
 
-/// A declaration. The opcode of the instruction it belongs to tells generated (`_sgv`) from interpreted (`_siv`) values.
+/// A declaration. The opcode of the instruction it belongs to tells generated (`_sgv`) from interpreted (`_siv`)
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Declaration {
@@ -88,8 +89,8 @@ pub enum Declaration {
     MaxOutputVertices(u32),
     /// `dcl_input` and its `_sgv`, `_siv` and `_ps` forms.
     Input {
-        /// The register, or an input with a name of its own (`vThreadID`). Before its last index it may have the number of
-        /// vertices.
+        /// The register, or an input with a name of its own (`vThreadID`). Before its last index it may have the number
+        /// of vertices.
         operand: Operand,
         /// How it is interpolated, for pixel shaders.
         interpolation: Option<Interpolation>,
@@ -623,8 +624,8 @@ mod tests {
                 Opcode::DclTgsmRaw | Opcode::DclTgsmStructured => (RegisterFile::GroupShared, 1),
                 _ => (RegisterFile::Resource, 1),
             };
-            // What may follow the opcode token: an operand and a number, an operand and return types, or numbers. One of
-            // them must do, at one length.
+            // What may follow the opcode token: an operand and a number, an operand and return types, or numbers. One
+            // of them must do, at one length.
             let operand = indices << 20 | file.number() << 12;
             let follows = [[operand, 1, 1, 1, 1], [operand, 1, 0x5555, 1, 1], [0, 1, 1, 1, 1]];
             let decodes = follows.iter().any(|words| {

@@ -103,8 +103,8 @@ pub enum Body {
 pub struct Operation {
     /// Texel offsets and the resource's type, if the instruction says them.
     pub extended: Option<Box<Extended>>,
-    /// Operands in token order, as many as [`Opcode::slots`] says. `fcall` has a second one, an immediate: the number of
-    /// the function in the interface's table.
+    /// Operands in token order, as many as [`Opcode::slots`] says. `fcall` has a second one, an immediate: the number
+    /// of the function in the interface's table.
     pub operands: Vec<Operand>,
     /// Dwords of no meaning behind the operands, which the instruction's length counts: zeros, or anything for the
     /// opcodes of [`Opcode::is_padded_with_anything`].
@@ -138,12 +138,12 @@ impl Instruction {
 const HEADER: usize = 2;
 
 impl Program {
-    /// Decodes the content of a `SHDR` or `SHEX` part that begins at the absolute byte offset `base_offset`. Bytes after the
-    /// length that the program states are not read.
+    /// Decodes the content of a `SHDR` or `SHEX` part that begins at the absolute byte offset `base_offset`. Bytes
+    /// after the length that the program states are not read.
     ///
     /// # Errors
-    /// The first token that the format does not allow, with its absolute byte offset. Nothing larger than a small multiple
-    /// of the input is allocated.
+    /// The first token that the format does not allow, with its absolute byte offset. Nothing larger than a small
+    /// multiple of the input is allocated.
     pub fn decode(tokens: &[u8], base_offset: usize) -> Result<Self, DecodeError> {
         let mut header = TokenReader::new(tokens, base_offset);
         let version = Version::decode(header.dword("program version")?, base_offset)?;
@@ -364,7 +364,8 @@ mod tests {
 
     #[test]
     fn instructions_stay_small() {
-        // What a program may cost in memory, for each of its bytes, follows from this: an instruction has at least four.
+        // What a program may cost in memory, for each of its bytes, follows from this: an instruction has at least
+        // four.
         assert!(size_of::<Instruction>() <= 64, "{}", size_of::<Instruction>());
     }
 

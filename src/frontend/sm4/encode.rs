@@ -1,8 +1,8 @@
 //! Instructions → tokens: the inverse of decoding, from the same tables.
 //!
-//! A program that was decoded encodes to the same tokens, for every program that decodes. So that this can hold, bits of opcode
-//! and operand tokens that mean nothing are kept with them; where declarations and data have such bits, decoding refuses any
-//! that are set, since no compiler sets them.
+//! A program that was decoded encodes to the same tokens, for every program that decodes. So that this can hold, bits
+//! of opcode and operand tokens that mean nothing are kept with them; where declarations and data have such bits,
+//! decoding refuses any that are set, since no compiler sets them.
 
 use super::custom_data::{ClipPlane, CustomData, ShaderMessage, class};
 use super::declaration::{Binding, Declaration, Interface, field, register_token};

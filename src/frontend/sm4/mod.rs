@@ -1,8 +1,8 @@
 //! Direct3D shader model 4 and 5 tokens → IR.
 //!
-//! [`opcode`] and [`operand`] hold the tables that everything else here is derived from; [`Program::decode`] reads the tokens
-//! of any stage, [`Program::encode`] gives them back, [`Listing`] prints them, [`lower()`] makes IR of vertex shaders. Layouts
-//! and numbers are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
+//! [`opcode`] and [`operand`] hold the tables that everything else here is derived from; [`Program::decode`] reads the
+//! tokens of any stage, [`Program::encode`] gives them back, [`Listing`] prints them, [`lower()`] makes IR of vertex
+//! shaders. Layouts and numbers are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`.
 
 pub mod codes;
 pub mod custom_data;

@@ -1,12 +1,12 @@
 //! The opcode table: one line an opcode, everything else derived from it.
 //!
-//! Numbers and names are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`; mnemonics are spelt as the reference
-//! disassembler spells them. Numbers 107, 112, 209 and 218 are reserved and not opcodes.
+//! Numbers and names are those of Microsoft's public `d3d11TokenizedProgramFormat.hpp`; mnemonics are spelt as the
+//! reference disassembler spells them. Numbers 107, 112, 209 and 218 are reserved and not opcodes.
 
 use std::fmt;
 
-/// What an operand's bits mean to the instruction. It decides how an immediate prints, what a negation does and whether a
-/// result can be saturated.
+/// What an operand's bits mean to the instruction. It decides how an immediate prints, what a negation does and whether
+/// a result can be saturated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataClass {
     /// 32-bit float. Negation flips the sign bit.
@@ -163,8 +163,8 @@ macro_rules! opcodes {
                 match self { $( Opcode::$name => $mnemonic, )* }
             }
 
-            /// The operands in token order, destinations first. Empty for declarations and custom data, whose tokens have
-            /// layouts of their own.
+            /// The operands in token order, destinations first. Empty for declarations and custom data, whose tokens
+            /// have layouts of their own.
             pub const fn slots(self) -> &'static [Slot] {
                 match self { $( Opcode::$name => const { &[$( column::$slot, )*] }, )* }
             }
@@ -454,8 +454,8 @@ impl Opcode {
         self as u32
     }
 
-    /// Whether Microsoft's compiler leaves a dword behind the operands that may be anything. Behind those of other opcodes
-    /// (`samplepos`, `sample_l_s`) it leaves zeros. Its disassembler skips both.
+    /// Whether Microsoft's compiler leaves a dword behind the operands that may be anything. Behind those of other
+    /// opcodes (`samplepos`, `sample_l_s`) it leaves zeros. Its disassembler skips both.
     pub const fn is_padded_with_anything(self) -> bool {
         use Opcode::{SampleBClS, SampleCClS, SampleCLzS, SampleClS, SampleDClS};
         matches!(self, SampleCLzS | SampleClS | SampleBClS | SampleDClS | SampleCClS)

@@ -74,7 +74,8 @@ pub struct Index<'a> {
 
 /// An operand of an instruction or declaration.
 ///
-/// Its tokens are kept as they are, so that bits that mean nothing survive encoding. Two operands are equal if their tokens are.
+/// Its tokens are kept as they are, so that bits that mean nothing survive encoding. Two operands are equal if their
+/// tokens are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
     /// The operand token. Its fields hold known values.
@@ -249,7 +250,8 @@ impl Operand {
         Ok(())
     }
 
-    /// Appends its tokens: the inverse of [`decode`](Self::decode). Operands are nested as deep as decoding allows at most.
+    /// Appends its tokens: the inverse of [`decode`](Self::decode). Operands are nested as deep as decoding allows at
+    /// most.
     pub(super) fn encode(&self, tokens: &mut Vec<u32>) {
         tokens.push(self.token);
         if self.is_extended() {

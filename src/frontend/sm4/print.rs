@@ -40,8 +40,8 @@ impl Display for Program {
 const MAX_INDENT: usize = 64;
 
 impl<'a> Listing<'a> {
-    /// The instructions that the reference shows, each with the number of constructs it stands in and its text. The text has
-    /// several lines if the instruction is a table, and no line break at its end.
+    /// The instructions that the reference shows, each with the number of constructs it stands in and its text. The
+    /// text has several lines if the instruction is a table, and no line break at its end.
     pub fn lines(self) -> impl Iterator<Item = (&'a Instruction, usize, impl Display + 'a)> {
         let style = Style { version: self.program.version, dialect: self.dialect };
         let mut depth = 0usize;

@@ -149,8 +149,8 @@ mod extended_token {
     pub const RESOURCE_RETURN_TYPES: u32 = 3;
 }
 
-/// What the extended opcode tokens of an instruction say. The tokens are kept as they are, so that their order and the bits
-/// that mean nothing survive encoding.
+/// What the extended opcode tokens of an instruction say. The tokens are kept as they are, so that their order and the
+/// bits that mean nothing survive encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extended {
     /// Each of a type of its own, but the empty ones; all but the last continue.

@@ -1,4 +1,5 @@
-//! Programs that look like programs, mostly: control flow that stays near, a few registers that are used again and again.
+//! Programs that look like programs, mostly: control flow that stays near, a few registers that are used again and
+//! again.
 
 use super::{PicaRunCase, VERTICES};
 use crate::frontend::pica::opcode::{Field, Opcode};

@@ -1,5 +1,5 @@
-//! The same words as a geometry shader: the engines emit the same triangles and leave the same state, whatever becomes of control
-//! flow.
+//! The same words as a geometry shader: the engines emit the same triangles and leave the same state, whatever becomes
+//! of control flow.
 
 use super::{ENGINE, PicaRunCase};
 use crate::error::{CallError, Error, LowerError};

@@ -1,5 +1,5 @@
-//! One vertex after the other, written from the hardware's description alone: fields of words by their bits, the rings as lists.
-//! What single operations on numbers give is the IR's.
+//! One vertex after the other, written from the hardware's description alone: fields of words by their bits, the rings
+//! as lists. What single operations on numbers give is the IR's.
 
 use super::{PicaRunCase, Registers};
 use crate::NumberMode;

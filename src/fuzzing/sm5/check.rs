@@ -32,13 +32,13 @@ type Results = Result<Vec<Vec<[u32; 4]>>, OutOfFuel>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OutOfFuel;
 
-/// Nothing is wrong with the container, the program lists and encodes to what it was, and it gives the same on both engines as
-/// each invocation gives by itself before any pass.
+/// Nothing is wrong with the container, the program lists and encodes to what it was, and it gives the same on both
+/// engines as each invocation gives by itself before any pass.
 pub fn sm5(case: &Sm5Case) {
     let Some(lowered) = well_formed(case) else { return };
     let data = Data::new(case.seed, &lowered.interface);
-    // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where all NaNs
-    // have the same bits.
+    // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where
+    // all NaNs have the same bits.
     let [as_they_are, canonical] = &ENGINES[usize::from(case.fused)];
     if compare(case, as_they_are, &lowered, &data).is_err() {
         let Lowered { mut function, interface } = lowered;

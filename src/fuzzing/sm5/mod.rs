@@ -1,5 +1,6 @@
-//! Valid SM4 and SM5 programs, generated from the opcode table: the validator finds nothing wrong with them, they list and
-//! encode to what they were, and both engines give the same bits, which are those of every invocation run alone before any pass.
+//! Valid SM4 and SM5 programs, generated from the opcode table: the validator finds nothing wrong with them, they list
+//! and encode to what they were, and both engines give the same bits, which are those of every invocation run alone
+//! before any pass.
 //!
 //! | file | what it makes |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! Running one group of lanes at a time, for a caller who looks at what a group leaves behind before the next one runs: records
-//! it emitted into arrays that are kept, state that the next invocation begins with.
+//! Running one group of lanes at a time, for a caller who looks at what a group leaves behind before the next one runs:
+//! records it emitted into arrays that are kept, state that the next invocation begins with.
 //!
-//! Inputs are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function for the same lanes have
-//! them in the same places, so one can run where a guard of the other has failed.
+//! Inputs are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function for the
+//! same lanes have them in the same places, so one can run where a guard of the other has failed.
 
 use super::{Batch, InputArgs, OutputArgs, Progress, Row, Scratch};
 use crate::error::CallError;
@@ -43,12 +43,12 @@ impl<'a> GroupRunner<'a> {
         self.scratch.tail_inputs[at] = Row(words);
     }
 
-    /// Runs the first `batch.count` lanes of a group; the others repeat the last of them. The streams of the batch are not
-    /// looked at. If `uniforms_changed` is false, some of the uniforms may be those of the run before.
+    /// Runs the first `batch.count` lanes of a group; the others repeat the last of them. The streams of the batch are
+    /// not looked at. If `uniforms_changed` is false, some of the uniforms may be those of the run before.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] and [`CallError::ShortBuffer`] if uniforms or resources are missing or too short, or there are more
-    /// invocations than lanes. [`CallError::OutOfFuel`] if a loop runs too long.
+    /// [`CallError::Invalid`] and [`CallError::ShortBuffer`] if uniforms or resources are missing or too short, or
+    /// there are more invocations than lanes. [`CallError::OutOfFuel`] if a loop runs too long.
     pub fn run(&mut self, batch: &Batch<'_>, uniforms_changed: bool) -> Result<Progress, CallError> {
         let (code, lanes, valid) = (self.code, self.lanes(), batch.count as usize);
         if !(1..=lanes).contains(&valid) {
@@ -68,8 +68,8 @@ impl<'a> GroupRunner<'a> {
         if !self.is_bound {
             self.bind_streams();
         }
-        // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own, and nobody
-        // else has had the scratch memory since.
+        // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
+        // and nobody else has had the scratch memory since.
         let ended = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes) };
         let progress = ended.progress(batch.fuel)?;
         code.copy_scratch_outputs(self.scratch);

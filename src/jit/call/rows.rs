@@ -29,8 +29,8 @@ impl Row {
 /// Rows of zeros on either side of what is bound, in each of which a load at a computed row may end.
 const MARGIN: usize = WINDOW_ROWS as usize;
 
-/// The contents of a uniform space in the form native code reads: the bound rows, with rows of zeros in front of them and after
-/// them.
+/// The contents of a uniform space in the form native code reads: the bound rows, with rows of zeros in front of them
+/// and after them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UniformRows {
     /// The margins included.
@@ -40,8 +40,8 @@ pub struct UniformRows {
 
 impl UniformRows {
     /// Copies a buffer, little-endian; a partial last row is filled with zeros. Code reads some rows without a check:
-    /// `readable` says how many there must be, and [`Code::uniform_rows`](crate::jit::Code::uniform_rows) how many that is. Rows
-    /// past the buffer are zero.
+    /// `readable` says how many there must be, and [`Code::uniform_rows`](crate::jit::Code::uniform_rows) how many that
+    /// is. Rows past the buffer are zero.
     pub fn from_bytes(bytes: &[u8], readable: u32) -> UniformRows {
         let mut rows = UniformRows::empty();
         rows.assign(bytes.chunks(16).take(limits::UNIFORM_ROWS).map(Row::from_bytes), readable);

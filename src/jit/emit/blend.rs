@@ -1,7 +1,8 @@
 //! Blends: sums of rows that each vertex finds for itself, as in skinning by a weighted sum of bones.
 //!
-//! A row at an index that differs among lanes comes as a row, and is transposed with those of the other lanes. Where several such rows
-//! become one by the same operations in every component, it is cheaper to compute that one lane by lane and to transpose only it.
+//! A row at an index that differs among lanes comes as a row, and is transposed with those of the other lanes. Where
+//! several such rows become one by the same operations in every component, it is cheaper to compute that one lane by
+//! lane and to transpose only it.
 
 use super::Emitter;
 use super::lanes::KeptOffsets;
@@ -44,7 +45,8 @@ struct Blend {
     columns: Row,
 }
 
-/// Blends that are made together, because the others need nothing that the first does not: what a lane has of it is made once.
+/// Blends that are made together, because the others need nothing that the first does not: what a lane has of it is
+/// made once.
 type Family = Vec<Blend>;
 
 /// The most blends of a family: until they are transposed, four vectors of each are in registers.
@@ -283,7 +285,8 @@ impl<'a> Finder<'a> {
         for (number, arg) in args.iter_mut().enumerate().take(op.operands().len()) {
             *arg = self.step(insts.map(|inst| inst.args[number]), block)?;
         }
-        // Cranelift overwrites the first factor with the result: the row, which nothing else uses, and not the lane's float.
+        // Cranelift overwrites the first factor with the result: the row, which nothing else uses, and not the lane's
+        // float.
         if op == Op::Fma && matches!(self.steps[args[0] as usize], Step::Each(_)) {
             args.swap(0, 1);
         }

@@ -1,5 +1,5 @@
-//! What flows from instruction to instruction, as their code will have it: what is made elsewhere is left out, rows that become one come
-//! at once, and outputs go when they are complete.
+//! What flows from instruction to instruction, as their code will have it: what is made elsewhere is left out, rows
+//! that become one come at once, and outputs go when they are complete.
 
 use super::graph::BlockSet;
 use super::plan::Plan;
@@ -31,7 +31,8 @@ pub struct Flowing {
 /// Past all steps.
 pub const ELSEWHERE: u32 = u32::MAX;
 
-/// What the code of an instruction does, of a block's parameters, or of its end. Values are those of [`Flow::values`], each once.
+/// What the code of an instruction does, of a block's parameters, or of its end. Values are those of [`Flow::values`],
+/// each once.
 pub struct Step {
     /// About how many native instructions it is.
     pub weight: usize,

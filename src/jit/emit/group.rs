@@ -1,7 +1,7 @@
 //! What is done group by group.
 //!
-//! Where values are two groups of lanes, one group goes ahead for a while before the other follows: op by op they would hold twice as
-//! much in registers as one alone.
+//! Where values are two groups of lanes, one group goes ahead for a while before the other follows: op by op they would
+//! hold twice as much in registers as one alone.
 
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -77,8 +77,8 @@ impl<'a> Emitter<'a, '_> {
                 }
             }
             op => {
-                // Cranelift overwrites the first factor with the result: a literal can go, if it is made for this alone. So can
-                // what nothing else uses, and a literal that is held need not.
+                // Cranelift overwrites the first factor with the result: a literal can go, if it is made for this
+                // alone. So can what nothing else uses, and a literal that is held need not.
                 let factor = if op == Op::Fma { self.func.constant(inst.args[1]) } else { None };
                 let factor = factor.filter(|&bits| {
                     let uses = self.plan.uses[inst.args[0]];
@@ -101,8 +101,8 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// One of two values in each lane. Where one is all ones or zero the mask does for it, which saves that literal, and on some
-    /// processors two of a blend's three steps.
+    /// One of two values in each lane. Where one is all ones or zero the mask does for it, which saves that literal,
+    /// and on some processors two of a blend's three steps.
     fn select_in_group(&mut self, inst: &InstData, group: usize) -> Vector {
         let [condition, yes, no] = [0, 1, 2].map(|arg| inst.args[arg]);
         let bits = |value| self.func.constant(value).map(|bits| bits as u32);

@@ -92,8 +92,8 @@ impl Emitter<'_, '_> {
         self.simd.ins().return_(&[status]);
     }
 
-    /// What happens where fuel runs out. With guards a group stops, since it may have gone astray. A tile that runs out of it says
-    /// where it begins: some group of it may have run out, or all together.
+    /// What happens where fuel runs out. With guards a group stops, since it may have gone astray. A tile that runs out
+    /// of it says where it begins: some group of it may have run out, or all together.
     pub(super) fn run_out_of_fuel(&mut self) {
         self.simd.builder.switch_to_block(self.out_of_fuel);
         let failed = if self.plan.guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };

@@ -1,9 +1,9 @@
 //! Work that no group of lanes changes: uniform floats are computed once, in front of the loop over groups.
 //!
-//! What the loop uses of them lies in memory, in all lanes, and is loaded at each use. Held in registers it would crowd out what
-//! varies, and computed at its use it costs two instructions even if it is nothing but a row's component, since Cranelift does
-//! not sink a load into the splat of a value whose users have several users. A row's component is put there by the call, which
-//! keeps it out of the code; the others by code in front of the loop.
+//! What the loop uses of them lies in memory, in all lanes, and is loaded at each use. Held in registers it would crowd
+//! out what varies, and computed at its use it costs two instructions even if it is nothing but a row's component,
+//! since Cranelift does not sink a load into the splat of a value whose users have several users. A row's component is
+//! put there by the call, which keeps it out of the code; the others by code in front of the loop.
 
 use super::Emitter;
 use super::rows::RowForms;
@@ -97,8 +97,8 @@ pub struct Hoisted {
 }
 
 impl Hoisted {
-    /// Finds what depends on nothing but uniform spaces, resources and literals. Every op is total, so it may run though its block
-    /// does not.
+    /// Finds what depends on nothing but uniform spaces, resources and literals. Every op is total, so it may run
+    /// though its block does not.
     pub fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> Hoisted {
         let mut hoisted = Hoisted::default();
         let (mut values, mut floats) = (EntitySet::new(), 0);
@@ -193,7 +193,8 @@ impl Hoisted {
         })
     }
 
-    /// Whether no code loads this value, because all that wants it is what a call puts into memory, or nothing wants it.
+    /// Whether no code loads this value, because all that wants it is what a call puts into memory, or nothing wants
+    /// it.
     pub fn is_filled_in(&self, value: Value) -> bool {
         self.floats.contains(value) && !self.computed.contains(value)
     }
@@ -269,8 +270,8 @@ mod tests {
         let mut hoisted = Hoisted::find(&func, &order, &uniform_values(&func));
         hoisted.place(&func, &order, &RowForms::default());
         let value = Value::from_u32;
-        // The integer runs in front of the loop for what is made of it, and in the loop for its other user. The call puts v1 into
-        // memory, but the product needs it as well.
+        // The integer runs in front of the loop for what is made of it, and in the loop for its other user. The call
+        // puts v1 into memory, but the product needs it as well.
         let results: Vec<Value> = hoisted.insts.iter().filter_map(|&inst| func.insts[inst].result).collect();
         assert_eq!(results, [1, 2, 3, 4, 5, 6].map(value));
         assert_eq!(hoisted.kept, [6, 1].map(value));

@@ -1,8 +1,8 @@
 //! Values that are kept in memory: through loops, and from stage to stage.
 //!
-//! What a loop carries changes in every round and belongs in registers. What is only there while it runs, for the rounds or for what
-//! comes after them, does not: where there is too much of both it is stored once, and loaded where it is used. What one
-//! [stage](super::stages) makes for others is in no register when they run.
+//! What a loop carries changes in every round and belongs in registers. What is only there while it runs, for the
+//! rounds or for what comes after them, does not: where there is too much of both it is stored once, and loaded where
+//! it is used. What one [stage](super::stages) makes for others is in no register when they run.
 
 use super::Emitter;
 use super::value::{Memo, vector_type};
@@ -11,7 +11,8 @@ use cranelift_codegen::ir as clif;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::{Block, Type, Value, cfg};
 
-/// How many vectors a loop may carry and keep before those it keeps go to memory: x86-64 has no more registers for them.
+/// How many vectors a loop may carry and keep before those it keeps go to memory: x86-64 has no more registers for
+/// them.
 const CROWDED: usize = 16;
 
 /// Where a value is kept.

@@ -1,8 +1,8 @@
 //! Addresses that differ among lanes.
 //!
-//! Lanes' offsets go through memory: a vector is stored, and each lane's offset loaded where its address is used. That is one
-//! instruction a use; taken out of the vector they would be two a lane, and sixteen addresses of a group's rows do not fit the
-//! registers.
+//! Lanes' offsets go through memory: a vector is stored, and each lane's offset loaded where its address is used. That
+//! is one instruction a use; taken out of the vector they would be two a lane, and sixteen addresses of a group's rows
+//! do not fit the registers.
 
 use super::Emitter;
 use cranelift_codegen::ir::{self as clif, InstBuilder};

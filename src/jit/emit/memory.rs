@@ -104,8 +104,8 @@ impl Emitter<'_, '_> {
         [data, stride].map(|field| self.simd.load(I64, table, field))
     }
 
-    /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and returns the first row
-    /// of each.
+    /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and returns
+    /// the first row of each.
     pub(super) fn begin_streams(&mut self, first: clif::Value) -> Vec<clif::Value> {
         self.strides.clear();
         let mut rows = Vec::new();

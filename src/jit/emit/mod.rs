@@ -12,9 +12,10 @@
 //!
 //! Literals are not held at all, but made where they are used.
 //!
-//! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What is hoisted
-//! is in `start`, the IR's entry in `group`; the next group begins where the IR returns. A function that is cut into
-//! [stages](stages) is a loop over tiles of groups around the IR's blocks, and each of those several loops over groups.
+//! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What
+//! is hoisted is in `start`, the IR's entry in `group`; the next group begins where the IR returns. A function that is
+//! cut into [stages](stages) is a loop over tiles of groups around the IR's blocks, and each of those several loops
+//! over groups.
 
 mod blend;
 mod buffer;

@@ -1,4 +1,5 @@
-//! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays lie.
+//! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays
+//! lie.
 
 use super::blend::Blends;
 use super::copy::Copies;
@@ -37,14 +38,16 @@ pub enum Stream {
     Output(u32),
 }
 
-/// As many streams as a loop can have a pointer and a stride of in registers. If there are more, it loads both for each.
+/// As many streams as a loop can have a pointer and a stride of in registers. If there are more, it loads both for
+/// each.
 const CARRIED_STREAMS: usize = 4;
 
-/// How many vertices a round of the loop shades where all is done by rows. More are more code of the same kind, fewer are shaded
-/// more slowly.
+/// How many vertices a round of the loop shades where all is done by rows. More are more code of the same kind, fewer
+/// are shaded more slowly.
 const ROWS_AT_ONCE: usize = 2;
 
-/// The most rows of uniforms that the loop holds then. If there are more, loading them is spread over a whole group of vertices.
+/// The most rows of uniforms that the loop holds then. If there are more, loading them is spread over a whole group of
+/// vertices.
 const HELD_UNIFORMS: usize = 8;
 
 /// A loop over groups.
@@ -62,8 +65,8 @@ pub struct Stage {
 pub struct Plan {
     /// Groups of four lanes.
     pub groups: usize,
-    /// Whether nothing is computed lane by lane: a round of the loop is then a few vertices of no group, and holds what rows of
-    /// uniforms there are in registers.
+    /// Whether nothing is computed lane by lane: a round of the loop is then a few vertices of no group, and holds what
+    /// rows of uniforms there are in registers.
     pub by_rows: bool,
     /// Reachable blocks, each after its dominators.
     pub order: Vec<Block>,
@@ -204,7 +207,8 @@ impl Plan {
         if self.by_rows { ROWS_AT_ONCE } else { 4 * self.groups }
     }
 
-    /// Whether nothing in the loop is computed lane by lane. Outputs that the function never sets are: they are stored as zero.
+    /// Whether nothing in the loop is computed lane by lane. Outputs that the function never sets are: they are stored
+    /// as zero.
     fn is_by_rows(&self, func: &Function) -> bool {
         let [block] = self.order[..] else { return false };
         let mut insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);

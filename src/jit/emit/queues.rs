@@ -1,9 +1,9 @@
 //! Which groups of a tile run a block.
 //!
-//! A tile takes each branch once. Where its groups may want to go different ways, which is where code asks whether any lane
-//! ([`Op::Any`]) goes on, those with such a lane are *queued* and run what follows, while the others wait where the groups meet
-//! again: behind the loop that they have left, or behind the branch that they do not take. So every group does what it would do
-//! by itself, and nothing else.
+//! A tile takes each branch once. Where its groups may want to go different ways, which is where code asks whether any
+//! lane ([`Op::Any`]) goes on, those with such a lane are *queued* and run what follows, while the others wait where
+//! the groups meet again: behind the loop that they have left, or behind the branch that they do not take. So every
+//! group does what it would do by itself, and nothing else.
 
 use super::Emitter;
 use super::graph::{BlockSet, Graph};
@@ -132,8 +132,8 @@ impl Queues {
     }
 }
 
-/// What a block asks of lanes and the lanes it asks; the inner `None` if nothing, the outer one if anything but its branch uses
-/// the answer.
+/// What a block asks of lanes and the lanes it asks; the inner `None` if nothing, the outer one if anything but its
+/// branch uses the answer.
 fn question(func: &Function, plan: &Plan, block: usize) -> Option<Option<(Value, Value)>> {
     let data = &func.blocks[plan.order[block]];
     let insts = data.insts.iter().map(|&inst| &func.insts[inst]);
@@ -306,7 +306,8 @@ impl Emitter<'_, '_> {
         GoingOn { split, count }
     }
 
-    /// Queues the group at hand if any of its lanes goes on. Where a queue asks its own groups, those that stay move up.
+    /// Queues the group at hand if any of its lanes goes on. Where a queue asks its own groups, those that stay move
+    /// up.
     pub(super) fn go_on_if_any(&mut self, GoingOn { split, count }: GoingOn, turn: Option<Turn>) {
         let any = self.any_lane(split.mask);
         let number = match turn {

@@ -21,8 +21,8 @@ struct Stay {
     from: usize,
 }
 
-/// Gives each value that goes on its place. `ends` are the stages' ends, as numbers of steps. `None` if the records would be too large,
-/// or if a branch gives to one block what another block that it may take has no copy of.
+/// Gives each value that goes on its place. `ends` are the stages' ends, as numbers of steps. `None` if the records
+/// would be too large, or if a branch gives to one block what another block that it may take has no copy of.
 pub fn find(func: &Function, plan: &Plan, graph: &Graph, flow: &Flow, ends: &[usize]) -> Option<Homes> {
     let live: Vec<BlockSet> = flow.values.iter().map(|value| live_into(graph, value)).collect();
     if !params_are_free(func, plan, graph, flow, &live) {

@@ -1,7 +1,8 @@
 //! Outputs computed row by row: a vector holds the components of one vertex, not one component of four vertices.
 //!
-//! Where every component of an output comes from inputs and uniforms by the same operations, as in a product with a matrix, both
-//! ways take as many operations. By rows there is nothing to transpose on either side, and four uniforms are one load.
+//! Where every component of an output comes from inputs and uniforms by the same operations, as in a product with a
+//! matrix, both ways take as many operations. By rows there is nothing to transpose on either side, and four uniforms
+//! are one load.
 //!
 //! A *row form* is a list of steps. What they compute, nothing else may need.
 
@@ -75,8 +76,8 @@ struct Finder<'a> {
 }
 
 impl RowForms {
-    /// Finds the outputs of three or four components that have a form, apart from those that are `copied`. `outputs` are the
-    /// values of their components.
+    /// Finds the outputs of three or four components that have a form, apart from those that are `copied`. `outputs`
+    /// are the values of their components.
     pub fn find(
         func: &Function,
         layout: &Layout,
@@ -323,8 +324,8 @@ struct Source {
     element: u32,
     /// The rows of the group's vertices.
     rows: Vec<clif::Value>,
-    /// Whether a vertex's row is loaded whole for its components. A load into every component is one instruction only as long as
-    /// what is made of it has one user, and guards are users.
+    /// Whether a vertex's row is loaded whole for its components. A load into every component is one instruction only
+    /// as long as what is made of it has one user, and guards are users.
     is_whole: bool,
 }
 

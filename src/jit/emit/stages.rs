@@ -1,10 +1,11 @@
 //! Stages: a long function is several loops over groups.
 //!
-//! A processor overlaps groups of vertices only as far as it looks ahead, some hundred instructions. Where a chain of dependent ones
-//! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches and where few values go on,
-//! and each part, a *stage*, is a loop of its own over the groups of a *tile*: the rounds of a short loop overlap. What goes on lies
-//! in memory meanwhile, in a [record](super::records) for each group. The tile as a whole takes the branches; which groups run what
-//! follows is in [`queues`](super::queues). The loops are in [`tile`](super::tile).
+//! A processor overlaps groups of vertices only as far as it looks ahead, some hundred instructions. Where a chain of
+//! dependent ones is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches
+//! and where few values go on, and each part, a *stage*, is a loop of its own over the groups of a *tile*: the rounds
+//! of a short loop overlap. What goes on lies in memory meanwhile, in a [record](super::records) for each group. The
+//! tile as a whole takes the branches; which groups run what follows is in [`queues`](super::queues). The loops are in
+//! [`tile`](super::tile).
 
 use super::flow::{ELSEWHERE, Flow, Flowing};
 use super::graph::Graph;
@@ -23,8 +24,8 @@ pub const TILE: usize = 16;
 /// A function of so few native instructions is not cut, if it has no loops.
 const SHORT: usize = 96;
 
-/// A stage waits for its longest chain, and fewer of its rounds overlap the longer it is: so many native instructions times steps
-/// of the chain cost as much as a memory access.
+/// A stage waits for its longest chain, and fewer of its rounds overlap the longer it is: so many native instructions
+/// times steps of the chain cost as much as a memory access.
 const WAIT: usize = 12;
 
 /// A function is cut if it costs so much less then: what edges and stages cost besides is not counted.
@@ -104,8 +105,8 @@ pub fn can_be_cut(func: &Function, order: &[Block]) -> bool {
     })
 }
 
-/// Where a stage of a block may end, as numbers of steps: of each few places that where the fewest of its values go on. The last one is
-/// the block's end.
+/// Where a stage of a block may end, as numbers of steps: of each few places that where the fewest of its values go on.
+/// The last one is the block's end.
 fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
     let mut change = vec![0isize; steps.len() + 1];
     for Flowing { made, last_use, .. } in

@@ -11,8 +11,9 @@ use cranelift_codegen::ir::{self as clif, InstBuilder};
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Function, Space, Type, Value};
 
-/// How a row of a space at some row plus an index is found. The first row of its window, counted from the first readable one, is
-/// checked against the first that is zero like all after it, so no row of the window is past what is readable.
+/// How a row of a space at some row plus an index is found. The first row of its window, counted from the first
+/// readable one, is checked against the first that is zero like all after it, so no row of the window is past what is
+/// readable.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
     space: Space,
@@ -67,7 +68,8 @@ impl Emitter<'_, '_> {
         self.simd.load(I32, table, offset::space(space.as_u32()).1)
     }
 
-    /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other components.
+    /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other
+    /// components.
     fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Groups {
         let key = |group| Memo::Rows(space, row, index, group);
         if !self.memo.contains_key(&key(0)) {

@@ -15,11 +15,12 @@ pub const MAX_GROUPS: usize = 2;
 /// How many native instructions after its load something is used from its register.
 const REACH: usize = 24;
 
-/// How many literals the loop of a stage holds in registers: those of its code that come first. What its chains need besides fits the
-/// other half.
+/// How many literals the loop of a stage holds in registers: those of its code that come first. What its chains need
+/// besides fits the other half.
 const HELD_LITERALS: usize = 8;
 
-/// What is loaded again when its last load is far: held in a register over a long way it would only be stored and loaded there.
+/// What is loaded again when its last load is far: held in a register over a long way it would only be stored and
+/// loaded there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loaded {
     /// A literal in all lanes.
@@ -124,8 +125,8 @@ impl<'b> Emitter<'_, 'b> {
         }
     }
 
-    /// A literal that the loop of a stage holds in a register, or will from now on if there is room. Whole functions hold none: their
-    /// loop is too long for it.
+    /// A literal that the loop of a stage holds in a register, or will from now on if there is room. Whole functions
+    /// hold none: their loop is too long for it.
     pub(super) fn held_literal(&mut self, ty: clif::Type, word: u32) -> Option<clif::Value> {
         let HeldLiterals { block, vectors } = self.held_literals.as_mut()?;
         if let Some(&vector) = vectors.get(&(ty, word)) {

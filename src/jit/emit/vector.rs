@@ -1,5 +1,6 @@
-//! Ops on four lanes. Those that Cranelift has no vector form of are built from those it has: bits are counted and shifted
-//! through the exponents of floats, integers divided as doubles. All of it is exact and stays in vector registers.
+//! Ops on four lanes. Those that Cranelift has no vector form of are built from those it has: bits are counted and
+//! shifted through the exponents of floats, integers divided as doubles. All of it is exact and stays in vector
+//! registers.
 
 use super::Emitter;
 use super::plan::codegen;
@@ -122,8 +123,8 @@ fn to_doubles(simd: &mut Simd<'_>, integers: Value, raised: u32) -> [Value; 2] {
     })
 }
 
-/// Unsigned quotient and remainder, all ones where the divisor is zero. Doubles hold 32 bits with room to spare: rounding
-/// moves a quotient by less than the 1/b by which one that is no integer misses the next.
+/// Unsigned quotient and remainder, all ones where the divisor is zero. Doubles hold 32 bits with room to spare:
+/// rounding moves a quotient by less than the 1/b by which one that is no integer misses the next.
 fn divide(simd: &mut Simd<'_>, a: Value, b: Value) -> (Value, Value) {
     let (dividends, divisors) = (to_doubles(simd, a, 0), to_doubles(simd, b, 0));
     let bias = double_bias(simd, 0);
@@ -176,8 +177,8 @@ fn to_signed(simd: &mut Simd<'_>, float: Value) -> Value {
     if !simd.x86 {
         return simd.ins().fcvt_to_sint_sat(I32X4, float);
     }
-    // What does not fit becomes the smallest integer: right for what is too small, and the complement of what is too large. Two
-    // instructions less than Cranelift's own sequence.
+    // What does not fit becomes the smallest integer: right for what is too small, and the complement of what is too
+    // large. Two instructions less than Cranelift's own sequence.
     let converted = simd.ins().x86_cvtt2dq(I32X4, float);
     let limit = simd.word(F32X4, 2147483648.0f32.to_bits());
     let is_large = simd.fcmp(FloatCC::LessThanOrEqual, limit, float);

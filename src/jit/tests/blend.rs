@@ -82,7 +82,8 @@ fn weighted_sums() {
     }
 }
 
-/// Two halves under one sum, fused or not, subtracted, the least of; factors that are literals or the same in all lanes.
+/// Two halves under one sum, fused or not, subtracted, the least of; factors that are literals or the same in all
+/// lanes.
 #[test]
 fn trees_of_other_shapes() {
     for root in [Op::Fadd, Op::Fsub, Op::Pmin] {

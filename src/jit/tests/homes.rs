@@ -16,8 +16,8 @@ fn rounds() -> Rows {
     (0..13).map(|row| [row % 5, 0, 0, 0]).collect()
 }
 
-/// A loop that carries `carried` sums and keeps four times `kept` inputs: it adds the first of them up, and the others only after the
-/// last round. A comparison in front of it is kept, too.
+/// A loop that carries `carried` sums and keeps four times `kept` inputs: it adds the first of them up, and the others
+/// only after the last round. A comparison in front of it is kept, too.
 fn sums(carried: u32, kept: u32, nested: bool) -> Function {
     let mut b = FunctionBuilder::new("sums", kept + 1, carried);
     let limit = b.input(Type::I32, 0, 0);

@@ -1,5 +1,5 @@
-//! Native code against the interpreter, bit for bit but for NaN payloads; on this machine and without its optional features;
-//! with one and two groups of lanes.
+//! Native code against the interpreter, bit for bit but for NaN payloads; on this machine and without its optional
+//! features; with one and two groups of lanes.
 
 mod blend;
 mod buffers;

@@ -64,8 +64,8 @@ fn optimised(builder: FunctionBuilder) -> Function {
     func
 }
 
-/// A loop in a loop and then a branch, as often as each lane says: the first input is the numbers of rounds and what decides the
-/// branch, the second what is computed with. A uniform decides as well.
+/// A loop in a loop and then a branch, as often as each lane says: the first input is the numbers of rounds and what
+/// decides the branch, the second what is computed with. A uniform decides as well.
 fn nested() -> Function {
     let mut b = FunctionBuilder::new("nested", 2, 2);
     let space = b.add_space("c", None);

@@ -1,8 +1,8 @@
-//! What another executor's sampler gives: the pixel shader `ps_sample` on 8 by 8 pixels, run here by hand, since its derivatives
-//! are the same everywhere.
+//! What another executor's sampler gives: the pixel shader `ps_sample` on 8 by 8 pixels, run here by hand, since its
+//! derivatives are the same everywhere.
 //!
-//! That executor takes logarithms to be straight between powers of two, so samples of several levels are compared at the level
-//! that it computes, not by their derivatives.
+//! That executor takes logarithms to be straight between powers of two, so samples of several levels are compared at
+//! the level that it computes, not by their derivatives.
 
 use super::{Asked, bits, floats};
 use crate::texture::{AddressMode, Image, ImageLayout, SamplerState, TexelFormat};

@@ -1,5 +1,5 @@
-//! What a program has declared: declarations come before the code, once each, and are here for [`operands`](super::operands)
-//! to look up.
+//! What a program has declared: declarations come before the code, once each, and are here for
+//! [`operands`](super::operands) to look up.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;

@@ -1,4 +1,5 @@
-//! Operands: what an instruction names is declared, in range, of a kind it can read or write, and has the components it uses.
+//! Operands: what an instruction names is declared, in range, of a kind it can read or write, and has the components it
+//! uses.
 
 use super::declared::Declared;
 use crate::frontend::sm4::codes::Stage;
@@ -33,8 +34,8 @@ struct Checker<'a> {
     findings: &'a mut Findings,
 }
 
-/// The components of its sources that an instruction reads before they are swizzled, given those it writes; `None` where each
-/// operand has rules of its own.
+/// The components of its sources that an instruction reads before they are swizzled, given those it writes; `None`
+/// where each operand has rules of its own.
 fn reads(opcode: Opcode, written: Mask) -> Option<Mask> {
     use Opcode::{Dp2, Dp3, Dp4, EvalSampleIndex, EvalSnapped};
     let plain = matches!(opcode.group(), Group::Float | Group::Int | Group::Uint | Group::Bit)

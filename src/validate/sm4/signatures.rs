@@ -11,8 +11,8 @@ use crate::frontend::sm4::operand::{Mask, RegisterFile};
 use crate::frontend::sm4::{Body, Declaration, Program};
 use crate::validate::Findings;
 
-/// The system value that a signature stores for one of a declaration. The numbers agree up to the tessellation factors, of
-/// which a signature knows no edges.
+/// The system value that a signature stores for one of a declaration. The numbers agree up to the tessellation factors,
+/// of which a signature knows no edges.
 fn stored(value: SystemValue) -> Stored {
     use SystemValue::*;
     match value {
@@ -82,7 +82,8 @@ impl<'a> Table<'a> {
         Some(Table { name, signature, registers })
     }
 
-    /// A declaration of some components of a register. `value` is its system value, if declarations of its file say them.
+    /// A declaration of some components of a register. `value` is its system value, if declarations of its file say
+    /// them.
     fn declare(
         &mut self,
         place: (u32, u32),

@@ -1,5 +1,5 @@
-//! The compiler's statistics against the program: those counters that follow from its code alone and that compilers agree on.
-//! Most others count what the compiler had before its last passes.
+//! The compiler's statistics against the program: those counters that follow from its code alone and that compilers
+//! agree on. Most others count what the compiler had before its last passes.
 
 use crate::container::Dxbc;
 use crate::container::dxbc::{Counters, FourCc, Statistics};

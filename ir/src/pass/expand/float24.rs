@@ -15,13 +15,14 @@ const DENORMAL_PLACE: f32 = MIN_NORMAL / 65_536.0;
 /// Bits of an `f32`'s mantissa that a float24's lacks.
 const LOST_BITS: u32 = 23 - 16;
 
-/// Scaled by 2^64, the largest float24 has the exponent of the largest `f32`: a carry out of the mantissa makes infinity where
-/// it should. Scaling back is exact.
+/// Scaled by 2^64, the largest float24 has the exponent of the largest `f32`: a carry out of the mantissa makes
+/// infinity where it should. Scaling back is exact.
 pub(super) fn fround24<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let scale = e.f32(SCALE);
     let scaled = e.op(Op::Fmul, &[x, scale]);
     let bits = e.op(Op::BitcastI32, &[scaled]);
-    // Adding half of the last place that stays rounds to nearest; a tie is half exactly, and is rounded up if that place is odd.
+    // Adding half of the last place that stays rounds to nearest; a tie is half exactly, and is rounded up if that
+    // place is odd.
     let (lost, one, below_half) = (e.i32(LOST_BITS), e.i32(1), e.i32((1 << (LOST_BITS - 1)) - 1));
     let last_place = e.op(Op::Ushr, &[bits, lost]);
     let is_odd = e.op(Op::And, &[last_place, one]);
@@ -38,7 +39,8 @@ pub(super) fn fround24<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     e.op(Op::Select, &[is_nan, x, rounded])
 }
 
-/// A sum with a large enough number drops what is below the last place of a denormal. It has no sign if nothing is left.
+/// A sum with a large enough number drops what is below the last place of a denormal. It has no sign if nothing is
+/// left.
 pub(super) fn f32tof24<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let normal = fround24(e, x);
     let magic = e.f32(1.5 * (1 << 23) as f32 * DENORMAL_PLACE);

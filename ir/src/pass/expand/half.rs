@@ -5,8 +5,8 @@ use crate::op::Op;
 
 /// Exponent and mantissa are put into a float 2^112 times too large, in which infinity and NaN are infinity and NaN.
 ///
-/// A denormal half `m * 2^-24` has the exponent of zero and so gets an implicit one: it comes out as `2^97 + m * 2^87`, where
-/// `m * 2^88` is meant. That is `2 * y - 2^98`, less than `y` itself; for every other half it is at least `y`.
+/// A denormal half `m * 2^-24` has the exponent of zero and so gets an implicit one: it comes out as `2^97 + m * 2^87`,
+/// where `m * 2^88` is meant. That is `2 * y - 2^98`, less than `y` itself; for every other half it is at least `y`.
 pub(super) fn f16tof32<E: Emit>(e: &mut E, half: E::Value) -> E::Value {
     let (magnitude_mask, mantissa_gap, exponent_gap) = (e.i32(0x7fff), e.i32(13), e.i32(224 << 23));
     let bits = e.op(Op::And, &[half, magnitude_mask]);
@@ -28,8 +28,8 @@ pub(super) fn f16tof32<E: Emit>(e: &mut E, half: E::Value) -> E::Value {
     e.op(Op::BitcastF32, &[bits])
 }
 
-/// Normal halves by shifting, denormal ones by counting units of 2^-24. Every NaN gives 0x7e00: sign and payload of a NaN are
-/// not defined, but the integer it is converted to has to be.
+/// Normal halves by shifting, denormal ones by counting units of 2^-24. Every NaN gives 0x7e00: sign and payload of a
+/// NaN are not defined, but the integer it is converted to has to be.
 pub(super) fn f32tof16<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let magnitude = e.op(Op::Fabs, &[x]);
     let bits = e.op(Op::BitcastI32, &[magnitude]);

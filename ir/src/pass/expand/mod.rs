@@ -1,7 +1,7 @@
 //! Rewrites composite ops into plain arithmetic, and thereby defines them.
 //!
-//! An expansion is written once, over [`Emit`]: the pass runs it to insert instructions, the interpreter to compute lanes. So
-//! the interpreter and every back end give the same bits, and one test bounds an expansion's error.
+//! An expansion is written once, over [`Emit`]: the pass runs it to insert instructions, the interpreter to compute
+//! lanes. So the interpreter and every back end give the same bits, and one test bounds an expansion's error.
 
 mod bits;
 mod float24;

@@ -1,7 +1,7 @@
 //! Exponential, logarithm, sine and cosine as polynomials.
 //!
-//! Bounds of the error in units of the last place of the exact result, with `fmad` fused and separate, checked by the tests
-//! below on samples of every binade:
+//! Bounds of the error in units of the last place of the exact result, with `fmad` fused and separate, checked by the
+//! tests below on samples of every binade:
 //!
 //! | function     | where                                | fused | separate |
 //! |--------------|--------------------------------------|-------|----------|
@@ -9,12 +9,12 @@
 //! | `log2`       | everywhere, next to 1 too            | 1.75  | 1.9      |
 //! | `sin`, `cos` | up to ±100π                          | 1.5   | 2.5      |
 //!
-//! `sin` and `cos` keep their bound next to their zeros when fused; when separate, the error there is below 5e-13 absolute.
-//! Beyond ±100π the error grows slowly: it stays below 1.6e-7 up to ±4,000π (±100,000 fused), then up to ±2^22 below what
-//! moving the operand by two units of its last place does; past that only -1 ≤ result ≤ 1 is promised.
+//! `sin` and `cos` keep their bound next to their zeros when fused; when separate, the error there is below 5e-13
+//! absolute. Beyond ±100π the error grows slowly: it stays below 1.6e-7 up to ±4,000π (±100,000 fused), then up to
+//! ±2^22 below what moving the operand by two units of its last place does; past that only -1 ≤ result ≤ 1 is promised.
 //!
-//! Coefficients: minimax polynomials of the relative error (Remez exchange in 50 digits), rounded to `f32`, then moved by
-//! single units of the last place as long as that lowered the larger of the two measured maxima.
+//! Coefficients: minimax polynomials of the relative error (Remez exchange in 50 digits), rounded to `f32`, then moved
+//! by single units of the last place as long as that lowered the larger of the two measured maxima.
 
 use super::Emit;
 use crate::op::Op;
@@ -22,8 +22,8 @@ use crate::op::Op;
 /// 1.5 * 2^23: adding it rounds a float of at most 2^22 to an integer, found in the low bits of the sum.
 const MAGIC: f32 = 12_582_912.0;
 
-/// `2^f` on 0..=1, by rising powers of `f`. The value at 1 is exactly 2, so that operands just below an integer are right.
-/// Relative error before rounding: 8e-9.
+/// `2^f` on 0..=1, by rising powers of `f`. The value at 1 is exactly 2, so that operands just below an integer are
+/// right. Relative error before rounding: 8e-9.
 const EXP2: [f32; 7] =
     [1.0, 0.693_147_06, 0.240_229_31, 0.055_485_27, 0.009_675_446, 0.001_246_781_3, 0.000_216_129_05];
 
@@ -47,14 +47,14 @@ const SIN: [f32; 3] = [-0.166_666_55, 0.008_332_168, -0.000_195_152_5];
 /// `cos(r)` for `u = r * r` up to (pi/4)^2, by rising powers of `u`. Relative error before rounding: 1.2e-10.
 const COS: [f32; 5] = [1.0, -0.5, 0.041_666_646, -0.001_388_727_2, 2.443_311_3e-5];
 
-/// -pi/2 in three parts, for fused multiplication and addition. The first has 8 significant bits and the operand cancels its
-/// product, so the first sum is exact; the last two have 24. What is left of pi/2 is below 2^-63.
+/// -pi/2 in three parts, for fused multiplication and addition. The first has 8 significant bits and the operand
+/// cancels its product, so the first sum is exact; the last two have 24. What is left of pi/2 is below 2^-63.
 ///
 /// All parts have one sign: then -0 stays -0.
 const FUSED_PARTS: [f32; 3] = [-1.570_312_5, -0.000_483_826_8, -2.563_344e-12];
 
-/// The same for separate multiplication and addition. The second part has 16 significant bits, so its products with numbers of
-/// up to 8 bits are exact too: enough for 100pi. What is left of pi/2 is below 2^-54.
+/// The same for separate multiplication and addition. The second part has 16 significant bits, so its products with
+/// numbers of up to 8 bits are exact too: enough for 100pi. What is left of pi/2 is below 2^-54.
 const SEPARATE_PARTS: [f32; 3] = [-1.570_312_5, -0.000_483_825_8, -9.920_936e-10];
 
 /// Horner's rule. `coefficients` by rising powers.
@@ -68,9 +68,9 @@ fn polynomial<E: Emit>(e: &mut E, x: E::Value, coefficients: &[f32]) -> E::Value
     sum
 }
 
-/// `2^x = 2^f * 2^n` with `n = floor(x)`. The special cases need no code of their own: operands are clamped to -127..=128,
-/// where the bits of the factor `2^n` are those of zero and infinity; every result of at least 2^-126 has `n >= -126`; and
-/// `pmin` and `pmax` give their second operand if it is NaN.
+/// `2^x = 2^f * 2^n` with `n = floor(x)`. The special cases need no code of their own: operands are clamped to
+/// -127..=128, where the bits of the factor `2^n` are those of zero and infinity; every result of at least 2^-126 has
+/// `n >= -126`; and `pmin` and `pmax` give their second operand if it is NaN.
 pub(super) fn exp2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let (highest, lowest) = (e.f32(128.0), e.f32(-127.0));
     let x = e.op(Op::Pmin, &[highest, x]);
@@ -88,8 +88,8 @@ pub(super) fn exp2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     e.op(Op::Fmul, &[power, scale])
 }
 
-/// `log2(x) = n + log2(1 + t)` with `x = 2^n * (1 + t)` and `1 + t` around 1: so there is no cancellation next to 1, where
-/// `n` is zero, and the result is `t` times something.
+/// `log2(x) = n + log2(1 + t)` with `x = 2^n * (1 + t)` and `1 + t` around 1: so there is no cancellation next to 1,
+/// where `n` is zero, and the result is `t` times something.
 pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let bits = e.op(Op::BitcastI32, &[x]);
     let root_half = e.i32(std::f32::consts::FRAC_1_SQRT_2.to_bits());
@@ -140,7 +140,8 @@ fn angle<E: Emit>(e: &mut E, x: E::Value) -> Angle<E::Value> {
         let part = e.f32(part);
         r = e.op(Op::Fmad, &[n, part, r]);
     }
-    // Only angles so large that `n` is wrong are out of bounds. NaN, also from infinity, is kept: it is the second operand.
+    // Only angles so large that `n` is wrong are out of bounds. NaN, also from infinity, is kept: it is the second
+    // operand.
     let (highest, lowest) = (e.f32(1.0), e.f32(-1.0));
     let r = e.op(Op::Pmin, &[highest, r]);
     let r = e.op(Op::Pmax, &[lowest, r]);
@@ -201,8 +202,8 @@ mod tests {
         [false, true].map(|fused| on_lanes(op, [x; LANES], fused)[0])
     }
 
-    /// Calls `f` with 2^14 numbers of each binade of both signs between `lowest` and `highest` in magnitude, spread evenly but
-    /// off any grid. Debug builds take fewer from binades far from 1, where nothing new happens.
+    /// Calls `f` with 2^14 numbers of each binade of both signs between `lowest` and `highest` in magnitude, spread
+    /// evenly but off any grid. Debug builds take fewer from binades far from 1, where nothing new happens.
     fn for_binades(lowest: f32, highest: f32, mut f: impl FnMut([f32; LANES])) {
         let mut state = 12345u32;
         for exponent in lowest.to_bits() >> 23..=highest.to_bits() >> 23 {

@@ -21,8 +21,9 @@ const MAX_STEPS: u32 = 8;
 
 /// Folds constants, applies identities that change no bit of any result, and turns decided branches into jumps.
 ///
-/// Float arithmetic is simplified by an identity only where that flushes as much: `x * 1` is `x` if `x` is itself a sum. What moves
-/// bits, negation included, may be simplified like integers. Definitions are visited before uses, so one round suffices for straight code.
+/// Float arithmetic is simplified by an identity only where that flushes as much: `x * 1` is `x` if `x` is itself a
+/// sum. What moves bits, negation included, may be simplified like integers. Definitions are visited before uses, so
+/// one round suffices for straight code.
 pub fn fold(func: &mut Function) {
     remove_unreachable(func);
     for _ in 0..MAX_ROUNDS {

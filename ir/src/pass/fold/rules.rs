@@ -62,8 +62,8 @@ fn arms(f: &Folder<'_>, value: Value) -> Option<(Option<Value>, [u32; 2])> {
     Some((Some(condition), [f.constant(a)?, f.constant(b)?]))
 }
 
-/// A pure op on literals, or on selections among literals by one condition. The latter is how comparisons come: as masks of
-/// all ones or zero that are tested again.
+/// A pure op on literals, or on selections among literals by one condition. The latter is how comparisons come: as
+/// masks of all ones or zero that are tested again.
 fn evaluate(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     let (op, args) = (data.op, &data.args);
     let result_ty = f.func.ty(data.result?);
@@ -296,7 +296,8 @@ fn times_one(f: &Folder<'_>, a: Value, b: Value, c: Value) -> Option<Simpler> {
     }
 }
 
-/// What arithmetic gives has no denormals and no signalling NaN, so that adding -0 or multiplying by 1 leaves it as it is.
+/// What arithmetic gives has no denormals and no signalling NaN, so that adding -0 or multiplying by 1 leaves it as it
+/// is.
 fn neutral(f: &Folder<'_>, op: Op, a: Value, b: Value) -> Option<Simpler> {
     use Op::*;
     let is = |value, literal: f32| f.constant(value) == Some(literal.to_bits());
@@ -313,8 +314,8 @@ fn neutral(f: &Folder<'_>, op: Op, a: Value, b: Value) -> Option<Simpler> {
         .then_some(Simpler::Value(other))
 }
 
-/// IEEE 754 defines subtraction as the sum with the negated operand, and the sign of products and quotients apart from their
-/// magnitude: so two negations go, or one goes into the op.
+/// IEEE 754 defines subtraction as the sum with the negated operand, and the sign of products and quotients apart from
+/// their magnitude: so two negations go, or one goes into the op.
 fn signs_cancel(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
     let negated = |value| f.def(value, Op::Fneg).map(|neg| neg.args[0]);
     match (op, negated(args[0]), negated(args[1])) {
@@ -327,7 +328,8 @@ fn signs_cancel(f: &Folder<'_>, op: Op, args: &[Value]) -> Option<Simpler> {
     }
 }
 
-/// A product that cannot be of zero and infinity is like any other: that of a value with itself or with a normal number.
+/// A product that cannot be of zero and infinity is like any other: that of a value with itself or with a normal
+/// number.
 fn plain_product(f: &Folder<'_>, a: Value, b: Value) -> Option<Simpler> {
     let is_normal = |value| f.constant(value).is_some_and(|bits| f32::from_bits(bits).is_normal());
     if a == b || is_normal(a) || is_normal(b) { inst(Op::Fmul, Type::F32, &[a, b]) } else { None }

@@ -1,7 +1,7 @@
 //! Makes L invocations run together: rewrites a function so that every branch is the same in all lanes.
 //!
-//! The pass walks the [region tree](crate::region) and writes a new function. Branches on uniform values stay branches. Where
-//! lanes may disagree, both sides run one after the other under *exec masks*, ordinary `i1` values:
+//! The pass walks the [region tree](crate::region) and writes a new function. Branches on uniform values stay branches.
+//! Where lanes may disagree, both sides run one after the other under *exec masks*, ordinary `i1` values:
 //!
 //! * an arm runs under `mask and condition`, and is skipped if that holds in no lane;
 //! * a value that joins is a `select` by the mask of the edge it comes over;
@@ -13,7 +13,8 @@
 //!
 //! A mask of `None` means "every lane that entered the function": straight-line code and uniform branches pay nothing.
 //!
-//! A function all of whose branches are uniform is in that form already, but for outputs that are not set where it returns.
+//! A function all of whose branches are uniform is in that form already, but for outputs that are not set where it
+//! returns.
 
 mod frames;
 mod values;
@@ -37,8 +38,8 @@ use values::ValueMap;
 /// The most scopes, loops and branches that may be open at once. Each costs a mask that lives as long.
 pub const MAX_DEPTH: usize = 1 << 10;
 
-/// The most registers, values that travel on edges or out of loops, times blocks: each may become a parameter of each block. Real
-/// shaders need a few thousand; a million takes about a second.
+/// The most registers, values that travel on edges or out of loops, times blocks: each may become a parameter of each
+/// block. Real shaders need a few thousand; a million takes about a second.
 pub const MAX_WORK: usize = 1 << 20;
 
 /// Rewrites a function into lockstep form. Does nothing if it has that form already.
@@ -373,7 +374,8 @@ impl<'a> Writer<'a> {
         self.frames.push(Frame::Guard(skip));
     }
 
-    /// Ends the guards that were opened inside the frame now ending. Afterwards the current block is where they skip to.
+    /// Ends the guards that were opened inside the frame now ending. Afterwards the current block is where they skip
+    /// to.
     fn end_guards(&mut self) {
         while let Some(Frame::Guard(skip)) = self.frames.pop_if(|frame| matches!(frame, Frame::Guard(_))) {
             self.join(skip);

@@ -17,8 +17,8 @@ impl Random {
     }
 }
 
-/// Any graph of `blocks` blocks: each mixes registers, some store to an array, and ends in a random way. Registers 0 and 1 differ
-/// between lanes, 2 and 3 start the same.
+/// Any graph of `blocks` blocks: each mixes registers, some store to an array, and ends in a random way. Registers 0
+/// and 1 differ between lanes, 2 and 3 start the same.
 fn random_function(random: &mut Random, blocks: u32) -> Function {
     let mut b = FunctionBuilder::new("random", 1, 1);
     let array = b.add_array(4, 1);

@@ -22,8 +22,8 @@ enum Sight {
 /// Maps values. Most are seen directly; the others live in registers that the builder promotes:
 ///
 /// * parameters of scope ends and loop headers, written by the edges;
-/// * copies of values that are seen after a loop. Where lanes leave at different times, the copy is written under the mask of each
-///   iteration, so that a lane's last write survives;
+/// * copies of values that are seen after a loop. Where lanes leave at different times, the copy is written under the
+///   mask of each iteration, so that a lane's last write survives;
 /// * *frozen* header parameters need no copy: they keep the value of lanes that do not continue.
 pub(super) struct ValueMap {
     direct: SecondaryMap<Value, PackedOption<Value>>,
@@ -147,9 +147,9 @@ fn sight(func: &Function, tree: &RegionTree, divergence: &Divergence, value: Val
     }
 }
 
-/// Whether freezing a value instead of capturing it serves a use in `block`: it must be a divergent parameter of the one
-/// loop left on the way. A loop further out would enter its loop anew for other lanes and overwrite it; and a uniform
-/// parameter must stay uniform inside.
+/// Whether freezing a value instead of capturing it serves a use in `block`: it must be a divergent parameter of the
+/// one loop left on the way. A loop further out would enter its loop anew for other lanes and overwrite it; and a
+/// uniform parameter must stay uniform inside.
 fn can_freeze(func: &Function, tree: &RegionTree, divergence: &Divergence, value: Value, block: Block) -> bool {
     let ValueDef::Param(header) = func.values[value].def else { return false };
     let mut left = tree.loops_left(header, block);

@@ -1,11 +1,12 @@
-//! The end of `PSV0`: bit masks that say which components of the outputs depend on the view, and which on which components of the
-//! inputs. A mask of `n` vectors has four bits a vector, component by component from the lowest bit on, in whole dwords.
+//! The end of `PSV0`: bit masks that say which components of the outputs depend on the view, and which on which
+//! components of the inputs. A mask of `n` vectors has four bits a vector, component by component from the lowest bit
+//! on, in whole dwords.
 //!
-//! Which masks there are follows from the stage and the sizes of its signatures; LLVM's writer differs from DXC where no compiled
-//! shader does, and DXC is followed here:
+//! Which masks there are follows from the stage and the sizes of its signatures; LLVM's writer differs from DXC where
+//! no compiled shader does, and DXC is followed here:
 //!
-//! 1. if the view is used: a mask for the outputs of each stream, and one for the patch constants a hull shader writes or the
-//!    primitive outputs of a mesh shader;
+//! 1. if the view is used: a mask for the outputs of each stream, and one for the patch constants a hull shader writes
+//!    or the primitive outputs of a mesh shader;
 //! 2. for each stream, except of mesh shaders: for each input component a mask of the outputs;
 //! 3. of hull shaders: for each input component a mask of the patch constants;
 //! 4. of domain shaders: for each component of the patch constants a mask of the outputs.

@@ -80,8 +80,8 @@ pub struct PipelineState<'a> {
     pub patch_or_primitive: Vec<PipelineElement<'a>>,
     /// Which outputs depend on what.
     pub dependencies: Dependencies<'a>,
-    /// Bytes that the masks of `dependencies` need and the part does not have: 0 in a sound part. Masks that are not there whole
-    /// are empty.
+    /// Bytes that the masks of `dependencies` need and the part does not have: 0 in a sound part. Masks that are not
+    /// there whole are empty.
     pub missing_mask_bytes: usize,
     /// Bytes behind everything known: none in a sound part.
     pub trailing: &'a [u8],
@@ -207,7 +207,8 @@ impl<'a> PipelineState<'a> {
         self.signatures.map(|signatures| signatures.stage)
     }
 
-    /// What the part says of a shader of `stage`, which should be the part's own [`stage`](Self::stage) if it states one.
+    /// What the part says of a shader of `stage`, which should be the part's own [`stage`](Self::stage) if it states
+    /// one.
     pub fn stage_info(&self, stage: ShaderStage) -> StageInfo {
         StageInfo::new(stage, &self.stage_bytes, self.signatures.map(|signatures| signatures.stage_bytes))
     }

@@ -191,7 +191,8 @@ fn what_each_stage_says() {
     assert_eq!(info(ShaderStage::COMPUTE, [80, 0, 0, 0], [0; 2]), StageInfo::Other);
 }
 
-/// How many dwords of masks `stage` has, given whether the view is used and the vectors of inputs, outputs and patch constants.
+/// How many dwords of masks `stage` has, given whether the view is used and the vectors of inputs, outputs and patch
+/// constants.
 fn mask_dwords(stage: ShaderStage, view: bool, inputs: u8, outputs: [u8; 4], patch: u8) -> usize {
     let mut builder = Builder::new(stage);
     builder.version_1[1] = view.into();

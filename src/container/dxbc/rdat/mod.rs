@@ -1,12 +1,12 @@
 //! Runtime data (`RDAT`): what a runtime must know of the functions of a library, in tables that refer to one another
 //! (DirectXShaderCompiler, `DxilRuntimeReflection.h`, `RDAT_*Types.inl`).
 //!
-//! A header gives version, number of sub-parts and the offset of each; a sub-part is a type, a size and data. Three of them are
-//! pools: strings, arrays of numbers, and raw bytes. The others are tables: count, stride, records. A record names strings by
-//! their offset in the pool, arrays by where they begin in theirs, and other records by their number.
+//! A header gives version, number of sub-parts and the offset of each; a sub-part is a type, a size and data. Three of
+//! them are pools: strings, arrays of numbers, and raw bytes. The others are tables: count, stride, records. A record
+//! names strings by their offset in the pool, arrays by where they begin in theirs, and other records by their number.
 //!
-//! Tables stay where they lie: a record is read when it is asked for. Parsing reads each once and follows every reference, so that
-//! asking cannot fail.
+//! Tables stay where they lie: a record is read when it is asked for. Parsing reads each once and follows every
+//! reference, so that asking cannot fail.
 
 mod node;
 mod pool;

@@ -68,7 +68,8 @@ open_code! {
 record! {
     /// An input or output of a node.
     NodeIo "RDAT node input or output" {
-        /// What it is in bits 0 to 6; flags: 0x100 who shares a written input is tracked, 0x200 coherent on the whole device.
+        /// What it is in bits 0 to 6; flags: 0x100 who shares a written input is tracked, 0x200 coherent on the whole
+        /// device.
         flags: u32,
         /// Its attributes.
         attributes: Rows<'a, NodeIoAttribute<'a>>,

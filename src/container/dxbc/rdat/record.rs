@@ -68,8 +68,8 @@ record! {
         upper: u32,
         /// Name.
         name: Name<'a>,
-        /// Flags: 1 coherent on the whole device, 2 with counter, 4 ordered by the rasterizer, 8 indexed dynamically, 0x10 used
-        /// by 64-bit atomics, 0x20 coherent after reordering.
+        /// Flags: 1 coherent on the whole device, 2 with counter, 4 ordered by the rasterizer, 8 indexed dynamically,
+        /// 0x10 used by 64-bit atomics, 0x20 coherent after reordering.
         flags: u32,
     }
 }
@@ -108,7 +108,8 @@ pub struct FunctionExtension<'a> {
     pub min_wave_lanes: u8,
     /// Greatest number of lanes of a wave; 0 = any.
     pub max_wave_lanes: u8,
-    /// Flags: 1 entry of a node program, 2 writes a position, 4 writes the depth, 8 runs once a sample, 0x10 uses the view.
+    /// Flags: 1 entry of a node program, 2 writes a position, 4 writes the depth, 8 runs once a sample, 0x10 uses the
+    /// view.
     pub flags: u16,
     /// The record with what only functions of its stage have.
     pub info: StageRow<'a>,

@@ -81,8 +81,8 @@ impl<'a> StageRow<'a> {
 }
 
 impl<'a> RuntimeData<'a> {
-    /// Threads of the groups of a function, if it has groups and its stage's record is there; 1 where the record has fewer than
-    /// three numbers.
+    /// Threads of the groups of a function, if it has groups and its stage's record is there; 1 where the record has
+    /// fewer than three numbers.
     pub fn threads(&self, row: StageRow<'a>) -> Option<[u32; 3]> {
         let threads = match row {
             StageRow::Compute(row) => self.compute_shaders.get(row)?.threads,

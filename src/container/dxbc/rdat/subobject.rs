@@ -30,8 +30,8 @@ pub struct Subobject<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubobjectContent<'a> {
-    /// Flags of the state object: 1 local dependencies on external definitions, 2 external dependencies on local ones, 4
-    /// additions allowed.
+    /// Flags of the state object: 1 local dependencies on external definitions, 2 external dependencies on local ones,
+    /// 4 additions allowed.
     StateObjectConfig {
         /// Those flags.
         flags: u32,

@@ -1,7 +1,7 @@
 //! Resource definitions (`RDEF`): constant buffers with their variables, and resource bindings.
 //!
-//! The header has 28 bytes up to shader model 4.1 and 60 from 5.0 on, where it also gives the strides of the tables. All
-//! offsets are relative to the part's data.
+//! The header has 28 bytes up to shader model 4.1 and 60 from 5.0 on, where it also gives the strides of the tables.
+//! All offsets are relative to the part's data.
 
 mod codes;
 mod types;
@@ -118,7 +118,8 @@ pub struct ResourceBinding<'a> {
     pub samples_or_stride: u32,
     /// Slots. From shader model 5.1 on a count of 0 means unbounded.
     pub slots: SlotRange,
-    /// Flags: 1 packed by the user, 2 comparison sampler, bits 2 and 3 the number of components less one of typed resources.
+    /// Flags: 1 packed by the user, 2 comparison sampler, bits 2 and 3 the number of components less one of typed
+    /// resources.
     pub flags: u32,
     /// Register space; 0 before shader model 5.1.
     pub space: u32,
@@ -232,8 +233,8 @@ fn stride(header: &mut Reader<'_>, what: &'static str, known: u32) -> Result<u32
     Ok(stride)
 }
 
-/// Records of one kind that may still be read. Tables do not overlap in what compilers write, so there are at most as many
-/// records as fit the part; a file whose owners all name one long table is stopped here.
+/// Records of one kind that may still be read. Tables do not overlap in what compilers write, so there are at most as
+/// many records as fit the part; a file whose owners all name one long table is stopped here.
 struct Budget {
     what: &'static str,
     left: u64,
@@ -307,8 +308,8 @@ impl<'a> VariableReader<'_, 'a> {
     }
 }
 
-/// The stride of a constant buffer's variable records. A few shader model 4 files carry the records of model 5; there the
-/// second record, read with the small stride, has a name outside the part.
+/// The stride of a constant buffer's variable records. A few shader model 4 files carry the records of model 5; there
+/// the second record, read with the small stride, has a name outside the part.
 fn variable_stride(part: &Reader<'_>, table_offset: u32, count: u32, strides: &Strides) -> u32 {
     let [small, large] = VARIABLE;
     if strides.implied && count >= 2 && part.records(table_offset, count, large, "variables").is_ok() {

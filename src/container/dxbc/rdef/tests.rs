@@ -152,8 +152,8 @@ fn tables_and_names_outside_the_part_are_errors() {
     assert_eq!(parse(&data[..40]), Err(truncated("RDEF creator", BASE + names as usize + 5, 1, 0)));
 }
 
-/// A shader model 4 part with a constant buffer whose variables have the types at these positions, counted from the end of the
-/// variables, where `types` begin.
+/// A shader model 4 part with a constant buffer whose variables have the types at these positions, counted from the end
+/// of the variables, where `types` begin.
 fn with_types(positions: &[u32], types: &[u32]) -> (Vec<u8>, u32) {
     let variables = 28 + 24;
     let start = variables + 24 * positions.len() as u32;

@@ -1,7 +1,7 @@
 //! The types of variables: scalars, vectors, matrices, structs, and from shader model 5 on classes and interfaces.
 //!
-//! Records are shared by offset and refer to one another, so they are read into a table in which each stands once. A record
-//! has 16 bytes up to shader model 4.1 and 36 from 5.0 on.
+//! Records are shared by offset and refer to one another, so they are read into a table in which each stands once. A
+//! record has 16 bytes up to shader model 4.1 and 36 from 5.0 on.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -65,8 +65,8 @@ pub struct Member<'a> {
 }
 
 impl Type<'_> {
-    /// The type as a declaration spells it (`row_major float4x3`, `struct Light`), with its name as it is stored. `Display` shows
-    /// the same as [`Printable`] does.
+    /// The type as a declaration spells it (`row_major float4x3`, `struct Light`), with its name as it is stored.
+    /// `Display` shows the same as [`Printable`] does.
     pub fn spelling(&self) -> String {
         let Self { base, rows, columns, .. } = self;
         let name = self.name.to_str();

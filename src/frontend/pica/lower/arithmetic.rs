@@ -166,7 +166,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// What MOVA writes. Clamping at the ends of `i32` and 0 for NaN do not show: offsets outside of a signed byte count as 0.
+    /// What MOVA writes. Clamping at the ends of `i32` and 0 for NaN do not show: offsets outside of a signed byte
+    /// count as 0.
     pub(super) fn truncated(&mut self, s: Operand, c: Component) -> Value {
         let value = self.read(s, c);
         self.b.ftoi([value])

@@ -1,13 +1,15 @@
 //! Geometry shaders: EMIT, the two banks of outputs, and the state that outlives an invocation.
 //!
-//! Every word of state is a variable that begins as an input. Beside it go two more, set wherever it is set: what was *stored*,
-//! which does not begin as anything, and whether it was *written*. At the end those are the outputs. So an input is read where the
-//! program depends on what an earlier invocation left, and nowhere else: once dead code is gone, a function that reads no state
-//! can run many invocations side by side, although each of them leaves state behind.
+//! Every word of state is a variable that begins as an input. Beside it go two more, set wherever it is set: what was
+//! *stored*, which does not begin as anything, and whether it was *written*. At the end those are the outputs. So an
+//! input is read where the program depends on what an earlier invocation left, and nowhere else: once dead code is
+//! gone, a function that reads no state can run many invocations side by side, although each of them leaves state
+//! behind.
 //!
-//! EMIT copies the outputs to a vertex buffer and lets the two banks change places. Both only rename variables where SETEMIT's
-//! operands are literals, as they are in all tidy code. The end of a triangle appends the three buffers to an array that is kept,
-//! at a count that is one more variable: triangles past the array's end are counted and dropped, whatever the program loops over.
+//! EMIT copies the outputs to a vertex buffer and lets the two banks change places. Both only rename variables where
+//! SETEMIT's operands are literals, as they are in all tidy code. The end of a triangle appends the three buffers to an
+//! array that is kept, at a count that is one more variable: triangles past the array's end are counted and dropped,
+//! whatever the program loops over.
 
 use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::{FunctionBuilder, Type, Value, Variable};
@@ -449,8 +451,8 @@ impl Names {
     }
 }
 
-/// Whether the graph has a cycle. Its blocks are in reverse postorder, so an edge that closes one leads to the same block or an
-/// earlier one.
+/// Whether the graph has a cycle. Its blocks are in reverse postorder, so an edge that closes one leads to the same
+/// block or an earlier one.
 fn has_cycle(flow: &Flow) -> bool {
     let blocks = flow.blocks.iter().enumerate();
     let mut edges = blocks.flat_map(|(from, block)| block.exit.targets().map(move |to| (from, to.index())));

@@ -1,8 +1,9 @@
 //! Instructions → IR: the blocks of the control-flow graph become IR blocks, registers become SSA variables.
 //!
 //! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
-//! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w. Numbers are
-//! kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what it uses.
+//! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w.
+//! Numbers are kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what
+//! it uses.
 
 mod arithmetic;
 mod dispatch;
@@ -44,21 +45,23 @@ const MAX_BLOCKS: usize = 1 << 9;
 
 /// Lowers the vertex shader that begins at `entry`.
 ///
-/// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`) and
-/// three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`], [`UniformKind::PicaBool`]; in
-/// [`FlowForm::Dispatch`] there is a table behind them. Output components that no reachable instruction writes are not set.
-/// Undefined opcodes have no effect, as in emulators; what hardware does is not known.
+/// Whatever the program uses, the function has 16 input elements (`v0` to `v15`), 16 output elements (`o0` to `o15`)
+/// and three uniform spaces, in this order: [`UniformKind::PicaFloat`], [`UniformKind::PicaInt`],
+/// [`UniformKind::PicaBool`]; in [`FlowForm::Dispatch`] there is a table behind them. Output components that no
+/// reachable instruction writes are not set. Undefined opcodes have no effect, as in emulators; what hardware does is
+/// not known.
 ///
 /// # Errors
 ///
-/// Only reachable words count: [`LowerError::Unsupported`] for an opcode of geometry shaders, [`LowerError::Invalid`] for an entry
-/// point or operand descriptor that is not there.
+/// Only reachable words count: [`LowerError::Unsupported`] for an opcode of geometry shaders, [`LowerError::Invalid`]
+/// for an entry point or operand descriptor that is not there.
 pub fn lower(program: &Program, entry: Address, options: &LowerOptions) -> Result<Lowered, LowerError> {
     lower_stage(program, entry, None, options)
 }
 
-/// Lowers the geometry shader that begins at `entry`; see [`GeometryInterface`](crate::frontend::GeometryInterface) for its
-/// elements. `emitted` says for each output register which components EMIT copies, bit 0 = x. It is made for any bool uniforms.
+/// Lowers the geometry shader that begins at `entry`; see [`GeometryInterface`](crate::frontend::GeometryInterface) for
+/// its elements. `emitted` says for each output register which components EMIT copies, bit 0 = x. It is made for any
+/// bool uniforms.
 ///
 /// # Errors
 ///
@@ -130,7 +133,8 @@ fn lower_stage(
     Ok(Lowered { function, interface })
 }
 
-/// `c96` to `c127`, which relative addressing reaches, read as ones: recorded on hardware (citra pull requests 6910, 6920, 6942).
+/// `c96` to `c127`, which relative addressing reaches, read as ones: recorded on hardware (citra pull requests 6910,
+/// 6920, 6942).
 fn past_uniforms(space: Space) -> impl Iterator<Item = UniformPreset> {
     let ones = [1.0f32.to_bits(); 4];
     (FLOAT_UNIFORMS..RELATIVE_ROWS).map(move |row| UniformPreset { space, row, bits: ones, mask: [u32::MAX; 4] })

@@ -5,24 +5,26 @@ use crate::frontend::pica::slots::Slots;
 /// How numbers are kept. The hardware has floats of 24 bits: one sign bit, 7 bits of exponent, 16 of mantissa.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NumberMode {
-    /// As `f32`. Infinities and NaN are the hardware's, 0 · ∞ = 0 included; results have up to 7 bits more, and there is a -0.
+    /// As `f32`. Infinities and NaN are the hardware's, 0 · ∞ = 0 included; results have up to 7 bits more, and there
+    /// is a -0.
     #[default]
     Fast,
-    /// As the hardware's tests record them: what is bound is converted to 24 bits, and the result of every product, sum and
-    /// function is rounded to 24 bits. There is no -0; arithmetic takes denormals for 0 and gives none, moves, minimum, maximum
-    /// and comparisons leave them. How the hardware rounds is not known: this rounds to nearest, ties to even.
+    /// As the hardware's tests record them: what is bound is converted to 24 bits, and the result of every product, sum
+    /// and function is rounded to 24 bits. There is no -0; arithmetic takes denormals for 0 and gives none, moves,
+    /// minimum, maximum and comparisons leave them. How the hardware rounds is not known: this rounds to nearest, ties
+    /// to even.
     Float24,
 }
 
 /// What becomes of a program's control flow. Every form computes the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FlowForm {
-    /// A graph with one block for each state of program counter and rings, the fastest. Where that would be too large, the other
-    /// form.
+    /// A graph with one block for each state of program counter and rings, the fastest. Where that would be too large,
+    /// the other form.
     #[default]
     Graph,
-    /// One loop that goes through the program word by word: of one size for every program, and tens of times slower. Each word
-    /// costs the fuel of a loop iteration.
+    /// One loop that goes through the program word by word: of one size for every program, and tens of times slower.
+    /// Each word costs the fuel of a loop iteration.
     Dispatch,
 }
 
@@ -37,6 +39,7 @@ pub struct LowerOptions {
     pub bools: Option<u16>,
     /// The integer uniforms, if the program is made for these alone.
     pub ints: Option<[[u8; 4]; 4]>,
-    /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an element.
+    /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an
+    /// element.
     pub slots: Option<Slots>,
 }

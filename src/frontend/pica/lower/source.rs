@@ -62,8 +62,8 @@ impl Lowering<'_> {
         Operand { place, number, descriptor }
     }
 
-    /// An offset outside of a signed byte counts as 0, and the row it is added to wraps at 7 bits. Recorded on hardware (citra
-    /// pull requests 6910, 6920, 6942).
+    /// An offset outside of a signed byte counts as 0, and the row it is added to wraps at 7 bits. Recorded on hardware
+    /// (citra pull requests 6910, 6920, 6942).
     pub(super) fn relative_offset(&mut self, offset: Value) -> Value {
         let (half, bytes, zero) = (self.b.i32(128), self.b.i32(256), self.b.i32(0));
         let shifted = self.b.iadd([offset, half]);

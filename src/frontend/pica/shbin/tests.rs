@@ -26,7 +26,8 @@ fn rows(words: &[u32]) -> Vec<[u32; 4]> {
     words.chunks_exact(4).map(|row| row.try_into().unwrap()).collect()
 }
 
-/// The three uniform spaces of a `.uni.bin` file: `c0..c95`, `i0..i3` as bytes, the bool mask, as the function reads them.
+/// The three uniform spaces of a `.uni.bin` file: `c0..c95`, `i0..i3` as bytes, the bool mask, as the function reads
+/// them.
 fn uniforms(bytes: &[u8], lowered: &Lowered) -> [Vec<[u32; 4]>; 3] {
     assert_eq!(bytes.len(), 1556);
     let float = rows(&words(&bytes[..1536]));

@@ -330,8 +330,8 @@ fn insert_field(b: &mut FunctionBuilder, a: &[Value]) -> Value {
     b.or([field, kept])
 }
 
-/// Reference, source, accumulator: adds the differences of the four bytes, those with a zero reference left out; stays at the
-/// largest number on overflow.
+/// Reference, source, accumulator: adds the differences of the four bytes, those with a zero reference left out; stays
+/// at the largest number on overflow.
 fn masked_differences(b: &mut FunctionBuilder, a: &[Value]) -> Value {
     let (zero, low_byte) = (b.i32(0), b.i32(0xff));
     let mut sum = zero;

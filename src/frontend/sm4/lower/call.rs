@@ -1,8 +1,8 @@
 //! Subroutines: inlined where they are called.
 //!
-//! The format forbids recursion, so that inlining ends; what it costs is bounded by the number of instructions, each counted
-//! as often as it is inlined. The calls that are open are a stack of [`Activation`]s beside the lowering's place in the
-//! program, not calls of the lowering itself.
+//! The format forbids recursion, so that inlining ends; what it costs is bounded by the number of instructions, each
+//! counted as often as it is inlined. The calls that are open are a stack of [`Activation`]s beside the lowering's
+//! place in the program, not calls of the lowering itself.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -30,7 +30,8 @@ pub(super) struct Callee {
     start: usize,
 }
 
-/// A program or subroutine that has been entered. Its constructs are its own: nothing in it reaches those of its caller.
+/// A program or subroutine that has been entered. Its constructs are its own: nothing in it reaches those of its
+/// caller.
 pub(super) struct Activation {
     /// The subroutine's label; none of the program itself.
     label: Option<(RegisterFile, u32)>,

@@ -1,9 +1,9 @@
 //! Instructions on doubles.
 //!
-//! A double is a pair of components, xy or zw, the low word first. Where both sides of an instruction hold doubles, pairs go to
-//! pairs; one side of 32 bits has components x and y for the first and the second double, and a destination of 32 bits takes
-//! the results in the first and the second component of its mask, wherever those are (Microsoft's documentation of the
-//! shader-model-5 instructions).
+//! A double is a pair of components, xy or zw, the low word first. Where both sides of an instruction hold doubles,
+//! pairs go to pairs; one side of 32 bits has components x and y for the first and the second double, and a destination
+//! of 32 bits takes the results in the first and the second component of its mask, wherever those are (Microsoft's
+//! documentation of the shader-model-5 instructions).
 
 use shaderjit_ir::{Op, Type, Value};
 

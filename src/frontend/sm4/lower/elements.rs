@@ -210,8 +210,8 @@ impl Outputs {
     }
 }
 
-/// A signature element's components: number in the element, register, component of the register. An element without a number
-/// has the register that `named` gives its system value, or none.
+/// A signature element's components: number in the element, register, component of the register. An element without a
+/// number has the register that `named` gives its system value, or none.
 fn register_components(
     stored: &SignatureElement<'_>,
     named: &[(StoredValue, RegisterFile)],

@@ -1,8 +1,8 @@
 //! Structured control flow → blocks.
 //!
-//! Blocks are made when an edge to them is, and lie in the function in the order of the program, those of a subroutine where
-//! it is called, so that only edges to a loop's start go backwards. Code that nothing reaches makes no blocks; its structure is followed nevertheless, since the
-//! end of a dead `if` is not the end of the living one around it.
+//! Blocks are made when an edge to them is, and lie in the function in the order of the program, those of a subroutine
+//! where it is called, so that only edges to a loop's start go backwards. Code that nothing reaches makes no blocks;
+//! its structure is followed nevertheless, since the end of a dead `if` is not the end of the living one around it.
 
 use std::collections::HashSet;
 
@@ -237,8 +237,8 @@ impl Lowering {
         Ok(())
     }
 
-    /// Notes that the invocation is discarded where the test holds. It goes on: its neighbours may want its values, and nobody
-    /// else sees them.
+    /// Notes that the invocation is discarded where the test holds. It goes on: its neighbours may want its values, and
+    /// nobody else sees them.
     fn discard(&mut self, token: OpcodeToken, operand: &Operand) -> Result<(), LowerError> {
         let Some(Flag { variable, .. }) = self.registers.discarded else {
             return Err(self.invalid("discard in a stage without pixels"));

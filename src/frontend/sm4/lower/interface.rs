@@ -1,8 +1,8 @@
 //! Interface calls: the functions of the class instances that are bound when the program is compiled.
 //!
-//! An interface slot stands for an instance. Its class has a function table, of which a call takes the function of its place in
-//! the program; the slot's data (`this`) say where the instance lies. Both are known here, so that a call is one of a
-//! subroutine, or of one among several where the slot is chosen at run time.
+//! An interface slot stands for an instance. Its class has a function table, of which a call takes the function of its
+//! place in the program; the slot's data (`this`) say where the instance lies. Both are known here, so that a call is
+//! one of a subroutine, or of one among several where the slot is chosen at run time.
 
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeMap;
@@ -94,7 +94,8 @@ impl Classes {
 }
 
 impl Lowering {
-    /// Goes on in the function of the instance that is bound; where the slot is dynamic, in those of all that may be it.
+    /// Goes on in the function of the instance that is bound; where the slot is dynamic, in those of all that may be
+    /// it.
     pub(super) fn interface_call(&mut self, interface: &Operand, site: &Operand) -> Result<(), LowerError> {
         if interface.file() != RegisterFile::Interface {
             return Err(self.invalid("a call of what is no interface"));
@@ -114,7 +115,8 @@ impl Lowering {
         if slots.is_empty() {
             return Err(self.invalid(format!("fp{id} has no element {}", place.base)));
         }
-        // The bodies called, each once, with the elements that call it. What is not bound ends this before it takes long.
+        // The bodies called, each once, with the elements that call it. What is not bound ends this before it takes
+        // long.
         let mut bodies = BTreeMap::<u32, Vec<u32>>::new();
         for element in slots {
             let body = self.classes.body(declared, id.wrapping_add(element), site);
@@ -151,7 +153,8 @@ mod tests {
     use crate::frontend::sm4::lower::{LowerOptions, lower_with};
     use crate::frontend::sm4::testing::{Setup, assemble, plain_signature, program, run};
 
-    /// Two interfaces: `fp0`, an array of four with two call sites, and `fp4`. Three tables for the one, one for the other.
+    /// Two interfaces: `fp0`, an array of four with two call sites, and `fp4`. Three tables for the one, one for the
+    /// other.
     const DECLARATIONS: &str = "dcl_temps 4
         dcl_constantbuffer cb0[8]
         dcl_constantbuffer cb2[8]

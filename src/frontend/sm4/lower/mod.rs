@@ -1,8 +1,8 @@
 //! Instructions → IR, for vertex shaders, and for pixel shaders as far as each pixel is on its own.
 //!
-//! Registers become SSA variables of 32-bit patterns (typed `f32`, so that moves cost nothing); integer instructions read and
-//! write them through bitcasts, which keep every bit. Every register is zero at the start. All returns lead to one block, which
-//! sets the outputs.
+//! Registers become SSA variables of 32-bit patterns (typed `f32`, so that moves cost nothing); integer instructions
+//! read and write them through bitcasts, which keep every bit. Every register is zero at the start. All returns lead to
+//! one block, which sets the outputs.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -50,13 +50,17 @@ use crate::container::dxbc::Signature;
 use crate::error::LowerError;
 use crate::frontend::Lowered;
 
-/// Most instructions of a program, those of a subroutine counted at each of its calls. Direct3D 10 promises 65 536 slots.
+/// Most instructions of a program, those of a subroutine counted at each of its calls. Direct3D 10 promises 65 536
+/// slots.
 const MAX_INSTRUCTIONS: u64 = 1 << 16;
-/// Most subroutines that have been called and not left (Direct3D 11.3 functional specification: a deeper call does nothing).
+/// Most subroutines that have been called and not left (Direct3D 11.3 functional specification: a deeper call does
+/// nothing).
 const MAX_CALL_DEPTH: usize = 32;
-/// Most open `if`s, `loop`s and `switch`es of the program or of one subroutine (Direct3D 11.3 functional specification, limits on flow control).
+/// Most open `if`s, `loop`s and `switch`es of the program or of one subroutine (Direct3D 11.3 functional specification,
+/// limits on flow control).
 const MAX_NESTING: usize = 64;
-/// Most of them with those around the calls. Compilers inline what is called in loops; the passes take time by the depth.
+/// Most of them with those around the calls. Compilers inline what is called in loops; the passes take time by the
+/// depth.
 const MAX_NESTING_IN_ALL: usize = 512;
 /// Most `r#` and `x#` registers together (Direct3D 11: 4096 temporary registers).
 const MAX_REGISTERS: u64 = 4096;
@@ -79,8 +83,8 @@ const MAX_CHOSEN_ACCESSES: u64 = 1 << 12;
 const MAX_CHOSEN_CONSTANTS: u64 = 1 << 14;
 /// Most values of the function.
 const MAX_VALUES: u64 = 1 << 20;
-/// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be live
-/// everywhere. Real programs stay far below, since long ones have few branches and branchy ones few registers.
+/// Most pairs of a written register component and a block: what building SSA form may cost, as every component can be
+/// live everywhere. Real programs stay far below, since long ones have few branches and branchy ones few registers.
 const MAX_LIVE_PAIRS: u64 = 1 << 20;
 
 /// What a program is lowered for.
@@ -112,21 +116,21 @@ impl Default for LowerOptions {
 
 /// Lowers a vertex or pixel shader of shader model 4.0 to 5.1.
 ///
-/// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and `SV_InstanceID`
-/// are left out: the batch generates them. A pixel shader's are all there, interpolated values and system values alike, and
-/// behind them `SV_Coverage` and `SV_InnerCoverage` if the program declares them, for which signatures have no element. Behind
-/// the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded) and
-/// [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces are the constant
-/// buffers and the immediate constant buffer in the order of their declarations; of a declared range of several registers, those
-/// that the program names, at the end: all of them where it chooses one at run time. Resources are the `t#` and
-/// samplers the `s#`, in the same order.
+/// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and
+/// `SV_InstanceID` are left out: the batch generates them. A pixel shader's are all there, interpolated values and
+/// system values alike, and behind them `SV_Coverage` and `SV_InnerCoverage` if the program declares them, for which
+/// signatures have no element. Behind the outputs are [`Interface::discarded`](crate::frontend::Interface::discarded)
+/// and [`Interface::aborted`](crate::frontend::Interface::aborted) of programs that discard or abort. Uniform spaces
+/// are the constant buffers and the immediate constant buffer in the order of their declarations; of a declared range
+/// of several registers, those that the program names, at the end: all of them where it chooses one at run time.
+/// Resources are the `t#` and samplers the `s#`, in the same order.
 ///
 /// Programs with interfaces need [`lower_with`].
 ///
 /// # Errors
-/// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for a
-/// program that breaks the rules of its format, [`LowerError::Limit`] for one that is too large; each with the byte offset of
-/// the instruction.
+/// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for
+/// a program that breaks the rules of its format, [`LowerError::Limit`] for one that is too large; each with the byte
+/// offset of the instruction.
 pub fn lower(
     program: &Program,
     input_signature: &Signature<'_>,
@@ -187,8 +191,8 @@ struct Cost {
 }
 
 impl Cost {
-    /// Counts an instruction. Refuses programs that are too long, and those whose SSA form could be out of proportion to
-    /// their size.
+    /// Counts an instruction. Refuses programs that are too long, and those whose SSA form could be out of proportion
+    /// to their size.
     fn add(&mut self, opcode: Opcode) -> Result<(), Refusal> {
         self.instructions += 1;
         limit("number of instructions", self.instructions, MAX_INSTRUCTIONS)?;

@@ -44,7 +44,8 @@ pub(super) struct Place {
     pub dynamic: Option<Value>,
 }
 
-/// Where a destination's components go. Its indices have been read, so that writing another destination does not change it.
+/// Where a destination's components go. Its indices have been read, so that writing another destination does not change
+/// it.
 pub(super) struct Destination {
     target: Target,
     /// What is written.

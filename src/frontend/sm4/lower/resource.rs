@@ -1,7 +1,7 @@
 //! `t#` views, and reads of those that are buffers: raw, structured and typed.
 //!
-//! To the function buffers are plain bytes. What a view makes of them is lowered here; the rules for what is out of range are
-//! Direct3D's (Direct3D 11.3 functional specification, instructions `ld`, `ld_raw` and `ld_structured`).
+//! To the function buffers are plain bytes. What a view makes of them is lowered here; the rules for what is out of
+//! range are Direct3D's (Direct3D 11.3 functional specification, instructions `ld`, `ld_raw` and `ld_structured`).
 
 use foldhash::HashMap;
 
@@ -244,8 +244,8 @@ impl Lowering {
         InStructure { member, exists, byte: self.b.iadd([start, member]) }
     }
 
-    /// One word behind a structure's member; zero past the end of the structure as past that of the resource. A resource has
-    /// only whole structures.
+    /// One word behind a structure's member; zero past the end of the structure as past that of the resource. A
+    /// resource has only whole structures.
     fn load_from_structure(
         &mut self,
         resource: Resource,
@@ -269,8 +269,8 @@ impl Lowering {
         self.b.ushr([bytes, shift])
     }
 
-    /// Where an element's row begins. Elements out of range have the last row, which the binding adds; where nothing is bound,
-    /// nothing is in range.
+    /// Where an element's row begins. Elements out of range have the last row, which the binding adds; where nothing is
+    /// bound, nothing is in range.
     fn row_of_element(&mut self, resource: Resource, index: Value) -> Value {
         let bytes = self.b.resource_bytes(resource);
         let rows = self.rows(bytes);

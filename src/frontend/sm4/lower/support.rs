@@ -7,8 +7,8 @@ use crate::frontend::sm4::codes::Stage;
 use crate::frontend::sm4::decode::Program;
 use crate::frontend::sm4::opcode::Opcode;
 
-/// Whether programs of a stage with this opcode, an instruction's, can be lowered: a program of nothing else is not refused as
-/// [`Unsupported`](LowerError::Unsupported).
+/// Whether programs of a stage with this opcode, an instruction's, can be lowered: a program of nothing else is not
+/// refused as [`Unsupported`](LowerError::Unsupported).
 ///
 /// ```
 /// use shaderjit::frontend::sm4::{Opcode, Stage, runs};

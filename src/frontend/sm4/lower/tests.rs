@@ -593,7 +593,8 @@ fn opcodes_are_lowered_or_refused_by_name() {
             Err(error) => panic!("{opcode}: {error}"),
         }
     }
-    // The float, bit, int, uint and double groups without the nine that need neighbours; `nop`, `ret` and `retc`; the debug group.
+    // The float, bit, int, uint and double groups without the nine that need neighbours; `nop`, `ret` and `retc`; the
+    // debug group.
     assert_eq!(lowered, 40 + 12 + 14 + 13 + 17 - 9 + 3 + 2);
 }
 

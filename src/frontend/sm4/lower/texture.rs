@@ -1,8 +1,8 @@
-//! Accesses of textures through `t#` views and `s#` samplers that need no derivatives: loads, samples at a given level or with given
-//! derivatives, gathers, sizes.
+//! Accesses of textures through `t#` views and `s#` samplers that need no derivatives: loads, samples at a given level
+//! or with given derivatives, gathers, sizes.
 //!
-//! What an access gives is not the IR's to say but the caller's texture's and the sampler's; what is lowered here is which words of
-//! which operands it takes, and where its results go (Direct3D 11.3 functional specification, 22.4).
+//! What an access gives is not the IR's to say but the caller's texture's and the sampler's; what is lowered here is
+//! which words of which operands it takes, and where its results go (Direct3D 11.3 functional specification, 22.4).
 
 use foldhash::HashMap;
 

@@ -4,7 +4,8 @@ use super::{Components, Mask, Modifiers, Operand, RegisterFile, extended_token, 
 use crate::frontend::sm4::codes::MinPrecision;
 
 impl Operand {
-    /// An operand that is no immediate value. An index is its constant part and the operand whose component is added to it.
+    /// An operand that is no immediate value. An index is its constant part and the operand whose component is added to
+    /// it.
     pub(crate) fn new(file: RegisterFile, components: Components, indices: Vec<(u32, Option<Operand>)>) -> Self {
         let token = operand_token::FILE.set(components_token(components), file.number());
         let token = operand_token::INDICES.set(token, indices.len() as u32);

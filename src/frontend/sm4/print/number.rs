@@ -23,8 +23,8 @@ impl Display for Integer {
     }
 }
 
-/// A finite number to six decimals. What lies midway is rounded away from zero, not to the even one as Rust's formatting
-/// does.
+/// A finite number to six decimals. What lies midway is rounded away from zero, not to the even one as Rust's
+/// formatting does.
 ///
 /// Midway are odd multiples of 2^-7 and nothing else: they are what 2 * 10^6 = 2^7 * 5^6 makes odd whole numbers of.
 fn sixth_decimal(value: f64, f: &mut Formatter<'_>) -> fmt::Result {

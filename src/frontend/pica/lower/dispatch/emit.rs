@@ -20,7 +20,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Takes them from their cells. All count as written, which says that they are what they were where nobody wrote them.
+    /// Takes them from their cells. All count as written, which says that they are what they were where nobody wrote
+    /// them.
     pub(super) fn load_state(&mut self, dispatch: &Dispatch) {
         let Some(geometry) = &self.geometry else { return };
         let temporaries = geometry.temporaries().map(|(n, c, variable)| (Destination::Temporary(n), c, variable));

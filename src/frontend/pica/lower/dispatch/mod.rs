@@ -1,8 +1,8 @@
 //! Control flow that is too much for a graph: one loop that goes through the program word by word.
 //!
-//! The function holds the program as a table, in which each lane has its own program counter; address registers and flags are
-//! variables, the other registers and the rings cells of arrays. So the code is a few thousand instructions for any program,
-//! and every program can be run: recursion, bodies that overlap, 4096 words of arithmetic.
+//! The function holds the program as a table, in which each lane has its own program counter; address registers and
+//! flags are variables, the other registers and the rings cells of arrays. So the code is a few thousand instructions
+//! for any program, and every program can be run: recursion, bodies that overlap, 4096 words of arithmetic.
 //!
 //! | file | what is in it |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! The rings as cells of an array, and the words of control flow.
 //!
-//! A ring is a row of cells with the newest entry first: pushing moves all of them up and loses the last, popping moves them down.
-//! An entry packs its two addresses; that of an empty place matches none. Cells cost nothing where no lane pushes or pops, which
-//! variables would: each would travel along every branch of the loop.
+//! A ring is a row of cells with the newest entry first: pushing moves all of them up and loses the last, popping moves
+//! them down. An entry packs its two addresses; that of an empty place matches none. Cells cost nothing where no lane
+//! pushes or pops, which variables would: each would travel along every branch of the loop.
 
 use shaderjit_ir::{Array, Block, FunctionBuilder, Type, Value};
 
