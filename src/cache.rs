@@ -3,6 +3,7 @@
 use crate::error::{Error, JitError};
 use quick_cache::sync::{Cache as Entries, DefaultLifecycle, GuardResult};
 use quick_cache::{OptionsBuilder, Weighter};
+use shaderjit_ir::pass::PassError;
 use std::collections::hash_map::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -154,7 +155,7 @@ impl<T: Weight + Clone> Cache<T> {
 
 /// Whether the next attempt may go better: memory for code may be free again.
 fn is_transient<T>(outcome: &Outcome<T>) -> bool {
-    matches!(outcome, Err(Error::Jit(JitError::Codegen(_))))
+    matches!(outcome, Err(Error::Jit(JitError::Codegen(_)) | Error::Pass(PassError::OutOfTime)))
 }
 
 #[cfg(test)]

@@ -9,13 +9,14 @@ use crate::error::JitError;
 use crate::frontend::{ComponentType, Element, Interface, UniformKind};
 use crate::jit::{self, Layout, Target};
 use crate::native::{Made, Native, NativeStatus};
-use crate::options::Lanes;
+use crate::options::{FuelLimits, Lanes};
 use crate::perf_map;
 use crate::pipeline::{self, PassOptions};
 use crate::tiering::Tier;
 use shaderjit_ir::Function;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
+use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Op, SysVal};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -28,8 +29,8 @@ pub(crate) struct Prepared {
     /// Number of the program in its container.
     pub entry: usize,
     pub interface: Interface,
-    /// In lockstep form, of plain ops only: what native code runs.
-    pub function: Function,
+    /// What native code runs.
+    pub function: Verified,
     /// What runs where a guard of it fails, if it has any.
     pub exact: Option<ExactForm>,
     /// Which input elements the code reads; one entry an element.
@@ -50,8 +51,8 @@ pub(crate) struct Prepared {
     pub needs_sampler: Vec<bool>,
     /// The container's digest.
     pub digest: Option<Digest>,
-    /// Backward edges each group of lanes may take.
-    pub fuel: u32,
+    /// What loops may take.
+    pub limits: FuelLimits,
     /// Whether `fma` is what `fmad` became; folding asks.
     pub fused: bool,
     /// Time for decoding and lowering, and for the passes.
@@ -62,7 +63,7 @@ pub(crate) struct Prepared {
 pub(crate) struct ExactForm {
     /// As the front end made it.
     source: Function,
-    made: OnceLock<Function>,
+    made: OnceLock<Verified>,
 }
 
 impl ExactForm {
@@ -73,19 +74,17 @@ impl ExactForm {
 
 impl Prepared {
     /// The program without guards: what the interpreter runs.
-    pub fn exact_function(&self) -> &Function {
+    pub fn exact_function(&self) -> &Verified {
         let Some(ExactForm { source, made }) = &self.exact else { return &self.function };
         made.get_or_init(|| {
-            let mut function = source.clone();
-            pipeline::run(&mut function, &PassOptions { fused: self.fused, guards: false })
-                .expect("the passes have accepted the program with guards, and refuse nothing after them");
-            function
+            pipeline::run(source.clone(), &PassOptions { fused: self.fused, guards: false }, None)
+                .expect("the passes have accepted the program with guards, and refuse nothing after them")
         })
     }
 
     /// Bytes the IR occupies, roughly.
     pub fn ir_bytes(&self) -> u64 {
-        let Function { insts, values, blocks, spaces, .. } = &self.function;
+        let Function { insts, values, blocks, spaces, .. } = &*self.function;
         let forms = if self.exact.is_some() { 3 } else { 1 };
         let tables: usize =
             spaces.values().filter_map(|space| space.table.as_ref()).map(|table| size_of_val(&table[..])).sum();
@@ -313,6 +312,20 @@ impl CompiledShader {
         Some(self.native_code()?.bytes())
     }
 
+    /// Bytes of the caller's stack that a run of native code takes at most, what it calls included but for the caller's
+    /// own textures; 0 if there is no native code. Little for most shaders, up to half a MiB for the largest: whoever
+    /// runs shaders on threads with small stacks asks. The interpreter takes some KiB, whatever the program.
+    pub fn stack_bytes(&self) -> usize {
+        let Some(native) = self.native() else { return 0 };
+        // Until the exact form is there, nobody knows what it takes.
+        let exact = match native.exact.get() {
+            Some(exact) => exact.as_ref().map_or(0, jit::Code::stack_bytes),
+            None if self.prepared.exact.is_some() => jit::MAX_STACK_BYTES,
+            None => 0,
+        };
+        native.code.stack_bytes().max(exact)
+    }
+
     /// What Cranelift was given, as text.
     ///
     /// # Errors
@@ -426,6 +439,7 @@ impl CompiledShader {
         target: &Target,
         home: Weak<Home>,
     ) -> Result<CompiledShader, JitError> {
+        log::debug!("making native code of {}", prepared.function.name);
         let start = Instant::now();
         let native = match jit::compile(&prepared.function, &layout, target, &options(lanes)) {
             Ok(code) => Ok(Native { code, exact: OnceLock::new(), time: start.elapsed() }),

@@ -6,14 +6,15 @@ use crate::call::last_counts;
 use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources, reads_vertex_id};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
-use crate::frontend::Lowered;
 use crate::frontend::pica::{self, FlowForm};
+use crate::frontend::{Interface, Lowered};
 use crate::jit::{self, Layout, Target};
-use crate::options::{Backend, CompileOptions, Config, Lanes};
+use crate::options::{Backend, CompileOptions, Config, FuelLimits, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
-use crate::tiering::{Outcome, Tier, Worker};
+use crate::tiering::{Outcome, Tier, Workers};
 use shaderjit_ir::pass::PassError;
+use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
@@ -39,8 +40,9 @@ pub(crate) struct Home {
     cache: Cache<Cached>,
     /// The machine, or why there is no native code for it.
     target: Result<Target, JitError>,
-    worker: Worker,
-    fuel: u32,
+    workers: Workers,
+    fuel: FuelLimits,
+    compile_time: Option<Duration>,
     fused: bool,
     perf_map: bool,
     #[cfg(feature = "fuzzing")]
@@ -87,8 +89,9 @@ impl Engine {
             home: Arc::new(Home {
                 cache,
                 target,
-                worker: Worker::default(),
+                workers: Workers::default(),
                 fuel: config.fuel,
+                compile_time: config.compile_time,
                 fused,
                 perf_map: config.perf_map,
                 #[cfg(feature = "fuzzing")]
@@ -167,15 +170,17 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// What was to be compiled on the thread of [tiered](Backend::Tiered) shaders is not, except for what is in hand.
+    /// What was to be compiled on the threads of [tiered](Backend::Tiered) shaders is not, except for what is in hand,
+    /// which is waited for: no thread of an engine outlives it.
     fn drop(&mut self) {
-        self.home.worker.close();
+        self.home.workers.close();
     }
 }
 
 /// A program that has been through every pass.
 struct Passed {
-    lowered: Lowered,
+    function: Verified,
+    interface: Interface,
     exact: Option<ExactForm>,
     /// For decoding and lowering, and for the passes.
     times: [Duration; 2],
@@ -185,7 +190,8 @@ impl Home {
     /// The stages in front of a back end: decode and lower, then every pass.
     fn prepare(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<Prepared>, Error> {
         let mut key = KeyBuilder::new("prepared");
-        key.bytes(&shader.content().0).number(options.entry as u64).number(self.fused.into()).number(self.fuel.into());
+        key.bytes(&shader.content().0).number(options.entry as u64).number(self.fused.into());
+        key.number(self.fuel.wave.into()).number(self.fuel.call);
         for (&slot, (instance, number)) in &options.classes {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
@@ -205,7 +211,7 @@ impl Home {
                 }
                 outcome => outcome?,
             };
-            let Passed { lowered: Lowered { function, interface }, exact, times } = passed;
+            let Passed { function, interface, exact, times } = passed;
             let (reads_input, needs_uniforms) = reads(&function, &interface);
             let (needs_resource, needs_sampler) = reads_resources(&function);
             let static_rows = jit::static_rows(&function);
@@ -226,7 +232,7 @@ impl Home {
                 reads_input,
                 needs_uniforms,
                 digest: shader.digest().map(|(digest, _)| digest),
-                fuel: self.fuel,
+                limits: self.fuel,
                 fused: self.fused,
                 times,
             })))
@@ -240,20 +246,22 @@ impl Home {
     /// Decodes, lowers, and runs every pass.
     fn run_passes(&self, shader: &Shader, options: &CompileOptions) -> Result<Passed, Error> {
         let start = Instant::now();
-        let mut lowered = shader.lower_with(options)?;
+        #[cfg_attr(not(feature = "fuzzing"), expect(unused_mut, reason = "only fuzzing changes it"))]
+        let Lowered { mut function, interface } = shader.lower_with(options)?;
         let lower_time = start.elapsed();
         #[cfg(feature = "fuzzing")]
         if self.canonical_nans {
-            shaderjit_ir::arbitrary::canonicalize_nans(&mut lowered.function);
+            shaderjit_ir::arbitrary::canonicalize_nans(&mut function);
         }
-        let products = products(&lowered.function);
-        let exact = (products > 0).then(|| ExactForm::of(lowered.function.clone()));
-        pipeline::run(&mut lowered.function, &PassOptions { fused: self.fused, guards: true })?;
-        let value = jit::size(&lowered.function) + EXACT_PRODUCT * products;
+        let products = products(&function);
+        let exact = (products > 0).then(|| ExactForm::of(function.clone()));
+        let end = self.compile_time.map(|time| start + time);
+        let function = pipeline::run(function, &PassOptions { fused: self.fused, guards: true }, end)?;
+        let value = jit::size(&function) + EXACT_PRODUCT * products;
         if is_graph(shader, options) && value > GRAPH_SIZE {
             return Err(PassError::Limit { what: "size of the control-flow graph", value, limit: GRAPH_SIZE }.into());
         }
-        Ok(Passed { lowered, exact, times: [lower_time, start.elapsed() - lower_time] })
+        Ok(Passed { function, interface, exact, times: [lower_time, start.elapsed() - lower_time] })
     }
 
     /// The last stage: native code for one layout, or, if that is over a limit, what says so.
@@ -294,7 +302,7 @@ impl Home {
                 return Some(code);
             }
         }
-        home.worker.ask(home, key, tier, layout);
+        home.workers.ask(home, key, tier, layout);
         None
     }
 
@@ -340,12 +348,11 @@ fn warm_up(target: &Target) {
         let sum = builder.fadd([x, x]);
         builder.output(0, 0, sum);
         builder.ret();
-        let mut function = builder.finish();
         let options = PassOptions { fused: target.has_fma(), guards: true };
         let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
-        if let Err(error) = pipeline::run(&mut function, &options)
+        if let Err(error) = pipeline::run(builder.finish(), &options, None)
             .map_err(JitError::from)
-            .and_then(|()| jit::compile(&function, &layout, target, &jit::CompileOptions { groups: 1 }))
+            .and_then(|function| jit::compile(&function, &layout, target, &jit::CompileOptions { groups: 1 }))
         {
             log::warn!("no native code: {error}");
         }

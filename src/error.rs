@@ -3,6 +3,8 @@
 
 use crate::printable::Printable;
 use crate::texture::TextureShape;
+use shaderjit_ir::fuel::{Fuel, Stop};
+use shaderjit_ir::interp::InterpError;
 use thiserror::Error;
 
 /// What can be wrong with the bytes of a container.
@@ -324,12 +326,18 @@ pub enum CallError {
         /// What is added to it.
         base_vertex: i32,
     },
-    /// A loop ran longer than the configured fuel.
-    #[error("out of fuel: a loop ran more than {fuel} times for one group of vertices")]
+    /// The loops of one wave, which are the vertices that run together, took more than the configured fuel.
+    #[error("out of fuel: loops ran more than {fuel} instructions for one wave of vertices")]
     OutOfFuel {
-        /// The budget, in loop iterations for one group of lanes.
+        /// What a wave may take: see [`Config::fuel`](crate::Config::fuel).
         fuel: u32,
     },
+    /// The loops of all waves together took more than a call may: see [`Config::call_fuel`](crate::Config::call_fuel).
+    #[error("out of fuel: loops ran more instructions than a call may take")]
+    OutOfCallFuel,
+    /// The call's flag was set, or its deadline is over.
+    #[error("the call was cancelled")]
+    Cancelled,
     /// An invocation of a geometry shader, or all of a call together, emitted more triangles than there is room for.
     #[error("more than {limit} triangles, in invocation {invocation}")]
     TooManyTriangles {
@@ -351,6 +359,25 @@ pub enum CallError {
     /// The bindings need native code of their own, and it could not be made.
     #[error(transparent)]
     Compile(#[from] JitError),
+}
+
+impl CallError {
+    /// What a wave that got no more fuel ends with.
+    pub(crate) fn stopped(stop: Stop, fuel: &Fuel<'_>) -> CallError {
+        match stop {
+            Stop::Wave => CallError::OutOfFuel { fuel: fuel.wave },
+            Stop::Call => CallError::OutOfCallFuel,
+            Stop::Cancelled => CallError::Cancelled,
+        }
+    }
+
+    /// What a wave ends with that the interpreter could not run to its end.
+    pub(crate) fn interpreted(error: InterpError, fuel: &Fuel<'_>) -> CallError {
+        match error {
+            InterpError::Stopped(stop) => CallError::stopped(stop, fuel),
+            error => CallError::Invalid(error.to_string()),
+        }
+    }
 }
 
 /// Any error of this crate.

@@ -9,6 +9,16 @@ use crate::frontend::{Interface, pica, sm4};
 use crate::jit::Layout;
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::time::Duration;
+
+/// What the loops of a call may take, in instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FuelLimits {
+    /// Those of each wave.
+    pub wave: u32,
+    /// Those of all waves together.
+    pub call: u64,
+}
 
 /// What an [`Engine`](crate::Engine) is made with.
 ///
@@ -22,7 +32,8 @@ use std::num::NonZero;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) cache_bytes: u64,
-    pub(crate) fuel: u32,
+    pub(crate) fuel: FuelLimits,
+    pub(crate) compile_time: Option<Duration>,
     pub(crate) fused: Option<bool>,
     pub(crate) perf_map: bool,
     /// Gives every NaN that arithmetic makes the same bits, so that engines also agree on programs that look at them.
@@ -31,11 +42,12 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 64 MiB of code and IR; 2^20 loop iterations; `mad` as this machine likes it.
+    /// 64 MiB of code and IR; 2^26 instructions in loops for a wave, 2^40 for a call; `mad` as this machine likes it.
     fn default() -> Config {
         Config {
             cache_bytes: 64 << 20,
-            fuel: 1 << 20,
+            fuel: FuelLimits { wave: 1 << 26, call: 1 << 40 },
+            compile_time: None,
             fused: None,
             perf_map: false,
             #[cfg(feature = "fuzzing")]
@@ -51,10 +63,34 @@ impl Config {
         self
     }
 
-    /// How many loop iterations each group of vertices may take before the call ends with
-    /// [`OutOfFuel`](CallError::OutOfFuel).
-    pub fn fuel(mut self, fuel: u32) -> Config {
-        self.fuel = fuel;
+    /// How many instructions each *wave*, which are the vertices that run together, may execute in loops before the
+    /// call ends with [`OutOfFuel`](CallError::OutOfFuel). Counted are instructions of the IR, whatever runs them: what
+    /// a loop's body holds, with each round. Transcendental functions, doubles and textures count as several, up to 64.
+    /// Unless said, 2^26: a tenth of a second or so of native code, about one of the interpreter.
+    ///
+    /// A host that runs shaders of strangers should set both this and a [deadline](crate::Call::deadline) for its
+    /// calls: fuel bounds the same program in the same way on every machine, a deadline bounds the time. Results are
+    /// the same on all engines, running out of fuel included; how many vertices are in a wave decides, so with more
+    /// [lanes](CompileOptions::lanes) a program whose lanes take different ways may run out of it sooner.
+    pub fn fuel(mut self, wave: u32) -> Config {
+        self.fuel.wave = wave;
+        self
+    }
+
+    /// How many such instructions all waves of a call may execute together before it ends with
+    /// [`OutOfCallFuel`](CallError::OutOfCallFuel). Unless said, 2^40: a quarter of an hour or so of native code, which
+    /// is for no more than that every call ends.
+    pub fn call_fuel(mut self, call: u64) -> Config {
+        self.fuel.call = call;
+        self
+    }
+
+    /// How long decoding, lowering and the passes may take before a compilation ends with
+    /// [`OutOfTime`](shaderjit_ir::pass::PassError::OutOfTime), which the cache does not remember. Looked at between
+    /// passes, so it may be a little late; making native code, which is behind them, is bounded by the size of what
+    /// they leave. Unless said, only limits on sizes bound all of it: to about half a second for a file of 300 KB.
+    pub fn compile_time(mut self, time: Duration) -> Config {
+        self.compile_time = Some(time);
         self
     }
 

@@ -2,6 +2,8 @@
 
 use shaderjit_ir::Function;
 use shaderjit_ir::pass::{self, ExpandOptions, PassError};
+use shaderjit_ir::verify::Verified;
+use std::time::Instant;
 
 /// What the passes are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +41,7 @@ passes! {
     "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
     "straighten" "blocks that follow each other become one" |f, _| { pass::straighten(f); Ok(()) };
     "thread" "edges go past branches they decide" |f, _| { pass::thread(f); Ok(()) };
+    "weigh" "what blocks of loops cost is written down" |f, _| { pass::weigh(f); Ok(()) };
     "guard_products" "products whose rule hardly ever matters become plain ones under guard" |f, o| {
         if o.guards {
             pass::guard_products(f);
@@ -52,24 +55,34 @@ passes! {
     "order" "inputs and outputs go to what is computed between them" |f, _| { pass::order(f); Ok(()) };
 }
 
-/// Runs every pass.
+/// Runs every pass, and verifies what comes out of them. If that takes until `end`, no further pass begins.
+///
+/// # Errors
+/// A pass refuses the function, for its size; the time is over; a pass has a defect.
+pub fn run(mut function: Function, options: &PassOptions, end: Option<Instant>) -> Result<Verified, PassError> {
+    check(&function, "the front end");
+    for pass in PASSES {
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return Err(PassError::OutOfTime);
+        }
+        step(&mut function, pass, options)?;
+    }
+    Ok(Verified::new(function)?)
+}
+
+/// Runs some of the passes, in order.
 ///
 /// # Errors
 /// A pass refuses the function, for its size.
-pub fn run(function: &mut Function, options: &PassOptions) -> Result<(), PassError> {
-    run_passes(function, PASSES, options)
-}
-
-/// Runs some of the passes, in order. Debug builds verify the function before the first and after each.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_passes(function: &mut Function, passes: &[Pass], options: &PassOptions) -> Result<(), PassError> {
     check(function, "the front end");
-    for pass in passes {
-        (pass.run)(function, options)?;
-        check(function, pass.name);
-    }
+    passes.iter().try_for_each(|pass| step(function, pass, options))
+}
+
+/// Debug builds verify the function after each pass.
+fn step(function: &mut Function, pass: &Pass, options: &PassOptions) -> Result<(), PassError> {
+    (pass.run)(function, options)?;
+    check(function, pass.name);
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! Native code that is made beside the calls: what a shader has got of it so far, the queue of what is asked for, and
-//! the thread that makes it.
+//! Native code that is made beside the calls: what a shader has got of it so far, the queues of what is asked for, and
+//! the threads that make it.
 //!
 //! A job is one program for one layout, whoever asks. Everybody points weakly at everybody: what nobody holds any more
 //! is not compiled, and neither shaders nor the thread keep an engine alive.
@@ -8,11 +8,12 @@ use crate::cache::Key;
 use crate::compiled::{CompiledShader, Prepared};
 use crate::engine::Home;
 use crate::error::JitError;
-use crate::jit::Layout;
+use crate::jit::{self, Layout};
 use crate::options::Lanes;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+use std::thread::JoinHandle;
 
 /// A shader that has native code, or why there is none.
 pub(crate) type Outcome = Result<Arc<CompiledShader>, JitError>;
@@ -80,9 +81,37 @@ impl Tier {
     }
 }
 
-/// The queue of an engine and its thread, which begins with the first job.
+/// Programs of more instructions, edges and parameters wait for each other alone.
+const LARGE: u64 = 4096;
+
+/// The workers of an engine: one for programs that take milliseconds, and one for those that may take tenths of a
+/// second, so that nobody's small program waits for somebody's large one.
 #[derive(Default)]
-pub(crate) struct Worker {
+pub(crate) struct Workers {
+    quick: Worker,
+    slow: Worker,
+}
+
+impl Workers {
+    /// Asks for native code under this key, of the program of `tier` for `layout`.
+    pub fn ask(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) {
+        let is_large = jit::size(&tier.prepared.function) > LARGE;
+        if let Err(error) = if is_large { &self.slow } else { &self.quick }.push(home, key, tier, layout) {
+            tier.receive(layout, Err(error));
+        }
+    }
+
+    /// Drops every job and ends the threads, when they have finished what they have in hand.
+    pub fn close(&self) {
+        let threads = [&self.quick, &self.slow].map(Worker::close);
+        // Told both before waiting for either. A thread that has panicked has nothing more to say.
+        threads.into_iter().flatten().for_each(|thread| _ = thread.join());
+    }
+}
+
+/// A queue and its thread, which begins with the first job.
+#[derive(Default)]
+struct Worker {
     queue: Arc<Queue>,
 }
 
@@ -97,7 +126,7 @@ struct State {
     order: VecDeque<Key>,
     /// Those in `order`.
     jobs: HashMap<Key, Job>,
-    has_thread: bool,
+    thread: Option<JoinHandle<()>>,
     is_closed: bool,
 }
 
@@ -115,39 +144,33 @@ impl Job {
 }
 
 impl Worker {
-    /// Asks for native code under this key, of the program of `tier` for `layout`.
-    pub fn ask(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) {
-        if let Err(error) = self.push(home, key, tier, layout) {
-            tier.receive(layout, Err(error));
-        }
-    }
-
     fn push(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) -> Result<(), JitError> {
         let mut state = self.queue.lock();
         if state.is_closed {
             return Err(JitError::Abandoned);
         }
-        if !state.has_thread {
+        if state.thread.is_none() {
             let (queue, home) = (Arc::clone(&self.queue), Arc::downgrade(home));
             let thread = std::thread::Builder::new().name("shaderjit".to_string()).spawn(move || serve(&queue, &home));
-            thread.map_err(|error| JitError::Codegen(format!("no thread to make code on: {error}")))?;
-            state.has_thread = true;
+            let thread = thread.map_err(|error| JitError::Codegen(format!("no thread to make code on: {error}")))?;
+            state.thread = Some(thread);
         }
         state.add(key, tier, layout);
         self.queue.wake.notify_one();
         Ok(())
     }
 
-    /// Drops every job and ends the thread. The job in hand is finished, but not waited for.
-    pub fn close(&self) {
-        let jobs = {
+    /// Drops every job; the thread ends with the one it has in hand.
+    fn close(&self) -> Option<JoinHandle<()>> {
+        let (jobs, thread) = {
             let mut state = self.queue.lock();
             state.is_closed = true;
             state.order.clear();
-            std::mem::take(&mut state.jobs)
+            (std::mem::take(&mut state.jobs), state.thread.take())
         };
         self.queue.wake.notify_all();
         jobs.values().for_each(|job| job.end(&Err(JitError::Abandoned)));
+        thread
     }
 }
 

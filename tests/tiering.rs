@@ -55,7 +55,7 @@ fn large_in_rust(mut value: u32, divisor: u32, component: usize) -> u32 {
     value
 }
 
-/// Holds up an engine's thread while it says that a program is too large.
+/// Holds up an engine's threads before they make native code.
 static GATE: RwLock<()> = RwLock::new(());
 
 /// How many threads have come to it.
@@ -69,7 +69,8 @@ impl Log for Gatekeeper {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if thread::current().name() == Some("shaderjit") && record.args().to_string().contains("is interpreted") {
+        if thread::current().name() == Some("shaderjit") && record.args().to_string().starts_with("making native code")
+        {
             ARRIVALS.fetch_add(1, Ordering::SeqCst);
             drop(GATE.read().unwrap());
         }
@@ -78,9 +79,10 @@ impl Log for Gatekeeper {
     fn flush(&self) {}
 }
 
-/// The engine's thread, busy until this is dropped.
+/// The engine's threads, busy until this is dropped: with a large program, and with a small one.
 struct Busy<'a> {
     large: Arc<CompiledShader>,
+    _small: Arc<CompiledShader>,
     _closed: RwLockWriteGuard<'a, ()>,
 }
 
@@ -89,17 +91,19 @@ impl Busy<'_> {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             log::set_logger(&Gatekeeper).unwrap();
-            log::set_max_level(LevelFilter::Warn);
+            log::set_max_level(LevelFilter::Debug);
         });
         let closed = GATE.write().unwrap();
         let arrivals = ARRIVALS.load(Ordering::SeqCst);
+        let small = Source::new("vs_5_0\nmov o0.xyzw, v0.wzyx\n").container();
+        let small = engine.compile(&Shader::parse(&small).unwrap(), &tiered()).unwrap();
         let large = engine.compile(&large(), &tiered()).unwrap();
-        while ARRIVALS.load(Ordering::SeqCst) == arrivals {
-            assert!(large.native_status() == NativeStatus::Pending, "it is not too large");
+        // Neither waits for the other.
+        while ARRIVALS.load(Ordering::SeqCst) < arrivals + 2 {
             thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(large.native_status(), NativeStatus::Pending);
-        Busy { large, _closed: closed }
+        assert_eq!([&small, &large].map(|code| code.native_status()), [NativeStatus::Pending, NativeStatus::Pending]);
+        Busy { large, _small: small, _closed: closed }
     }
 }
 
@@ -195,10 +199,13 @@ fn nothing_is_compiled_for_nobody() {
     let busy = Busy::new(&engine);
     drop(engine.compile(&k1.shader, &tiered()).unwrap());
     let held = engine.compile(&k2.shader, &tiered()).unwrap();
+    let large = Arc::clone(&busy.large);
     drop(busy);
     assert_eq!(held.wait_native(), NativeStatus::Ready);
-    // Every program in IR, and native code, or the news that there will be none, of the large one and of the one held.
-    assert_eq!(engine.cache_stats().compiles, 3 + 2);
+    // Every program in IR, and native code, or the news that there will be none, of the two that kept the threads busy
+    // and of the one held.
+    assert!(is_too_large(&large.wait_native()));
+    assert_eq!(engine.cache_stats().compiles, 4 + 3);
 }
 
 #[test]
@@ -210,16 +217,19 @@ fn an_engine_goes_without_its_queue() {
     let codes: Vec<Arc<CompiledShader>> = draws.iter().map(compile).collect();
     let call = draws[0].call(&codes[0]).unwrap();
     let before = shade(&draws[0], &codes[0], &call, 100);
-    drop(engine);
-    for code in &codes {
-        assert_eq!(code.wait_native(), NativeStatus::Refused(JitError::Abandoned));
-    }
-    assert!(shade(&draws[0], &codes[0], &call, 100) == before);
-    // What was in hand ends.
-    let large = Arc::clone(&busy.large);
-    assert_eq!(large.native_status(), NativeStatus::Pending);
-    drop(busy);
-    assert!(is_too_large(&large.wait_native()));
+    thread::scope(|scope| {
+        let dropping = scope.spawn(move || drop(engine));
+        for code in &codes {
+            assert_eq!(code.wait_native(), NativeStatus::Refused(JitError::Abandoned));
+        }
+        assert!(shade(&draws[0], &codes[0], &call, 100) == before);
+        // What was in hand ends before the engine is gone.
+        let large = Arc::clone(&busy.large);
+        assert_eq!((large.native_status(), dropping.is_finished()), (NativeStatus::Pending, false));
+        drop(busy);
+        dropping.join().unwrap();
+        assert!(is_too_large(&large.native_status()));
+    });
 }
 
 #[test]

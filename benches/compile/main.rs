@@ -62,11 +62,7 @@ fn compile(criterion: &mut Criterion) {
         let lower = || draw.shader.lower(0).expect("the program is supported");
         group.bench_function("lower", |bencher| bencher.iter(lower));
         group.bench_function("lower and passes", |bencher| {
-            bencher.iter(|| {
-                let mut lowered = lower();
-                pipeline::run(&mut lowered.function, &passes).expect("the program is small");
-                lowered
-            });
+            bencher.iter(|| pipeline::run(lower().function, &passes, None).expect("the program is small"));
         });
         for (name, lanes) in [("native N=1", Lanes::Four), ("native N=2", Lanes::Eight)] {
             let options = draw.options(Backend::Jit, lanes);

@@ -87,7 +87,7 @@ pub fn dot_point(row: &[__m128; 4], [x, y, z]: Columns3) -> __m128 {
     _mm_fmadd_ps(row[0], x, _mm_fmadd_ps(row[1], y, _mm_fmadd_ps(row[2], z, row[3])))
 }
 
-/// The same of directions: its fourth component counts as 0.
+/// A row of a matrix times directions: their fourth component counts as 0.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub fn dot_direction(row: &[__m128; 4], d: Columns3) -> __m128 {

@@ -5,6 +5,7 @@
 //! Static Single Assignment Form*, 2013). A block is *sealed* once all its predecessors are known; a variable read
 //! before any write is zero.
 
+use crate::cfg::Edge;
 use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
 use crate::function::{ArrayData, BlockCall, Function, Imm, ResourceData, SamplerData, SpaceData, Terminator};
 use crate::op::{Op, SysVal, for_each_op};
@@ -13,13 +14,6 @@ use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use foldhash::{HashMap, HashMapExt};
-
-/// One incoming edge: the predecessor, and which of its terminator's calls it is.
-#[derive(Clone, Copy)]
-struct Edge {
-    from: Block,
-    call: usize,
-}
 
 /// Builds one [`Function`]. Instructions go to the end of the current block.
 ///
@@ -246,18 +240,13 @@ impl FunctionBuilder {
             for index in 0..self.predecessors[block].len() {
                 let edge = self.predecessors[block][index];
                 let value = self.find(edge.from, variable, &mut fills);
-                self.call_mut(edge).args.push(value);
+                self.func.edge_mut(edge).args.push(value);
             }
         }
     }
 
     fn fill_param(&mut self, block: Block, variable: Variable, param: Value) {
         self.fill(variable, vec![(block, param)]);
-    }
-
-    fn call_mut(&mut self, edge: Edge) -> &mut BlockCall {
-        let terminator = self.func.blocks[edge.from].terminator.as_mut().expect("an edge comes from a terminator");
-        terminator.calls_mut().nth(edge.call).expect("an edge names one of its terminator's calls")
     }
 
     fn zero(&mut self, ty: Type) -> Value {

@@ -1,5 +1,6 @@
 //! The data: a function is a control-flow graph of blocks with parameters, over scalar values.
 
+use crate::cfg::Edge;
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
 use crate::op::{Op, SysVal};
 use crate::texture::TextureShape;
@@ -219,6 +220,8 @@ pub struct BlockData {
     pub insts: Vec<Inst>,
     /// How it ends; `None` only while it is being built.
     pub terminator: Option<Terminator>,
+    /// What running it once costs in [fuel](crate::fuel); 0 if it has not been [weighed](crate::pass::weigh).
+    pub weight: u32,
 }
 
 impl BlockData {
@@ -388,6 +391,34 @@ impl Function {
             ValueDef::Inst(inst) => Some(&self.insts[inst]),
             ValueDef::Param(_) => None,
         }
+    }
+
+    /// What an edge leads to and gives.
+    pub fn edge(&self, edge: Edge) -> &BlockCall {
+        let call = match (self.blocks[edge.from].terminator(), edge.call) {
+            (Terminator::Jump(call) | Terminator::BrIf { then_call: call, .. }, 0) => Some(call),
+            (Terminator::BrIf { else_call: call, .. }, 1) => Some(call),
+            (Terminator::Switch { cases, default, .. }, at) => {
+                cases.get(at).map(|(_, call)| call).or((at == cases.len()).then_some(default))
+            }
+            _ => None,
+        };
+        call.expect("an edge names one of its terminator's calls")
+    }
+
+    /// What an edge leads to and gives, to be changed.
+    pub fn edge_mut(&mut self, edge: Edge) -> &mut BlockCall {
+        let terminator = self.blocks[edge.from].terminator.as_mut().expect("an edge comes from a terminator");
+        let call = match (terminator, edge.call) {
+            (Terminator::Jump(call) | Terminator::BrIf { then_call: call, .. }, 0) => Some(call),
+            (Terminator::BrIf { else_call: call, .. }, 1) => Some(call),
+            (Terminator::Switch { cases, default, .. }, at) => {
+                let count = cases.len();
+                cases.get_mut(at).map(|(_, call)| call).or((at == count).then_some(default))
+            }
+            _ => None,
+        };
+        call.expect("an edge names one of its terminator's calls")
     }
 
     /// Replaces every use of a value by what `f` says.

@@ -6,6 +6,7 @@
 use crate::double;
 use crate::entity::{Array, Block, Resource, Value};
 use crate::eval::{Lanes, eval};
+use crate::fuel::{EdgeCosts, Fuel, Meter, Stop};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
 use crate::op::{Op, RESOURCE_BYTES, SysVal};
 use crate::texture::{self, Access, Rows, Textures};
@@ -17,9 +18,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InterpError {
-    /// More backward edges were taken than the fuel allows.
-    #[error("out of fuel")]
-    OutOfFuel,
+    /// There was no more fuel, or the call was to end.
+    #[error(transparent)]
+    Stopped(#[from] Stop),
     /// Lanes want different branches: the function is not in lockstep form.
     #[error("lanes disagree at the end of {block}")]
     Divergent {
@@ -30,9 +31,9 @@ pub enum InterpError {
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
-pub struct InterpOptions {
-    /// How many backward edges may be taken.
-    pub fuel: u32,
+pub struct InterpOptions<'a> {
+    /// What edges that go backwards are paid with: each run is a wave.
+    pub fuel: Fuel<'a>,
     /// Whether `fmad` rounds once.
     pub fused: bool,
 }
@@ -60,8 +61,7 @@ pub struct Interpreter<'f, const L: usize> {
     /// Lanes of each value; an `f64` has its high words in the slot after, a row its other words in the three after.
     slots: Vec<Lanes<L>>,
     slot_of: SecondaryMap<Value, u32>,
-    /// Layout positions, by which fuel is counted.
-    position: SecondaryMap<Block, u32>,
+    costs: EdgeCosts,
     /// One entry an array: `[element][component]`.
     arrays: Vec<Vec<Lanes<L>>>,
     outputs: Vec<[Lanes<L>; 4]>,
@@ -82,15 +82,11 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 _ => 1,
             };
         }
-        let mut position = SecondaryMap::new();
-        for (index, &block) in func.layout.iter().enumerate() {
-            position[block] = index as u32;
-        }
         Interpreter {
             func,
             slots: vec![[0; L]; slots as usize],
             slot_of,
-            position,
+            costs: EdgeCosts::new(func),
             arrays: func
                 .arrays
                 .values()
@@ -113,26 +109,29 @@ impl<'f, const L: usize> Interpreter<'f, L> {
     pub fn run(
         &mut self,
         bindings: &Bindings<'_, L>,
-        options: &InterpOptions,
+        options: &InterpOptions<'_>,
     ) -> Result<&[[Lanes<L>; 4]], InterpError> {
+        let mut meter = Meter::new(options.fuel)?;
         let zeroed = self.arrays.iter_mut().zip(self.func.arrays.values()).filter(|(_, data)| !data.kept);
         zeroed.for_each(|(array, _)| array.fill([0; L]));
         self.outputs.fill([[0; L]; 4]);
         self.guards_hold = true;
         let func = self.func;
-        let mut fuel = options.fuel;
         let mut block = func.entry();
         loop {
             for &inst in &func.blocks[block].insts {
                 self.step(&func.insts[inst], bindings, options);
             }
-            let Some(call) = self.branch(block)? else { return Ok(&self.outputs) };
+            let Some(call) = self.branch(block)? else { break };
             self.pass_arguments(call);
-            if self.position[call.block] <= self.position[block] {
-                fuel = fuel.checked_sub(1).ok_or(InterpError::OutOfFuel)?;
+            match self.costs.edge(block, call.block) {
+                0 => {}
+                cost => meter.pay(cost)?,
             }
             block = call.block;
         }
+        meter.end()?;
+        Ok(&self.outputs)
     }
 
     /// The output elements as the last run left them.
@@ -199,7 +198,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         result
     }
 
-    fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions) {
+    fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions<'_>) {
         let args = &inst.args;
         let lanes: Lanes<L> = match (inst.op, inst.imm) {
             (Op::Output, Imm::Element { element, component }) => {
@@ -373,7 +372,7 @@ mod tests {
         let bindings =
             Bindings { inputs, vertex_id, instance_id: 7, uniforms: &[], resources: &[], textures: &NoTextures };
         let mut interpreter = Interpreter::new(func);
-        interpreter.run(&bindings, &InterpOptions { fuel, fused: true }).map(<[_]>::to_vec)
+        interpreter.run(&bindings, &InterpOptions { fuel: fuel.into(), fused: true }).map(<[_]>::to_vec)
     }
 
     /// i = 0; do { i += 1 } while (i < input 0.x); output 0.x = i
@@ -398,11 +397,12 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_counts_and_burns_a_unit_for_each_backward_edge() {
+    fn a_loop_pays_for_its_body_with_each_edge_backwards() {
         let func = counting_loop();
         let input = [[[5], [0], [0], [0]]];
-        assert_eq!(run::<1>(&func, &input, 4).map(|out| out[0][0]), Ok([5]));
-        assert_eq!(run::<1>(&func, &input, 3), Err(InterpError::OutOfFuel));
+        // Four times a parameter, two instructions and the branch.
+        assert_eq!(run::<1>(&func, &input, 16).map(|out| out[0][0]), Ok([5]));
+        assert_eq!(run::<1>(&func, &input, 15), Err(InterpError::Stopped(Stop::Wave)));
     }
 
     #[test]

@@ -23,7 +23,7 @@
 //!   uniform value, so L lanes can run the code together; stores of divergent parts carry masks, and outputs are set
 //!   once, in the one returning block.
 //! * **Fuel.** Every cycle has an edge that goes backwards in the layout (or to the same block); each time one is taken
-//!   costs one unit.
+//!   costs what the blocks between its ends weigh ([`fuel`]).
 #![forbid(unsafe_code)]
 
 #[cfg(any(test, feature = "arbitrary"))]
@@ -35,6 +35,7 @@ pub mod double;
 pub mod entity;
 pub mod eval;
 mod float;
+pub mod fuel;
 pub mod function;
 mod fused;
 pub mod interp;

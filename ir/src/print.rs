@@ -216,7 +216,11 @@ impl fmt::Display for Function {
             for (index, &param) in data.params.iter().enumerate() {
                 write!(f, "{}{}: {}", if index == 0 { "(" } else { ", " }, numbering.value(param), self.ty(param))?;
             }
-            writeln!(f, "{}:", if data.params.is_empty() { "" } else { ")" })?;
+            f.write_str(if data.params.is_empty() { "" } else { ")" })?;
+            match data.weight {
+                0 => writeln!(f, ":")?,
+                weight => writeln!(f, " weight {weight}:")?,
+            }
             for &inst in &data.insts {
                 writeln!(f, "    {}", numbering.inst_text(&self.insts[inst]))?;
             }

@@ -282,9 +282,7 @@ impl<'f> Plan<'f> {
                     tasks[first..].reverse();
                 }
                 Task::Edge(edge) => {
-                    let calls = self.func.blocks[edge.from].terminator();
-                    let target =
-                        calls.calls().nth(edge.call).expect("an edge names one of its terminator's calls").block;
+                    let target = self.func.edge(edge).block;
                     if self.is_header.contains(target) && self.dom.dominates(target, edge.from) {
                         items.push(Item::Continue(edge, target));
                     } else if self.is_label.contains(target) {

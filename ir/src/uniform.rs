@@ -56,8 +56,7 @@ impl<'f> Analysis<'f> {
                 }
                 let diverges = is_divergent_join(block)
                     || self.predecessors[block].iter().any(|edge| {
-                        let call = func.blocks[edge.from].terminator().calls().nth(edge.call);
-                        let value = call.expect("an edge names one of its terminator's calls").args[index];
+                        let value = func.edge(*edge).args[index];
                         self.divergent.contains(value) || is_divergent_use(value, edge.from)
                     });
                 if diverges {

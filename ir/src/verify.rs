@@ -1,12 +1,13 @@
 //! Checks that a function keeps the rules of the IR. [`Rule`] is the list of all that is checked.
 //!
 //! The checks run in four stages, each relying on those before it: indices, structure, types and definitions, lockstep
-//! form. A stage with an error is the last one.
+//! form. A stage with an error is the last one. For what a back end is given, [`Verified`], there is a fifth: the back
+//! end's form.
 
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator, ValueDef};
-use crate::op::{ImmKind, Op};
+use crate::op::{Attribute, ImmKind, Op};
 use crate::print::Numbering;
 use crate::texture::Access;
 use crate::types::Type;
@@ -88,6 +89,10 @@ define_rules! {
     OneReturn "one-return";
     /// A function in lockstep form sets outputs only in the block that returns.
     OutputAtReturn "output-at-return";
+
+    // ---- the form that back ends take
+    /// A function for a back end is in lockstep form, and its composite ops are expanded.
+    BackEndForm "back-end-form";
 }
 
 impl fmt::Display for Rule {
@@ -137,14 +142,7 @@ impl fmt::Display for VerifyErrors {
 /// assert_eq!(errors.to_string(), "block0: output.f32 1.0, v0: element 1 of 1 (immediate)");
 /// ```
 pub fn verify(func: &Function) -> Result<(), VerifyErrors> {
-    let mut verifier = Verifier { func, errors: Vec::new(), numbering: None };
-    for stage in [Verifier::indices, Verifier::structure, Verifier::types_and_definitions, Verifier::lockstep] {
-        stage(&mut verifier);
-        if !verifier.errors.is_empty() {
-            return Err(VerifyErrors(verifier.errors));
-        }
-    }
-    Ok(())
+    Verifier::new(func).run()
 }
 
 /// What an error is about.
@@ -165,6 +163,20 @@ struct Verifier<'f> {
 }
 
 impl<'f> Verifier<'f> {
+    fn new(func: &'f Function) -> Verifier<'f> {
+        Verifier { func, errors: Vec::new(), numbering: None }
+    }
+
+    fn run(&mut self) -> Result<(), VerifyErrors> {
+        let stages = [Verifier::indices, Verifier::structure, Verifier::types_and_definitions, Verifier::lockstep];
+        stages.into_iter().try_for_each(|stage| self.stage(stage))
+    }
+
+    fn stage(&mut self, stage: fn(&mut Self)) -> Result<(), VerifyErrors> {
+        stage(self);
+        if self.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(std::mem::take(&mut self.errors))) }
+    }
+
     #[cold]
     fn report(&mut self, rule: Rule, place: Place, message: String) {
         if self.errors.len() == VerifyErrors::MAX {
@@ -465,15 +477,16 @@ impl<'f> Verifier<'f> {
 
     fn dominance(&mut self, definitions: &SecondaryMap<Value, Definition>) {
         let func = self.func;
-        let tree = DominatorTree::new(func);
-        let is_reachable = |block| tree.position(block).is_some();
+        // In the entry block alone, the order of definitions says all.
+        let tree = (func.layout.len() > 1).then(|| DominatorTree::new(func));
+        let is_reachable = |block| tree.as_ref().is_some_and(|tree| tree.position(block).is_some());
         let is_defined = |value, block, position| {
             let definition = definitions[value];
             match definition.block.expand() {
                 None => false,
                 Some(from) if from == block => definition.position < position,
                 Some(_) if !is_reachable(block) => true,
-                Some(from) => is_reachable(from) && tree.dominates(from, block),
+                Some(from) => is_reachable(from) && tree.as_ref().is_some_and(|tree| tree.dominates(from, block)),
             }
         };
         for &block in &func.layout {
@@ -508,7 +521,8 @@ impl<'f> Verifier<'f> {
 
     fn lockstep(&mut self) {
         let func = self.func;
-        let uniform = func.lockstep.then(|| uniform_values(func));
+        let has_branches = || func.layout.iter().any(|&block| func.blocks[block].terminator().selector().is_some());
+        let uniform = (func.lockstep && has_branches()).then(|| uniform_values(func));
         let is_return = |block: Block| matches!(func.blocks[block].terminator(), Terminator::Return);
         let mut returns = 0;
         for &block in &func.layout {
@@ -526,8 +540,11 @@ impl<'f> Verifier<'f> {
                     _ => {}
                 }
             }
-            let Some(uniform) = &uniform else { continue };
-            if let Some(selector) = data.terminator().selector().filter(|&selector| !uniform.contains(selector)) {
+            if !func.lockstep {
+                continue;
+            }
+            let is_divergent = |&selector: &Value| uniform.as_ref().is_none_or(|uniform| !uniform.contains(selector));
+            if let Some(selector) = data.terminator().selector().filter(is_divergent) {
                 let numbering = self.numbering.get_or_insert_with(|| Numbering::new(func));
                 let message = format!("{} may differ between lanes", numbering.value(selector));
                 self.report(Rule::UniformBranch, Place::Terminator(block), message);
@@ -535,6 +552,23 @@ impl<'f> Verifier<'f> {
             returns += u32::from(is_return(block));
             if is_return(block) && returns > 1 {
                 self.report(Rule::OneReturn, Place::Terminator(block), "another block returns too".to_string());
+            }
+        }
+    }
+
+    // ---- the form that back ends take
+
+    fn back_end_form(&mut self) {
+        let func = self.func;
+        if !func.lockstep {
+            self.report(Rule::BackEndForm, Place::Function, "it is not in lockstep form".to_string());
+        }
+        for &block in &func.layout {
+            for &inst in &func.blocks[block].insts {
+                let op = func.insts[inst].op;
+                if op.attribute() == Attribute::Composite {
+                    self.report(Rule::BackEndForm, Place::Inst(block, inst), format!("{op} is not expanded"));
+                }
             }
         }
     }
@@ -550,6 +584,10 @@ struct Definition {
 fn exists<K: EntityRef, V>(map: &PrimaryMap<K, V>, key: K) -> bool {
     key.index() < map.len()
 }
+
+mod verified;
+
+pub use verified::Verified;
 
 #[cfg(test)]
 mod tests;

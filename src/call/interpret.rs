@@ -7,7 +7,8 @@ use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::texture::BoundTextures;
 use shaderjit_ir::eval::Lanes;
-use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::fuel::Fuel;
+use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
 
 /// The interpreter with everything bound but the inputs.
 pub(super) struct Interpreted<'c, const L: usize> {
@@ -20,11 +21,17 @@ pub(super) struct Interpreted<'c, const L: usize> {
     textures: &'c BoundTextures<'c>,
     layout: &'c OutputLayout,
     instance: u32,
+    options: InterpOptions<'c>,
 }
 
 impl<'c, const L: usize> Interpreted<'c, L> {
     /// For a call whose bindings are checked.
-    pub fn new(call: &'c Call<'_>, layout: &'c OutputLayout, resources: &'c [&'c [u8]]) -> Interpreted<'c, L> {
+    pub fn new(
+        call: &'c Call<'_>,
+        layout: &'c OutputLayout,
+        resources: &'c [&'c [u8]],
+        fuel: Fuel<'c>,
+    ) -> Interpreted<'c, L> {
         let prepared = &**call.shader.prepared();
         Interpreted {
             interpreter: Interpreter::new(prepared.exact_function()),
@@ -35,6 +42,7 @@ impl<'c, const L: usize> Interpreted<'c, L> {
             textures: &call.textures,
             layout,
             instance: call.instance,
+            options: InterpOptions { fuel, fused: prepared.fused },
         }
     }
 
@@ -56,7 +64,6 @@ impl<'c, const L: usize> Interpreted<'c, L> {
 impl<const L: usize> Shade for Interpreted<'_, L> {
     /// Runs all vertices, L at a time. The lanes past the last vertex repeat it.
     fn shade(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
-        let options = InterpOptions { fuel: self.prepared.fuel, fused: self.prepared.fused };
         let count = block.count as usize;
         for first in (0..count).step_by(L) {
             let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(count - 1));
@@ -69,10 +76,8 @@ impl<const L: usize> Shade for Interpreted<'_, L> {
                 resources: self.resources,
                 textures: self.textures,
             };
-            let outputs = self.interpreter.run(&bindings, &options).map_err(|error| match error {
-                InterpError::OutOfFuel => CallError::OutOfFuel { fuel: options.fuel },
-                error => CallError::Invalid(error.to_string()),
-            })?;
+            let outputs = self.interpreter.run(&bindings, &self.options);
+            let outputs = outputs.map_err(|error| CallError::interpreted(error, &self.options.fuel))?;
             let rows = block.first_row + first..block.first_row + count.min(first + L);
             let elements = self.prepared.interface.outputs.iter().zip(outputs).zip(self.layout.places());
             for ((element, components), place) in elements {

@@ -1,6 +1,7 @@
 //! One call: bindings, the checks on them, and both engines.
 
 mod attribute;
+mod fuel;
 mod geometry;
 mod indexed;
 mod interpret;
@@ -26,6 +27,7 @@ use crate::error::CallError;
 use crate::frontend::UniformKind;
 use crate::jit::Scratch;
 use crate::texture::BoundTextures;
+use fuel::Bounds;
 use resource::BoundResources;
 use shade::{Block, Choice};
 use std::cell::RefCell;
@@ -65,6 +67,7 @@ pub struct Call<'a> {
     resources: BoundResources<'a>,
     textures: BoundTextures<'a>,
     zero_unbound: bool,
+    bounds: Bounds<'a>,
     first_vertex: u32,
     instance: u32,
 }
@@ -77,6 +80,12 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
+/// Gives this thread's working memory back, so that the next call has memory of its own size.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn forget_scratch() {
+    drop(SCRATCH.take());
+}
+
 impl<'a> Call<'a> {
     pub(crate) fn new(shader: &'a CompiledShader) -> Call<'a> {
         let interface = shader.interface();
@@ -87,6 +96,7 @@ impl<'a> Call<'a> {
             resources: BoundResources::new(shader),
             textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
             zero_unbound: false,
+            bounds: Bounds::default(),
             first_vertex: 0,
             instance: 0,
         }
@@ -232,7 +242,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`MissingBinding`](CallError::MissingBinding), [`OtherValues`](CallError::OtherValues) and
     /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs;
-    /// [`OutOfFuel`](CallError::OutOfFuel) if a loop runs too long; [`Compile`](CallError::Compile) if the attributes
+    /// [`OutOfFuel`](CallError::OutOfFuel) and [`OutOfCallFuel`](CallError::OutOfCallFuel) if loops run too long,
+    /// [`Cancelled`](CallError::Cancelled) if that is asked for; [`Compile`](CallError::Compile) if the attributes
     /// bound need code of their own and that cannot be made.
     pub fn run(&self, vertices: Range<u32>) -> Result<Outputs, CallError> {
         self.outputs(vertices, Choice::Jit)

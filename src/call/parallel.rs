@@ -11,6 +11,7 @@ use crate::frontend::Element;
 use crate::jit::Layout;
 use crate::native::Made;
 use rayon::prelude::*;
+use shaderjit_ir::fuel::Fuel;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -63,12 +64,14 @@ impl Call<'_> {
         // Once for all pieces: when the engine is gone, it may mean to compile.
         let native = self.native(&attributes, layout, &mut Layout::default())?;
         let planes = Plane::all(layout, &self.shader.interface().outputs, count as usize);
-        let pieces = Pieces { call: self, native, vertices };
-        match planes.as_deref() {
-            Some([plane]) if count > PIECE => pieces.run_in_place(plane, bytes),
-            Some(planes @ [_, _, ..]) if count > PIECE => pieces.run_and_copy(planes, bytes),
-            _ => pieces.shade(pieces.vertices.clone(), layout, bytes),
-        }
+        self.with_fuel(|fuel| {
+            let pieces = Pieces { call: self, native, fuel, vertices };
+            match planes.as_deref() {
+                Some([plane]) if count > PIECE => pieces.run_in_place(plane, bytes),
+                Some(planes @ [_, _, ..]) if count > PIECE => pieces.run_and_copy(planes, bytes),
+                _ => pieces.shade(pieces.vertices.clone(), layout, bytes),
+            }
+        })
     }
 }
 
@@ -153,6 +156,7 @@ impl Plane {
 struct Pieces<'c, 'a> {
     call: &'c Call<'a>,
     native: Option<Made<'a>>,
+    fuel: Fuel<'c>,
     vertices: Range<u32>,
 }
 
@@ -221,7 +225,7 @@ impl Pieces<'_, '_> {
     }
 
     fn shade(&self, vertices: Range<u32>, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
-        self.call.execute(vertices, layout, bytes, Choice::Found(self.native.as_deref()))
+        self.call.execute(vertices, layout, bytes, Choice::Found(self.native.as_deref(), self.fuel))
     }
 }
 

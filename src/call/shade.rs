@@ -7,6 +7,7 @@ use crate::error::{CallError, JitError};
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
 use crate::native::Made;
 use crate::options::Lanes;
+use shaderjit_ir::fuel::Fuel;
 use std::cell::RefCell;
 use std::mem;
 use std::ops::Range;
@@ -71,12 +72,13 @@ pub(super) enum Choice<'c> {
     /// Native code for what is bound, the interpreter where there is none.
     Jit,
     Interpreter,
-    /// What has been found by [`Call::native`] for a call that is checked: native code, or the interpreter.
+    /// What has been found by [`Call::native`] for a call that is checked: native code, or the interpreter. With the
+    /// fuel of the whole call.
     #[cfg_attr(
         not(feature = "rayon"),
         expect(dead_code, reason = "only a call on many threads looks once for many runs")
     )]
-    Found(Option<&'c CompiledShader>),
+    Found(Option<&'c CompiledShader>, Fuel<'c>),
 }
 
 impl<'a> Call<'a> {
@@ -130,11 +132,19 @@ impl<'a> Call<'a> {
         let mut memory = MEMORY.take();
         let mut work: Work<'a> = mem::take(&mut memory.work);
         let mut result = match choice {
-            Choice::Found(_) => self.resolve_attributes(vertices, &mut work.attributes),
+            Choice::Found(..) => self.resolve_attributes(vertices, &mut work.attributes),
             _ => self.check(vertices, rows, layout, available, &mut work.attributes),
         };
         if rows > 0 && result.is_ok() {
-            result = self.run_with(layout, choice, &mut work, &mut memory, run);
+            result = match choice {
+                Choice::Found(native, fuel) => self.run_on(native, fuel, layout, &mut work, &mut memory, run),
+                Choice::Jit => self.native(&work.attributes, layout, &mut memory.layout).and_then(|made| {
+                    self.with_fuel(|fuel| self.run_on(made.as_deref(), fuel, layout, &mut work, &mut memory, run))
+                }),
+                Choice::Interpreter => {
+                    self.with_fuel(|fuel| self.run_on(None, fuel, layout, &mut work, &mut memory, run))
+                }
+            };
         }
         let Work { attributes, block, gathered } = work;
         memory.work = Work { attributes: recycle(attributes), block, gathered };
@@ -142,30 +152,25 @@ impl<'a> Call<'a> {
         result
     }
 
-    fn run_with(
+    /// Runs on native code, or on the interpreter.
+    fn run_on(
         &self,
+        native: Option<&CompiledShader>,
+        fuel: Fuel<'_>,
         layout: &OutputLayout,
-        choice: Choice<'_>,
         work: &mut Work<'a>,
         memory: &mut Memory,
         run: impl FnOnce(&mut dyn Shade, &mut Work<'a>) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        let made = match choice {
-            Choice::Jit => self.native(&work.attributes, layout, &mut memory.layout)?,
-            _ => None,
-        };
-        let native = match choice {
-            Choice::Found(native) => native,
-            _ => made.as_deref(),
-        };
         let mut resources: Vec<&[u8]> = mem::take(&mut memory.resources);
         resources.extend(self.resources.iter());
         let result = match native {
-            None => self.with_interpreter(layout, &resources, |engine| run(engine, work)),
+            None => self.with_interpreter(fuel, layout, &resources, |engine| run(engine, work)),
             Some(shader) => {
                 let mut native = Native {
                     call: self,
                     shader,
+                    fuel,
                     layout,
                     resources: &resources,
                     streams: mem::take(&mut memory.streams),
@@ -185,13 +190,14 @@ impl<'a> Call<'a> {
 
     fn with_interpreter(
         &self,
+        fuel: Fuel<'_>,
         layout: &OutputLayout,
         resources: &[&[u8]],
         run: impl FnOnce(&mut dyn Shade) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
         match self.shader.lanes() {
-            Lanes::Four => run(&mut Interpreted::<4>::new(self, layout, resources)),
-            Lanes::Eight => run(&mut Interpreted::<8>::new(self, layout, resources)),
+            Lanes::Four => run(&mut Interpreted::<4>::new(self, layout, resources, fuel)),
+            Lanes::Eight => run(&mut Interpreted::<8>::new(self, layout, resources, fuel)),
         }
     }
 }
@@ -201,6 +207,7 @@ struct Native<'c, 'a> {
     call: &'c Call<'a>,
     /// The code for what is bound.
     shader: &'c CompiledShader,
+    fuel: Fuel<'c>,
     layout: &'c OutputLayout,
     resources: &'c [&'c [u8]],
     streams: Vec<InputStream<'static>>,
@@ -226,7 +233,7 @@ impl Shade for Native<'_, '_> {
             count,
             first_vertex,
             instance: self.call.instance,
-            fuel: self.call.shader.prepared().fuel,
+            fuel: self.fuel,
         };
         let mut output = OutputBuffer { bytes, elements: &self.places };
         let result = run_guarded(self.shader, &batch, &mut output, &mut self.scratch);
@@ -234,7 +241,7 @@ impl Shade for Native<'_, '_> {
         match result {
             // A guard failed, and the form without guards is too large.
             Err(CallError::Compile(JitError::Limit { .. })) => {
-                self.call.with_interpreter(self.layout, self.resources, |engine| engine.shade(block, bytes))
+                self.call.with_interpreter(self.fuel, self.layout, self.resources, |engine| engine.shade(block, bytes))
             }
             result => result,
         }

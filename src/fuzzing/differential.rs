@@ -1,16 +1,21 @@
 //! Native code does what the interpreter does, to the bit.
 
+use super::fence::fenced;
 use crate::attribute::AttributeFormat;
 use crate::error::CallError;
 use crate::jit::{
-    self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
+    self, Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
 };
 use crate::pipeline::{self, PassOptions};
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
+use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::pass::PassError;
+use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, Op};
 use std::sync::LazyLock;
+use std::sync::atomic::AtomicU64;
 
 /// More vertices than two groups of the widest lanes, so that there are whole groups and a tail.
 const VERTICES: usize = 19;
@@ -18,8 +23,9 @@ const VERTICES: usize = 19;
 /// More than a tile of groups of the widest lanes: the vertices, over and over.
 const MANY_VERTICES: usize = 135;
 
-/// Loop iterations a group of lanes may take.
-const FUEL: u32 = 300;
+/// Instructions that the loops of a wave may take, and those of a call.
+const FUEL: u32 = 3_000;
+const CALL_FUEL: u64 = 20_000;
 
 /// This machine, and the least one there is code for.
 static TARGETS: LazyLock<[Target; 2]> = LazyLock::new(|| {
@@ -63,8 +69,8 @@ type Rows = Vec<[u32; 4]>;
 
 /// Why a run ended early.
 #[derive(Debug, PartialEq, Eq)]
-enum Stop {
-    OutOfFuel,
+enum Ended {
+    Fuel(Stop),
     /// A guard failed in the group that begins with this vertex.
     Guard(usize),
 }
@@ -74,24 +80,38 @@ pub fn differential(case: &DifferentialCase) {
     // A function that asks for one rounding by name needs a machine that has it.
     let needs_fma = case.func.insts.values().any(|inst| inst.op == Op::Fma);
     let target = &TARGETS[usize::from(!case.host && !needs_fma)];
-    let mut func = case.func.clone();
-    if pipeline::run(&mut func, &PassOptions { fused: target.has_fma(), guards: case.guards }).is_err() {
-        return;
-    }
-    for (groups, want) in [(1, interpret::<4>(&func, case)), (2, interpret::<8>(&func, case))] {
-        let got = native(&func, case, target, groups);
+    let options = PassOptions { fused: target.has_fma(), guards: case.guards };
+    let func = match pipeline::run(case.func.clone(), &options, None) {
+        Ok(func) => func,
+        Err(PassError::Invalid(errors)) => panic!("{errors}\n{}", case.func),
+        Err(_) => return,
+    };
+    for groups in [1, 2] {
+        let left = [(); 2].map(|()| AtomicU64::new(CALL_FUEL));
+        let fuel = left.each_ref().map(|left| Fuel { call: Some(left), ..Fuel::from(FUEL) });
+        let want =
+            if groups == 1 { interpret::<4>(&func, case, fuel[0]) } else { interpret::<8>(&func, case, fuel[0]) };
+        let got = native(&func, case, target, groups, fuel[1]);
         let same = match (&got, &want) {
             (Ok(got), Ok(want)) => is_same(got, want),
-            (Err(CallError::OutOfFuel { .. }), Err(stop)) => *stop == Stop::OutOfFuel,
-            (&Err(CallError::GuardFailed { vertex }), Err(stop)) => *stop == Stop::Guard(vertex as usize),
+            (Err(CallError::OutOfFuel { .. }), Err(ended)) => *ended == Ended::Fuel(Stop::Wave),
+            (Err(CallError::OutOfCallFuel), Err(ended)) => *ended == Ended::Fuel(Stop::Call),
+            (&Err(CallError::GuardFailed { vertex }), Err(ended)) => *ended == Ended::Guard(vertex as usize),
             _ => false,
         };
-        assert!(same, "{groups} groups: {got:x?} is not {want:x?}\n{}\nbecame\n{func}\n{:x?}", case.func, case.data);
+        // Where a call ends early, it may have paid for more waves or fewer by then.
+        let left = left.map(AtomicU64::into_inner);
+        let same = same && (got.is_err() || left[0] == left[1]);
+        assert!(
+            same,
+            "{groups} groups: {got:x?} is not {want:x?}, fuel left {left:?}\n{}\nbecame\n{}\n{:x?}",
+            case.func, *func, case.data
+        );
     }
 }
 
 /// Groups of L vertices, the last one repeated.
-fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result<Rows, Stop> {
+fn interpret<const L: usize>(func: &Function, case: &DifferentialCase, fuel: Fuel<'_>) -> Result<Rows, Ended> {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     let has_guards = insts.any(|&inst| func.insts[inst].op == Op::GuardOrdered);
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
@@ -111,16 +131,16 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result
             uniforms: Vec::new(),
             resources: Vec::new(),
         };
-        let options = InterpOptions { fuel: FUEL, fused: true };
+        let options = InterpOptions { fuel, fused: true };
         let outputs = match interpreter.run(&data.bindings(&uniforms, &resources), &options) {
             Ok(outputs) => outputs.to_vec(),
             // A group may run out of fuel because it went astray, so native code calls that a failed guard, too.
-            Err(InterpError::OutOfFuel) if has_guards => return Err(Stop::Guard(first)),
-            Err(InterpError::OutOfFuel) => return Err(Stop::OutOfFuel),
+            Err(InterpError::Stopped(_)) if has_guards => return Err(Ended::Guard(first)),
+            Err(InterpError::Stopped(stop)) => return Err(Ended::Fuel(stop)),
             Err(error) => panic!("{error}\n{func}"),
         };
         if !interpreter.guards_hold() {
-            return Err(Stop::Guard(first));
+            return Err(Ended::Guard(first));
         }
         for (element, lanes) in outputs.iter().enumerate() {
             for (lane, &vertex) in vertices.iter().enumerate() {
@@ -131,10 +151,20 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase) -> Result
     Ok(rows)
 }
 
-fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8) -> Result<Rows, CallError> {
+fn native(
+    func: &Verified,
+    case: &DifferentialCase,
+    target: &Target,
+    groups: u8,
+    fuel: Fuel<'_>,
+) -> Result<Rows, CallError> {
     let layout =
         Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     let code = jit::compile(func, &layout, target, &CompileOptions { groups }).expect("what the passes make compiles");
+    fenced(|| run(&code, func, case, fuel))
+}
+
+fn run(code: &Code, func: &Function, case: &DifferentialCase, fuel: Fuel<'_>) -> Result<Rows, CallError> {
     let row = |element: &[[u32; VERTICES]; 4], vertex: usize| element.map(|lanes| lanes[vertex % VERTICES]);
     let bytes = |rows: &[[u32; 4]]| rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let inputs: Vec<Vec<u8>> = case
@@ -147,6 +177,8 @@ fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8)
     let spaces = func.spaces.keys().zip(&case.data.uniforms);
     let uniforms: Vec<UniformRows> =
         spaces.map(|(space, rows)| UniformRows::from_rows(rows, code.uniform_rows(space))).collect();
+    // Copies, which lie behind the fence.
+    let resources: Vec<Vec<u8>> = case.data.resource_bytes().iter().map(|bytes| bytes.to_vec()).collect();
     let size = 16 * case.count;
     let elements: Vec<OutputElement> =
         (0..func.outputs as usize).map(|element| OutputElement { offset: element * size, stride: 16 }).collect();
@@ -155,12 +187,12 @@ fn native(func: &Function, case: &DifferentialCase, target: &Target, groups: u8)
         &Batch {
             inputs: &streams,
             uniforms: &uniforms,
-            resources: &case.data.resource_bytes(),
+            resources: &resources.iter().map(Vec::as_slice).collect::<Vec<_>>(),
             textures: &HashedTextures,
             count: case.count as u32,
             first_vertex: case.data.vertex_id[0],
             instance: case.data.instance_id,
-            fuel: FUEL,
+            fuel,
         },
         &mut OutputBuffer { bytes: &mut out, elements: &elements },
         &mut Scratch::default(),

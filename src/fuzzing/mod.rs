@@ -3,12 +3,14 @@
 //! A check panics where a promise is broken and returns otherwise. Feature `fuzzing`.
 
 mod differential;
+mod fence;
 mod part;
 mod passes;
 mod pica_run;
 mod sm5;
 
 pub use differential::{DifferentialCase, differential};
+pub use fence::{fenced, is_fenced};
 pub use part::container_part;
 pub use passes::{FunctionCase, passes};
 pub use pica_run::{PicaRunCase, pica_run};
@@ -23,6 +25,7 @@ use crate::validate::validate;
 use arbitrary::Arbitrary;
 use passes::assert_valid;
 use shaderjit_ir::parse::parse;
+use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::verify;
 
 /// Any bytes are a shader or a typed error; every part of a container parses or is an error of its own, and every
@@ -49,11 +52,10 @@ pub fn container(bytes: &[u8]) {
 }
 
 /// What a front end makes is valid and stays so through all passes, or a pass refuses it.
-fn all_passes(mut lowered: Lowered) {
+fn all_passes(lowered: Lowered) {
     assert_valid(&lowered.function);
-    if pipeline::run(&mut lowered.function, &PassOptions { fused: true, guards: true }).is_ok() {
-        assert_valid(&lowered.function);
-    }
+    let outcome = pipeline::run(lowered.function, &PassOptions { fused: true, guards: true }, None);
+    assert!(!matches!(outcome, Err(PassError::Invalid(_))), "{outcome:?}");
 }
 
 /// Any tokens decode or are a typed error; what decodes is listed, and encodes to the same tokens.

@@ -10,8 +10,11 @@ use shaderjit_ir::verify::verify;
 /// Lanes that run together.
 const LANES: usize = 4;
 
-/// Loop iterations after which a function is given up.
-const FUEL: u32 = 300;
+/// Instructions in loops after which a function is given up.
+const FUEL: u32 = 5_000;
+
+/// How many times as many passes may make of them, with lanes in lockstep taking their loops one after the other.
+const AMPLE: u32 = 10_000;
 
 /// A function and what four invocations of it see.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl<'a> Arbitrary<'a> for FunctionCase {
 
 /// Passes on scalar code, and then lockstep form, keep what every invocation computes.
 pub fn passes(case: &FunctionCase) {
-    let options = InterpOptions { fuel: FUEL, fused: case.fused };
+    let [options, ample] = [FUEL, FUEL * AMPLE].map(|fuel| InterpOptions { fuel: fuel.into(), fused: case.fused });
     let Some(want) = run_alone(&case.func, &case.data, &options) else { return };
     let mut func = case.func.clone();
     let scalar: [(&str, Pass); 6] = [
@@ -50,7 +53,7 @@ pub fn passes(case: &FunctionCase) {
         let before = func.clone();
         run(&mut func, case.fused);
         assert_valid(&func);
-        let got = run_alone(&func, &case.data, &options);
+        let got = run_alone(&func, &case.data, &ample);
         assert!(got.is_some_and(|got| is_same(&got, &want)), "{name} changed the result of\n{before}\nto\n{func}");
     }
     // The same passes in another order, after lockstep.
@@ -76,7 +79,7 @@ type Pass = fn(&mut Function, bool);
 type Outputs = Vec<[[u32; LANES]; 4]>;
 
 /// Each invocation by itself; `None` if one runs out of fuel.
-fn run_alone(func: &Function, data: &Data<LANES>, options: &InterpOptions) -> Option<Outputs> {
+fn run_alone(func: &Function, data: &Data<LANES>, options: &InterpOptions<'_>) -> Option<Outputs> {
     let mut outputs = vec![[[0; LANES]; 4]; func.outputs as usize];
     let mut interpreter = Interpreter::<1>::new(func);
     for lane in 0..LANES {
@@ -92,14 +95,13 @@ fn run_alone(func: &Function, data: &Data<LANES>, options: &InterpOptions) -> Op
 
 fn assert_together(func: &Function, case: &FunctionCase, want: &Outputs, name: &str) {
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
-    // Lanes in lockstep take their loops one after the other at worst.
-    let options = InterpOptions { fuel: FUEL * FUEL, fused: case.fused };
+    let options = InterpOptions { fuel: (FUEL * AMPLE).into(), fused: case.fused };
     let mut interpreter = Interpreter::<LANES>::new(func);
     match interpreter.run(&case.data.bindings(&uniforms, &resources), &options) {
         Ok(got) => {
             assert!(is_same(got, want), "after {name}: {got:x?} is not {want:x?}\n{}\nbecame\n{func}", case.func)
         }
-        Err(InterpError::OutOfFuel) => {}
+        Err(InterpError::Stopped(_)) => {}
         Err(error) => panic!("after {name}: {error}\n{}\nbecame\n{func}", case.func),
     }
 }

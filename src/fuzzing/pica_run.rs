@@ -4,19 +4,21 @@ mod generate;
 mod geometry;
 mod rings;
 
+use super::fence::fenced;
 use crate::error::{CallError, Error, LowerError};
 use crate::{
     Attribute, Backend, CompileOptions, CompiledShader, Config, Engine, FlowForm, Lanes, NumberMode, Outputs,
     PicaUniforms, Shader,
 };
 use rings::{Ended, Unit};
+use shaderjit_ir::fuel::EdgeCosts;
 use std::sync::LazyLock;
 
 /// More vertices than one group of the widest lanes, so that there are whole groups and a tail.
 const VERTICES: usize = 11;
 
-/// Loop iterations a group of lanes may take; in the form of a loop over words, words.
-const FUEL: u32 = 1500;
+/// Instructions that the loops of a wave may take.
+const FUEL: u32 = 500_000;
 
 /// Words one vertex may execute by itself.
 const STEPS: u32 = 3000;
@@ -76,7 +78,8 @@ pub fn pica_run(case: &PicaRunCase) {
 /// The vertices in groups as the engines make them, so that each group can run out of fuel by itself.
 fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
     let lanes = code.lanes().count() as usize;
-    let bytes: Vec<u8> = case.vertices.iter().flatten().flatten().flat_map(|word| word.to_le_bytes()).collect();
+    let words = case.vertices.iter().flatten().flatten();
+    let bytes: Vec<u8> = fenced(|| words.flat_map(|word| word.to_le_bytes()).collect());
     let interpreted = ENGINE
         .compile(
             &Shader::from_pica_words(&case.words, &case.descriptors, case.entry.into()),
@@ -95,7 +98,7 @@ fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
         let end = (first + lanes).min(case.vertices.len());
         let alone: Vec<Ended> = case.vertices[first..end].iter().map(|vertex| unit.run(vertex, STEPS)).collect();
         let steps: u32 = alone.iter().map(|ended| ended.steps).sum();
-        let native = run(code, first, end);
+        let native = fenced(|| run(code, first, end));
         let reference = run(&interpreted, first, end);
         match (&native, &reference) {
             (Ok(native), Ok(reference)) => {
@@ -106,8 +109,11 @@ fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
                 );
             }
             (Err(CallError::OutOfFuel { .. }), Err(CallError::OutOfFuel { .. })) => {
-                // Each backward edge takes at least one lane one word further, over at most a dispatching block.
-                assert!(steps > FUEL / 2, "out of fuel after {steps} words\n{options:?}\n{case:?}");
+                // Each backward edge takes at least one lane one word further, over at most a dispatching block, and
+                // costs no more than the whole program.
+                let most = 2 * u64::from(steps) * EdgeCosts::new(code.function()).whole();
+                let is_endless = alone.iter().any(|ended| ended.outputs.is_none());
+                assert!(is_endless || most > FUEL.into(), "out of fuel after {steps} words\n{options:?}\n{case:?}");
                 continue;
             }
             _ => panic!("native code ends in {native:?}, the interpreter in {reference:?}\n{options:?}\n{case:?}"),

@@ -11,17 +11,19 @@
 //! * of each resource, its bytes;
 //! * the scratch bytes of its register arrays, and the bytes of what it hoists and of lanes' offsets.
 //!
-//! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles) and
-//! [`mode::access_textures`](super::mode::access_textures), the latter with the arguments' textures.
+//! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles),
+//! [`mode::access_textures`](super::mode::access_textures) with the arguments' textures, and
+//! [`mode::refuel_wave`](super::mode::refuel_wave) with the arguments.
 
+use super::refuel::Tank;
 use super::texture::TextureArgs;
 use crate::attribute::AttributeFormat;
 use std::mem::offset_of;
 
 /// The native function's status: every element is shaded.
 pub const DONE: u32 = 0;
-/// The native function's status: a loop ran out of fuel in the groups that begin at [`BatchArgs::stopped`] and share
-/// theirs; earlier elements are shaded. A group by itself may not run out of it.
+/// The native function's status: a loop was given no more fuel in the groups that begin at [`BatchArgs::stopped`] and
+/// share theirs; earlier elements are shaded. A group by itself may get on with it.
 pub const OUT_OF_FUEL: u32 = 1;
 /// The native function's status: a guard failed in the round of its loop that begins at [`BatchArgs::stopped`]; earlier
 /// elements are shaded.
@@ -82,8 +84,16 @@ pub struct BatchArgs {
     /// stored the [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s. After it,
     /// offsets of a group's lanes.
     pub hoisted: *mut u8,
-    /// Backward edges that each group of lanes may take.
+    /// What waves that have ended have taken. Only native code writes it.
+    pub spent: u64,
+    /// Gives more fuel.
+    pub tank: *const Tank<'static>,
+    /// The fuel that a wave begins with.
     pub fuel: u32,
+    /// What the wave at hand, or the tile, has been given: [`fuel`](Self::fuel) between waves.
+    pub granted: u32,
+    /// What it lacks, below zero, when it asks for more, and what it has left then.
+    pub left: i32,
     /// Vertex number of element 0.
     pub first_vertex: u32,
     /// Element past which vertex numbers do not rise: lanes of the tail repeat the last vertex.
@@ -92,7 +102,7 @@ pub struct BatchArgs {
     pub instance: u32,
     /// Zero: what loads out of range read.
     pub zero: u32,
-    /// Where a guard failed or fuel ran out. Only native code writes it, and nothing else here.
+    /// Where a guard failed or fuel ran out. Only native code writes it.
     pub stopped: u32,
 }
 
@@ -107,7 +117,10 @@ pub mod offset {
     pub const TEXTURES: i32 = offset_of!(BatchArgs, textures) as i32;
     pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
     pub const HOISTED: i32 = offset_of!(BatchArgs, hoisted) as i32;
+    pub const SPENT: i32 = offset_of!(BatchArgs, spent) as i32;
     pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
+    pub const GRANTED: i32 = offset_of!(BatchArgs, granted) as i32;
+    pub const LEFT: i32 = offset_of!(BatchArgs, left) as i32;
     pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;
     pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;
     pub const INSTANCE: i32 = offset_of!(BatchArgs, instance) as i32;

@@ -16,8 +16,10 @@ use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs
 use super::emit::{Splat, Word};
 use super::limits;
 use super::mode;
+use super::refuel::Tank;
 use super::texture::TextureArgs;
 use crate::error::CallError;
+use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::op::RESOURCE_BYTES;
 use shaderjit_ir::texture::Textures;
 use std::ops::Range;
@@ -68,8 +70,8 @@ pub struct Batch<'a> {
     pub first_vertex: u32,
     /// Instance number.
     pub instance: u32,
-    /// How many backward edges each group of lanes may take.
-    pub fuel: u32,
+    /// What edges that go backwards are paid with.
+    pub fuel: Fuel<'a>,
 }
 
 /// How far a call came.
@@ -92,24 +94,21 @@ enum Ended {
     Done,
     /// In the group that begins with this vertex a guard failed.
     GuardFailed(u32),
-    /// The vertices that begin with this one and run out of fuel together did so; a group by itself may not.
+    /// The wave that begins with this vertex got no more fuel; or waves that pay together, each of which may do with
+    /// what it gets.
     OutOfFuel(u32),
 }
 
 impl Ended {
-    /// How far that is, where nobody shares fuel with others.
-    fn progress(self, fuel: u32) -> Result<Progress, CallError> {
+    /// How far that is, where no waves pay together.
+    fn progress(self, fuel: &Fuel<'_>) -> Result<Progress, CallError> {
         match self {
             Ended::Done => Ok(Progress::Done),
             Ended::GuardFailed(vertex) => Ok(Progress::GuardFailed { vertex }),
-            Ended::OutOfFuel(_) => Err(CallError::OutOfFuel { fuel }),
+            Ended::OutOfFuel(_) => Err(CallError::stopped(Stop::Wave, fuel)),
         }
     }
 }
-
-/// How many vertices native code shades before their copied outputs are copied: few enough that their bytes are still
-/// in the first-level cache, enough that beginning again costs little.
-const COPIED_AT_ONCE: usize = 192;
 
 /// Memory that calls reuse, so that none after the first allocates. One call uses it at a time; any code can.
 #[derive(Debug, Default)]
@@ -194,21 +193,26 @@ impl Code {
 
         let readable = self.bind_buffers(batch, output, first, scratch).min(count);
         let whole = readable.saturating_sub(first) / lanes * lanes;
-        let at_once = if self.info.copies.is_empty() { whole } else { COPIED_AT_ONCE };
         let mut start = first;
         // Groups before this vertex run by themselves.
         let mut alone = first;
         while start < first + whole {
-            let shaded = if start < alone { lanes } else { at_once.min(first + whole - start) };
+            let shaded = if start < alone { lanes } else { self.info.vertices_at_once.min(first + whole - start) };
             // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the
             // caller's buffers, and the streams point to vertex `start`.
-            let ended = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded) };
+            let ended = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded)? };
             let (end, progress) = match ended {
-                Ended::OutOfFuel(vertex) if shaded > lanes && self.info.vertices_of_fuel > lanes => {
-                    alone = vertex as usize + self.info.vertices_of_fuel;
-                    (vertex as usize, Progress::Done)
+                Ended::OutOfFuel(vertex) | Ended::GuardFailed(vertex)
+                    if shaded > lanes && self.info.vertices_of_fuel > lanes =>
+                {
+                    // Each wave of the tile by itself: then it is known what those took that come before one that
+                    // fails.
+                    let together = self.info.vertices_of_fuel;
+                    let tile = start + (vertex as usize - start) / together * together;
+                    alone = tile + together;
+                    (tile, Progress::Done)
                 }
-                ended => match ended.progress(batch.fuel)? {
+                ended => match ended.progress(&batch.fuel)? {
                     Progress::Done => (start + shaded, Progress::Done),
                     failed @ Progress::GuardFailed { vertex } => (vertex as usize, failed),
                 },
@@ -224,8 +228,8 @@ impl Code {
             let valid = lanes.min(count - start);
             self.bind_tail(batch, scratch, start, valid);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
-            let ended = unsafe { self.call(batch, scratch, start, valid - 1, lanes) };
-            let progress = ended.progress(batch.fuel)?;
+            let ended = unsafe { self.call(batch, scratch, start, valid - 1, lanes)? };
+            let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
                 return Ok(progress);
             }
@@ -388,11 +392,24 @@ impl Code {
 
     /// Shades the first elements of the bound streams; element 0 is vertex `start` of the batch.
     ///
+    /// # Errors
+    /// The call has no more fuel, or is cancelled.
+    ///
     /// # Safety
     /// The streams in `scratch.tables` must be good for so many elements as [`abi`] says, a multiple of the lanes that
     /// is not zero.
-    unsafe fn call(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, last: usize, count: usize) -> Ended {
+    unsafe fn call(
+        &self,
+        batch: &Batch<'_>,
+        scratch: &mut Scratch,
+        start: usize,
+        last: usize,
+        count: usize,
+    ) -> Result<Ended, CallError> {
+        let stopped = |stop| CallError::stopped(stop, &batch.fuel);
+        batch.fuel.check().map_err(stopped)?;
         let textures = TextureArgs::new(batch.textures);
+        let tank = Tank::new(batch.fuel);
         let mut args = BatchArgs {
             inputs: scratch.tables.inputs.as_ptr(),
             outputs: scratch.tables.outputs.as_ptr(),
@@ -401,7 +418,11 @@ impl Code {
             textures: ptr::from_ref(&textures).cast(),
             scratch: scratch.arrays.as_mut_ptr().cast(),
             hoisted: scratch.hoisted.as_mut_ptr().cast(),
-            fuel: batch.fuel,
+            spent: 0,
+            tank: ptr::from_ref(&tank).cast(),
+            fuel: batch.fuel.first(),
+            granted: batch.fuel.first(),
+            left: 0,
             first_vertex: batch.first_vertex.wrapping_add(start as u32),
             last: last as u32,
             instance: batch.instance,
@@ -416,12 +437,19 @@ impl Code {
         if let Some(panic) = textures.into_panic() {
             resume_unwind(panic);
         }
+        if tank.stop() == Some(Stop::Cancelled) {
+            return Err(stopped(Stop::Cancelled));
+        }
+        batch.fuel.charge(args.spent).map_err(stopped)?;
         // Where all is done by rows, it may have stopped in the middle of a group.
-        let stopped = start as u32 + args.stopped / self.lanes() * self.lanes();
-        match status {
-            abi::DONE => Ended::Done,
-            abi::GUARD_FAILED => Ended::GuardFailed(stopped),
-            _ => Ended::OutOfFuel(stopped),
+        let lanes = self.lanes() as usize;
+        let vertex = (start + args.stopped as usize / lanes * lanes) as u32;
+        match (status, tank.stop()) {
+            (abi::DONE, _) => Ok(Ended::Done),
+            (abi::GUARD_FAILED, _) => Ok(Ended::GuardFailed(vertex)),
+            // Of waves that pay together one may yet fail a guard before.
+            (_, Some(Stop::Call)) if count <= lanes || self.info.vertices_of_fuel <= lanes => Err(stopped(Stop::Call)),
+            _ => Ok(Ended::OutOfFuel(vertex)),
         }
     }
 }

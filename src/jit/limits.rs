@@ -15,6 +15,10 @@ pub const CODE_BYTES: u64 = 8 << 20;
 /// than a second then, ten times the instructions fifty times as long; code of the quick way is about twice as large.
 pub const THOROUGH_INSTS: usize = 1 << 15;
 
+/// Nor where values are live over more instructions than this, all of them added up:
+/// [`pressure`](super::pressure). The thorough way takes about a tenth of a microsecond for each.
+pub const THOROUGH_AREA: u64 = 1 << 21;
+
 /// Working memory that has seen more instructions than this is not kept: it is slower for every small function after
 /// it.
 pub const KEPT_INSTS: usize = 1 << 13;
@@ -22,6 +26,10 @@ pub const KEPT_INSTS: usize = 1 << 13;
 /// Bytes of the native function's stack frame: a quarter of what Rust gives a thread. Frames of more than a page are
 /// probed, so a thread with a smaller stack meets its guard page.
 pub const FRAME_BYTES: u64 = 512 << 10;
+
+/// Bytes of the stack beside the frame: the return address and saved registers, and what the functions take that native
+/// code calls.
+pub const CALLEE_STACK_BYTES: usize = 4096;
 
 /// Bytes of register arrays for one group of lanes.
 pub const SCRATCH_BYTES: u64 = 16 << 20;

@@ -5,11 +5,12 @@
 //! * `fetch` turns rows of vertex buffers into lanes and lanes into rows of outputs.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
 //!   batch.
-//! * `mode` switches the floating-point mode around native code, and back around `double`, which native code calls.
-//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `width` says how
-//!   many groups suit a function.
+//! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
+//!   `texture`, and `refuel`, which says whether loops may go on.
+//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `pressure` says
+//!   which functions would take too long to find registers for, `width` how many groups suit a function.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs` and
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
 //! `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
@@ -20,6 +21,8 @@ mod fetch;
 mod limits;
 mod memory;
 mod mode;
+mod pressure;
+mod refuel;
 mod simd;
 mod target;
 #[cfg(test)]
@@ -43,8 +46,13 @@ use cranelift_frontend::FunctionBuilderContext;
 use emit::{ArrayPlace, Splat, Word};
 use memory::CodeMemory;
 use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Op, Space, Value};
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The most that [`Code::stack_bytes`] can be.
+pub(crate) const MAX_STACK_BYTES: usize = limits::FRAME_BYTES as usize + limits::CALLEE_STACK_BYTES;
 
 /// What the caller's buffers hold: compiled into the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -99,6 +107,10 @@ struct CodeInfo {
     hoisted_bytes: usize,
     /// How many vertices run out of fuel together, those that would not with those that would.
     vertices_of_fuel: usize,
+    /// The most vertices shaded by one call of native code.
+    vertices_at_once: usize,
+    /// Bytes of the stack that native code takes.
+    stack_bytes: usize,
     /// What a call puts there in all lanes.
     splats: Vec<Splat>,
     /// What a call puts there word by word, and where.
@@ -121,6 +133,12 @@ impl Code {
         self.info.inputs.get(element as usize).is_some_and(Option::is_some)
     }
 
+    /// Bytes of the caller's stack that a call of the code takes, what it calls itself included but for the caller's
+    /// own textures.
+    pub fn stack_bytes(&self) -> usize {
+        self.info.stack_bytes
+    }
+
     /// How many rows of a uniform space must be readable: the second argument of [`UniformRows::from_bytes`].
     pub fn uniform_rows(&self, space: Space) -> u32 {
         self.info.uniform_rows.get(space.as_u32() as usize).copied().unwrap_or(0)
@@ -133,16 +151,18 @@ impl std::fmt::Debug for Code {
     }
 }
 
-/// Compiles a verified function in lockstep form whose composite ops are expanded.
+/// Compiles a function. Whatever the passes make goes through the verifier first: code is made only of a function whose
+/// indices, types and uses have been checked, so that it touches no memory but what a call lends it.
 ///
 /// # Errors
-/// [`JitError::Limit`] if the function or its code is over a bound. [`JitError::Codegen`] if the function is not of
-/// that form, or reads an input the layout does not have.
+/// [`JitError::Limit`] if the function or its code is over a bound. [`JitError::Codegen`] if it reads an input the
+/// layout does not have, or uses what this machine does not.
 ///
 /// ```
 /// use shaderjit::attribute::AttributeFormat;
 /// use shaderjit::jit::{self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 /// use shaderjit_ir::texture::NoTextures;
+/// use shaderjit_ir::verify::Verified;
 /// use shaderjit_ir::{FunctionBuilder, Type};
 ///
 /// let mut b = FunctionBuilder::new("double", 1, 1);
@@ -154,6 +174,7 @@ impl std::fmt::Debug for Code {
 /// function.lockstep = true; // nothing diverges
 ///
 /// let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
+/// let function = Verified::new(function)?;
 /// let code = jit::compile(&function, &layout, &Target::host()?, &CompileOptions::default())?;
 ///
 /// let input: Vec<u8> = [1.0f32, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
@@ -167,7 +188,7 @@ impl std::fmt::Debug for Code {
 ///         count: 3,
 ///         first_vertex: 0,
 ///         instance: 0,
-///         fuel: 0,
+///         fuel: 0.into(), // there are no loops
 ///     },
 ///     &mut OutputBuffer { bytes: &mut output, elements: &[OutputElement { offset: 0, stride: 4 }] },
 ///     &mut Scratch::default(),
@@ -175,10 +196,12 @@ impl std::fmt::Debug for Code {
 /// assert_eq!(output[8..], 6.0f32.to_le_bytes());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
+pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
     with_contexts(|contexts| {
-        let info = build(func, layout, target, options, contexts)?;
-        let isa = target.isa(contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS);
+        let mut info = build(func, layout, target, options, contexts)?;
+        let is_large =
+            contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(func, options.groups);
+        let isa = target.isa(is_large);
         let compiled = contexts
             .cranelift
             .compile(&**isa, &mut ControlPlane::default())
@@ -192,6 +215,7 @@ pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &Comp
         let frame = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
         limit("the size of native code", compiled.code_buffer().len() as u64, limits::CODE_BYTES)?;
         limit("the native stack frame", frame, limits::FRAME_BYTES)?;
+        info.stack_bytes = frame as usize + limits::CALLEE_STACK_BYTES;
         Ok(Code { memory: CodeMemory::new(compiled.code_buffer())?, info })
     })
 }
@@ -201,7 +225,7 @@ pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &Comp
 /// # Errors
 /// As [`compile`].
 pub fn clif_text(
-    func: &Function,
+    func: &Verified,
     layout: &Layout,
     target: &Target,
     options: &CompileOptions,
@@ -228,11 +252,12 @@ thread_local! {
     static CONTEXTS: RefCell<Option<Contexts>> = const { RefCell::new(None) };
 }
 
-/// Lends the thread's contexts. They are dropped after a large function, and after an error: they may hold half a
-/// function.
+/// Lends the thread's contexts. They are dropped after a large function, and after an error or a panic: they may hold
+/// half a function. A panic, which is a defect of Cranelift or of `emit`, is an error.
 fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
     let mut contexts = CONTEXTS.take().unwrap_or_else(Contexts::new);
-    let result = f(&mut contexts)?;
+    let result = catch_unwind(AssertUnwindSafe(|| f(&mut contexts)))
+        .unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string())))?;
     if contexts.cranelift.func.dfg.num_insts() <= limits::KEPT_INSTS {
         contexts.cranelift.clear();
         CONTEXTS.set(Some(contexts));
@@ -241,7 +266,7 @@ fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Res
 }
 
 fn build(
-    func: &Function,
+    func: &Verified,
     layout: &Layout,
     target: &Target,
     options: &CompileOptions,

@@ -146,7 +146,7 @@ impl<'a> Sampling<'a> {
         })
     }
 
-    /// The weighted mean of what `value` gives for 0 and 1; the latter is not asked for if its weight is 0.
+    /// The weighted mean of what `value` gives for 0 and 1. `value(1)` is not asked for if its weight is 0.
     fn lerp(&self, weight: f32, value: impl Fn(u32) -> [u32; 4]) -> [u32; 4] {
         let first = value(0);
         if weight == 0.0 {

@@ -21,13 +21,14 @@ use shaderjit::error::CallError;
 use shaderjit::jit::{
     Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
 };
+use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
-use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
 use shaderjit_ir::parse::literal_bits;
 use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::types::Type;
-use shaderjit_ir::verify::verify;
+use shaderjit_ir::verify::{Verified, verify};
 use std::fmt::Write;
 
 /// What is expected where a guard fails in some lane.
@@ -73,7 +74,7 @@ pub struct RunLine {
     resources: Vec<Vec<u8>>,
     vertex_id: u32,
     instance_id: u32,
-    options: InterpOptions,
+    options: InterpOptions<'static>,
     /// 1 if no component is a list.
     lanes: usize,
     expected: Expected,
@@ -89,7 +90,7 @@ impl RunLine {
             resources: Vec::new(),
             vertex_id: 0,
             instance_id: 0,
-            options: InterpOptions { fuel: 1000, fused: true },
+            options: InterpOptions { fuel: 10_000.into(), fused: true },
             lanes: 1,
             expected: Expected::Outputs(Vec::new()),
         };
@@ -100,7 +101,7 @@ impl RunLine {
                 "resources" => line.resources = reader.list(Reader::bytes)?,
                 "vertex_id" => line.vertex_id = reader.number()?,
                 "instance_id" => line.instance_id = reader.number()?,
-                "fuel" => line.options.fuel = reader.number()?,
+                "fuel" => line.options.fuel.wave = reader.number()?,
                 "unfused" => line.options.fused = false,
                 "==" => break,
                 token => return Err(format!("`{token}` is not known here")),
@@ -108,7 +109,7 @@ impl RunLine {
         }
         line.expected = match reader.take()? {
             "outputs" => Expected::Outputs(reader.list(|reader| reader.row(pattern_of))?),
-            "out_of_fuel" => Expected::Error(InterpError::OutOfFuel.to_string()),
+            "out_of_fuel" => Expected::Error(Stop::Wave.to_string()),
             GUARD_FAILED => Expected::Error(GUARD_FAILED.to_string()),
             token => return Err(format!("`{token}` is not known here")),
         };
@@ -202,6 +203,7 @@ fn in_lockstep(func: &Function) -> Result<Function, String> {
 fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     let mut func = in_lockstep(func)?;
     pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
+    let func = Verified::new(func).map_err(|errors| errors.to_string())?;
     let layout =
         Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     let target = Target::host().map_err(|error| error.to_string())?;
@@ -229,7 +231,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     };
     let run = code.run(&batch, &mut OutputBuffer { bytes: &mut out, elements: &elements }, &mut Scratch::default());
     run.map_err(|error| match error {
-        CallError::OutOfFuel { .. } => InterpError::OutOfFuel.to_string(),
+        CallError::OutOfFuel { .. } => Stop::Wave.to_string(),
         CallError::GuardFailed { .. } => GUARD_FAILED.to_string(),
         error => error.to_string(),
     })?;

@@ -13,8 +13,8 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Loop iterations of a run that does not end.
-const FUEL: u32 = 1000;
+/// Instructions of a run that does not end.
+const FUEL: u32 = 100_000;
 
 /// An engine of this machine's liking, and one that rounds `mad` twice.
 fn engines() -> &'static [Engine; 2] {

@@ -78,13 +78,13 @@ fn most_runs_end_and_their_outputs_differ() {
         let func = function(u, &Config::default()).unwrap();
         let data = Data::<4>::arbitrary(u, &func).unwrap().lane(2);
         let (uniforms, resources) = (data.uniform_rows(), data.resource_bytes());
-        let options = InterpOptions { fuel: 1000, fused: true };
+        let options = InterpOptions { fuel: 20_000.into(), fused: true };
         match Interpreter::new(&func).run(&data.bindings(&uniforms, &resources), &options) {
             Ok(result) => {
                 ended += 1;
                 outputs.insert(result.to_vec());
             }
-            Err(InterpError::OutOfFuel) => out_of_fuel += 1,
+            Err(InterpError::Stopped(_)) => out_of_fuel += 1,
             Err(error) => panic!("{error}"),
         }
     }

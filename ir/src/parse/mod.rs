@@ -235,7 +235,7 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// `(v1: f32, v2: i32):`, the parameters being optional.
+    /// `(v1: f32, v2: i32) weight 7:`, the parameters and the weight being optional.
     fn block_head(&mut self, start: usize, number: u32) -> Result<Block, ParseError> {
         let block = self.block_named(start, number)?;
         let name = self.blocks.get_mut(&number).expect("the lookup has just made it");
@@ -263,6 +263,9 @@ impl<'t> Parser<'_, 't> {
                 }
             }
             self.cursor.expect(")")?;
+        }
+        if self.cursor.eat_word("weight") {
+            self.func.blocks[block].weight = self.cursor.number("the weight", u32::MAX)?;
         }
         self.cursor.expect(":")?;
         Ok(block)

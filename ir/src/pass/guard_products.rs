@@ -86,8 +86,8 @@ mod tests {
     use super::*;
     use crate::arbitrary::{Config, Data, canonicalize_nans, function};
     use crate::interp::{InterpOptions, Interpreter};
-    use crate::pass::lockstep;
     use crate::pass::testing::assert_makes;
+    use crate::pass::{lockstep, weigh};
     use crate::verify::verify;
 
     #[test]
@@ -137,12 +137,14 @@ block0:
             if lockstep(&mut func).is_err() {
                 return Ok(());
             }
+            // Both forms run out of fuel in the same place.
+            weigh(&mut func);
             let mut guarded = func.clone();
             if !guard_products(&mut guarded) {
                 return Ok(());
             }
             assert_eq!(verify(&guarded), Ok(()), "{guarded}");
-            let options = InterpOptions { fuel: 200, fused: true };
+            let options = InterpOptions { fuel: 5_000.into(), fused: true };
             let (mut old, mut new) = (Interpreter::<4>::new(&func), Interpreter::<4>::new(&guarded));
             for _ in 0..4 {
                 let data = Data::<4>::arbitrary(u, &func)?;

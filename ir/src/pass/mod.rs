@@ -17,6 +17,7 @@ mod straighten;
 mod testing;
 mod thread;
 mod unreachable;
+mod weigh;
 
 pub use dce::dce;
 pub use expand::{Emit, ExpandOptions, expand, expansion};
@@ -32,10 +33,12 @@ pub use returns::merge_returns;
 pub use straighten::straighten;
 pub use thread::thread;
 pub use unreachable::remove_unreachable;
+pub use weigh::weigh;
 
+use crate::verify::VerifyErrors;
 use thiserror::Error;
 
-/// Why a pass refused a function. A defect of the pass is a panic in the verifier instead.
+/// Why the passes refused a function.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PassError {
@@ -49,6 +52,12 @@ pub enum PassError {
         /// The largest value accepted.
         limit: u64,
     },
+    /// The time for the compilation is over.
+    #[error("the compilation takes longer than it may")]
+    OutOfTime,
+    /// What the passes made breaks rules of the IR: a defect of one of them.
+    #[error("the passes made an invalid function: {0}")]
+    Invalid(#[from] VerifyErrors),
 }
 
 /// The most blocks the passes on control flow accept, what they add included: they take time in blocks times loops.

@@ -74,8 +74,7 @@ fn single_entry(func: &mut Function, mut component: Vec<Block>) -> (Block, Vec<B
 /// Sends one edge through a new block that jumps to the dispatch header and says which entry is meant.
 fn route(func: &mut Function, edge: Edge, dispatch: Block, number: u32, slots: (usize, usize)) -> Block {
     let through = func.add_block();
-    let terminator = func.blocks[edge.from].terminator.as_mut().expect("an edge comes from a terminator");
-    let call = terminator.calls_mut().nth(edge.call).expect("an edge names one of its terminator's calls");
+    let call = func.edge_mut(edge);
     call.block = through;
     let given = std::mem::take(&mut call.args);
     let params: Vec<Value> = func.blocks[dispatch].params.clone();
@@ -215,7 +214,7 @@ mod tests {
                 textures: &NoTextures,
             };
             let mut interpreter = Interpreter::new(&func);
-            let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 100, fused: true }).unwrap();
+            let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 1_000.into(), fused: true }).unwrap();
             assert_eq!([outputs[0][0][0], outputs[0][1][0]], expected);
         }
     }

@@ -103,10 +103,6 @@ fn candidate(
     Some(Crossroads { block, ways, heir: 0, inherited: Vec::new(), incoming })
 }
 
-fn call(func: &Function, edge: Edge) -> &BlockCall {
-    func.blocks[edge.from].terminator().calls().nth(edge.call).expect("an edge names one of its terminator's calls")
-}
-
 /// Whether what an edge gives a parameter holds in any lane, if that is known.
 fn decide(
     func: &Function,
@@ -115,7 +111,7 @@ fn decide(
     edge: Edge,
     param: usize,
 ) -> Option<bool> {
-    let value = call(func, edge).args[param];
+    let value = func.edge(edge).args[param];
     if let Some(literal) = func.constant(value) {
         return Some(literal != 0);
     }
@@ -196,15 +192,13 @@ fn remove(func: &mut Function, crossroads: &Crossroads) {
     let params = std::mem::take(&mut func.blocks[crossroads.block].params);
     let heir = crossroads.ways[crossroads.heir].block;
     for &(edge, way) in &crossroads.incoming {
-        let given = call(func, edge).args.clone();
+        let given = func.edge(edge).args.clone();
         let here = |&value: &Value| params.iter().position(|&param| param == value).map_or(value, |at| given[at]);
         let mut args: Vec<Value> = crossroads.ways[way].args.iter().map(here).collect();
         if way == crossroads.heir {
             args.extend(crossroads.inherited.iter().map(|&at| given[at]));
         }
-        let terminator = func.blocks[edge.from].terminator.as_mut().expect("a block in the layout has one");
-        let call = terminator.calls_mut().nth(edge.call).expect("an edge names one of its terminator's calls");
-        *call = BlockCall { block: crossroads.ways[way].block, args };
+        *func.edge_mut(edge) = BlockCall { block: crossroads.ways[way].block, args };
     }
     for &at in &crossroads.inherited {
         func.values[params[at]].def = ValueDef::Param(heir);

@@ -13,7 +13,7 @@ use std::ops::Range;
 const MADE_UP_VERTICES: u32 = 4096;
 
 /// Loops over made-up values may never end: less fuel than usual tells as much.
-const FUEL: u32 = 1 << 12;
+const FUEL: u32 = 1 << 16;
 
 #[derive(clap::Args)]
 pub struct Args {

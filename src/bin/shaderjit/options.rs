@@ -192,9 +192,12 @@ pub struct CompileArgs {
     /// Whether `mad` and `dp` round once where the program leaves it open [default: as this machine can]
     #[arg(long, value_enum, value_name = "HOW")]
     mad: Option<Mad>,
-    /// Loop iterations that a group of vertices may take [default: 1048576]
+    /// Instructions that the loops of each wave, the vertices that run together, may take [default: 67108864]
     #[arg(long, value_name = "N")]
     fuel: Option<u32>,
+    /// Instructions that the loops of all waves of a call may take together [default: 1099511627776]
+    #[arg(long, value_name = "N")]
+    call_fuel: Option<u64>,
     /// Samples that a pixel of the target has, for programs that ask [default: 1]
     #[arg(long, value_name = "N")]
     samples: Option<u32>,
@@ -222,6 +225,9 @@ impl CompileArgs {
         let mut config = Config::default();
         if let Some(fuel) = self.fuel.or(default_fuel) {
             config = config.fuel(fuel);
+        }
+        if let Some(fuel) = self.call_fuel {
+            config = config.call_fuel(fuel);
         }
         if let Some(mad) = self.mad {
             config = config.fused(matches!(mad, Mad::Fused));

@@ -7,7 +7,8 @@ use crate::jit::{Batch, Code, GroupRunner, Progress, Scratch};
 use crate::texture::BoundTextures;
 use shaderjit_ir::Array;
 use shaderjit_ir::eval;
-use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::fuel::Fuel;
+use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
 
 /// One group of lanes after the other, on either engine.
 pub(super) trait Groups {
@@ -29,6 +30,7 @@ pub(super) struct Native<'a> {
     shader: &'a CompiledShader,
     textures: &'a BoundTextures<'a>,
     instance: u32,
+    fuel: Fuel<'a>,
     runner: GroupRunner<'a>,
 }
 
@@ -38,8 +40,9 @@ impl<'a> Native<'a> {
         scratch: &'a mut Scratch,
         textures: &'a BoundTextures<'a>,
         instance: u32,
+        fuel: Fuel<'a>,
     ) -> Native<'a> {
-        Native { shader, textures, instance, runner: GroupRunner::new(guarded(shader), scratch) }
+        Native { shader, textures, instance, fuel, runner: GroupRunner::new(guarded(shader), scratch) }
     }
 }
 
@@ -66,7 +69,7 @@ impl Groups for Native<'_> {
             count: count as u32,
             first_vertex: first,
             instance: self.instance,
-            fuel: self.shader.prepared().fuel,
+            fuel: self.fuel,
         };
         self.runner.switch(guarded(self.shader));
         if let Progress::GuardFailed { .. } = self.runner.run(&batch, changed)? {
@@ -91,17 +94,22 @@ pub(super) struct Interpreted<'a, const L: usize> {
     inputs: Vec<[eval::Lanes<L>; 4]>,
     textures: &'a BoundTextures<'a>,
     instance: u32,
-    options: InterpOptions,
+    options: InterpOptions<'a>,
 }
 
 impl<'a, const L: usize> Interpreted<'a, L> {
-    pub fn new(prepared: &'a Prepared, textures: &'a BoundTextures<'a>, instance: u32) -> Interpreted<'a, L> {
+    pub fn new(
+        prepared: &'a Prepared,
+        textures: &'a BoundTextures<'a>,
+        instance: u32,
+        fuel: Fuel<'a>,
+    ) -> Interpreted<'a, L> {
         Interpreted {
             interpreter: Interpreter::new(prepared.exact_function()),
             inputs: vec![[[0; L]; 4]; prepared.interface.inputs.len()],
             textures,
             instance,
-            options: InterpOptions { fuel: prepared.fuel, fused: prepared.fused },
+            options: InterpOptions { fuel, fused: prepared.fused },
         }
     }
 }
@@ -130,11 +138,8 @@ impl<const L: usize> Groups for Interpreted<'_, L> {
             resources: &[],
             textures: self.textures,
         };
-        match self.interpreter.run(&bindings, &self.options) {
-            Ok(_) => Ok(()),
-            Err(InterpError::OutOfFuel) => Err(CallError::OutOfFuel { fuel: self.options.fuel }),
-            Err(error) => Err(CallError::Invalid(error.to_string())),
-        }
+        let outputs = self.interpreter.run(&bindings, &self.options).map(drop);
+        outputs.map_err(|error| CallError::interpreted(error, &self.options.fuel))
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {

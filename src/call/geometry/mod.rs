@@ -117,7 +117,9 @@ impl<'a> Call<'a> {
         {
             let before = state.clone();
             let mut scratch = SCRATCH.take();
-            let result = job.run(&mut Native::new(&native, &mut scratch, textures, instance), state, triangles);
+            let result = self.with_fuel(|fuel| {
+                job.run(&mut Native::new(&native, &mut scratch, textures, instance, fuel), state, triangles)
+            });
             SCRATCH.set(scratch);
             if !matches!(result, Err(CallError::Compile(JitError::Limit { .. }))) {
                 return result;
@@ -126,10 +128,10 @@ impl<'a> Call<'a> {
             *state = before;
             triangles.clear(geometry);
         }
-        match self.shader.lanes() {
-            Lanes::Four => job.run(&mut Interpreted::<4>::new(prepared, textures, instance), state, triangles),
-            Lanes::Eight => job.run(&mut Interpreted::<8>::new(prepared, textures, instance), state, triangles),
-        }
+        self.with_fuel(|fuel| match self.shader.lanes() {
+            Lanes::Four => job.run(&mut Interpreted::<4>::new(prepared, textures, instance, fuel), state, triangles),
+            Lanes::Eight => job.run(&mut Interpreted::<8>::new(prepared, textures, instance, fuel), state, triangles),
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use std::fmt::{self, Write};
 use super::ListingOptions;
 use crate::container::Name;
 use crate::container::dxbc::{Dxbc, FeatureFlags, ResourceDefinitions, Statistics};
-use crate::error::{ContainerError, Error};
+use crate::error::Error;
 use crate::frontend::sm4::{Body, CustomData, Declaration, Dialect, GlobalFlags, Group, Instruction, Program};
 
 /// A line of text that ends in a line break whatever it holds: `line!(out, "format", ...)`.

@@ -23,6 +23,7 @@ pub use codes::{GlobalFlags, Stage};
 pub use custom_data::CustomData;
 pub use declaration::Declaration;
 pub use decode::{Body, Instruction, Operation, Program, Version};
+pub use dialect::Dialect;
 pub use lower::{ClassInstance, LowerOptions, lower, lower_with, runs};
 pub use opcode::{Group, Opcode};
 pub use operand::{Operand, RegisterFile};

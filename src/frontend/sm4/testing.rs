@@ -125,7 +125,7 @@ pub fn run(lowered: &Lowered, setup: &Setup<'_>) -> Result<Vec<[u32; 4]>, Interp
         resources: setup.resources,
         textures: setup.textures.unwrap_or(&NoTextures),
     };
-    let options = InterpOptions { fuel: 1000, fused: !setup.unfused };
+    let options = InterpOptions { fuel: 100_000.into(), fused: !setup.unfused };
     let mut interpreter = Interpreter::<1>::new(&lowered.function);
     let outputs = interpreter.run(&bindings, &options)?;
     Ok(outputs.iter().map(|element| element.map(|[word]| word)).collect())

@@ -4,6 +4,7 @@
 use super::{ENGINE, PicaRunCase};
 use crate::error::{CallError, Error, LowerError};
 use crate::frontend::StateRow;
+use crate::fuzzing::fenced;
 use crate::{
     Attribute, Backend, CompileOptions, CompiledShader, EmittedTriangles, FlowForm, GeometryState, Lanes, Shader,
 };
@@ -32,7 +33,7 @@ pub fn check(case: &PicaRunCase) {
                 Err(Error::Lower(LowerError::Invalid { .. }) | Error::Decode(_)) => return,
                 Err(error) => panic!("{error}\n{case:?}"),
             };
-            let ended = run(case, &code);
+            let ended = fenced(|| run(case, &code));
             match &reference {
                 None => reference = Some(ended),
                 Some(reference) => assert_same(&ended, reference, true, &format!("{options:?}\n{case:?}")),

@@ -5,6 +5,7 @@ use super::data::Data;
 use crate::container::Container;
 use crate::error::{CallError, Error, LowerError};
 use crate::frontend::Lowered;
+use crate::fuzzing::fenced;
 use crate::validate::validate;
 use crate::{Config, Engine, Outputs};
 use shaderjit_ir::Function;
@@ -12,8 +13,8 @@ use shaderjit_ir::arbitrary::canonicalize_nans;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use std::sync::LazyLock;
 
-/// Loop iterations a group of invocations may take.
-const FUEL: u32 = 400;
+/// Instructions that the loops of a wave may take.
+const FUEL: u32 = 20_000;
 
 /// `mad` rounds twice, or once if the machine has that; NaNs have the bits they have, or all the same.
 static ENGINES: LazyLock<[[Engine; 2]; 2]> = LazyLock::new(|| {
@@ -36,7 +37,7 @@ struct OutOfFuel;
 /// engines as each invocation gives by itself before any pass.
 pub fn sm5(case: &Sm5Case) {
     let Some(lowered) = well_formed(case) else { return };
-    let data = Data::new(case.seed, &lowered.interface);
+    let data = fenced(|| Data::new(case.seed, &lowered.interface));
     // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where
     // all NaNs have the same bits.
     let [as_they_are, canonical] = &ENGINES[usize::from(case.fused)];
@@ -73,15 +74,15 @@ pub(super) fn well_formed(case: &Sm5Case) -> Option<Lowered> {
 /// Runs both engines, and every invocation of the function by itself. What differs is the error.
 fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> Result<(), String> {
     let alone = run_alone(&lowered.function, lowered, data, engine.is_fused());
-    let streams = data.streams(&lowered.interface);
+    let streams = fenced(|| data.streams(&lowered.interface));
     let options = case.options();
     let code = match engine.compile(&case.shader(), &options) {
         Ok(code) => code,
         Err(error) => panic!("{error}\n{case:?}\nlowered to\n{}", lowered.function),
     };
     let mut call = code.call();
-    data.bind(&mut call, &lowered.interface, &streams);
-    let native = results(case, call.run(data.range()));
+    fenced(|| data.bind(&mut call, &lowered.interface, &streams));
+    let native = results(case, fenced(|| call.run(data.range())));
     let interpreted = results(case, call.interpret(data.range()));
     if let Some(difference) = difference(&native, &interpreted) {
         return Err(format!("native code and interpreter, {:?} lanes: {difference}", case.lanes));
@@ -114,7 +115,7 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
     let resources: Vec<&[u8]> = resources.iter().map(Vec::as_slice).collect();
     let textures = data.textures();
     let mut interpreter = Interpreter::<1>::new(function);
-    let options = InterpOptions { fuel: FUEL, fused };
+    let options = InterpOptions { fuel: FUEL.into(), fused };
     let mut all = vec![Vec::new(); lowered.interface.outputs.len()];
     for invocation in data.range() {
         let row = |rows: &Vec<[u32; 4]>| rows[invocation as usize].map(|word| [word]);
@@ -129,7 +130,7 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
         };
         let outputs = match interpreter.run(&bindings, &options) {
             Ok(outputs) => outputs,
-            Err(InterpError::OutOfFuel) => return Err(OutOfFuel),
+            Err(InterpError::Stopped(_)) => return Err(OutOfFuel),
             Err(error) => panic!("{error}\n{function}"),
         };
         for ((rows, output), element) in all.iter_mut().zip(outputs).zip(&lowered.interface.outputs) {

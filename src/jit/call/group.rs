@@ -70,8 +70,8 @@ impl<'a> GroupRunner<'a> {
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
         // and nobody else has had the scratch memory since.
-        let ended = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes) };
-        let progress = ended.progress(batch.fuel)?;
+        let ended = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes)? };
+        let progress = ended.progress(&batch.fuel)?;
         code.copy_scratch_outputs(self.scratch);
         Ok(progress)
     }

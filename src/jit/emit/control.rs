@@ -4,10 +4,10 @@ use super::Emitter;
 use super::plan::codegen;
 use super::value::Parts;
 use crate::error::JitError;
-use crate::jit::abi::{self, offset};
+use crate::jit::abi;
 use crate::jit::{limit, limits};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use cranelift_frontend::Switch;
 use shaderjit_ir::function::{BlockCall, Terminator};
@@ -69,16 +69,6 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Begins a group or a tile: fills up its fuel.
-    pub(super) fn begin_fuel(&mut self) {
-        if self.plan.loops {
-            let fuel = self.simd.builder.declare_var(I32);
-            let budget = self.simd.load(I32, self.args, offset::FUEL);
-            self.simd.builder.def_var(fuel, budget);
-            self.fuel = Some(fuel);
-        }
-    }
-
     /// Begins a loop over groups, the first of which has this element.
     pub(super) fn begin_groups(&mut self, first: clif::Value) {
         let mut rows = self.begin_streams(first);
@@ -102,6 +92,7 @@ impl Emitter<'_, '_> {
             self.end_tile();
         } else {
             self.check_guards();
+            self.end_fuel();
             self.next_group(self.count, self.done);
         }
     }
@@ -223,14 +214,15 @@ impl Emitter<'_, '_> {
                 let condition = self.selector(*condition)?;
                 let edges = [then_call, else_call].map(|call| (call, self.edge_args(call)));
                 // Edges that cost fuel need a block of their own.
-                let targets = edges.each_ref().map(|(call, args)| match self.plan.is_backward(block, call.block) {
+                let is_dear = |this: &Self, call: &BlockCall| this.plan.costs.edge(block, call.block) > 0;
+                let targets = edges.each_ref().map(|(call, args)| match is_dear(self, call) {
                     true => (self.simd.builder.create_block(), [].as_slice()),
                     false => (self.blocks[call.block], args.as_slice()),
                 });
                 let [(then_block, then_args), (else_block, else_args)] = targets;
                 self.simd.ins().brif(condition, then_block, then_args, else_block, else_args);
                 for ((call, args), (target, _)) in edges.iter().zip(targets) {
-                    if self.plan.is_backward(block, call.block) {
+                    if is_dear(self, call) {
                         self.simd.builder.switch_to_block(target);
                         self.edge(block, call, args);
                     }
@@ -269,20 +261,12 @@ impl Emitter<'_, '_> {
         Ok(self.scalar(value))
     }
 
-    /// Ends the current block with an edge. One that goes backwards costs a unit of fuel.
+    /// Ends the current block with an edge, which may cost fuel.
     fn edge(&mut self, from: Block, call: &BlockCall, args: &[BlockArg]) {
         let target = self.blocks[call.block];
-        match self.fuel.filter(|_| self.plan.is_backward(from, call.block)) {
-            Some(variable) => {
-                let fuel = self.simd.builder.use_var(variable);
-                let one = self.simd.iconst(1);
-                let rest = self.simd.ins().isub(fuel, one);
-                self.simd.builder.def_var(variable, rest);
-                self.simd.ins().brif(fuel, target, args, self.out_of_fuel, &[]);
-            }
-            None => {
-                self.simd.ins().jump(target, args);
-            }
+        match self.plan.costs.edge(from, call.block) {
+            0 => _ = self.simd.ins().jump(target, args),
+            cost => self.pay_and_jump(from, cost, (target, args)),
         }
     }
 

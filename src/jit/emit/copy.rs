@@ -12,6 +12,11 @@ pub struct Copies {
 }
 
 impl Copies {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
     /// Finds the outputs of which every stored component is that component of one input, stored in words.
     pub fn find(func: &Function, layout: &Layout, outputs: &[[Option<Value>; 4]]) -> Copies {
         let source = |(components, &stored): (&[Option<Value>; 4], &u8)| {

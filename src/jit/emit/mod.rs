@@ -23,6 +23,7 @@ mod control;
 mod copy;
 mod double;
 mod flow;
+mod fuel;
 mod graph;
 mod group;
 mod guard;
@@ -51,7 +52,7 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::isa::CallConv;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::{HashMap, HashMapExt};
 use lanes::OffsetSlots;
 pub use plan::ArrayPlace;
@@ -94,6 +95,8 @@ pub fn emit(
         arrays: plan.arrays.clone(),
         hoisted_bytes: plan.hoisted_bytes(),
         vertices_of_fuel: plan.groups * 4 * if plan.is_staged() && plan.loops { TILE } else { 1 },
+        vertices_at_once: plan.waves_at_once() * 4 * plan.groups,
+        stack_bytes: 0,
         copies: plan.copies.iter().collect(),
         splats: plan.hoisted.splats.clone(),
         rows: plan.hoisted.call_rows().collect(),
@@ -159,12 +162,12 @@ struct Emitter<'a, 'b> {
     behind: Vec<&'a InstData>,
     /// What a group keeps of guards, if there are any.
     guards: Option<guard::Guards>,
-    /// The same of calls for texture accesses.
+    /// The stack slot and the signature of calls for texture accesses, if there are any.
     accesses: Option<texture::Callee>,
     /// Words of the rows that accesses have given.
     rows: HashMap<Value, texture::Row>,
-    /// What is left of the group's fuel, if there are loops.
-    fuel: Option<Variable>,
+    /// The group's fuel, if there are loops.
+    meter: Option<fuel::Meter>,
     out_of_fuel: clif::Block,
     /// Begins a group.
     group: clif::Block,
@@ -211,7 +214,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             guards: None,
             accesses: None,
             rows: HashMap::new(),
-            fuel: None,
+            meter: None,
             out_of_fuel,
             group,
             next,

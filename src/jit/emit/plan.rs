@@ -13,6 +13,7 @@ use super::uses::Uses;
 use crate::error::JitError;
 use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
+use shaderjit_ir::fuel::EdgeCosts;
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::uniform::uniform_values;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
@@ -50,6 +51,15 @@ const ROWS_AT_ONCE: usize = 2;
 /// vertices.
 const HELD_UNIFORMS: usize = 8;
 
+/// Waves that one call of native code shades at most: beginning again costs little against so many.
+const WAVES_AT_ONCE: usize = 1024;
+
+/// Vertices that it shades at most if some of their outputs are copied afterwards.
+const COPIED_AT_ONCE: usize = 192;
+
+/// What the waves of one call weigh without what their loops take: a millisecond's work or so.
+const WEIGHT_AT_ONCE: u64 = 1 << 20;
+
 /// A loop over groups.
 #[derive(Default)]
 pub struct Stage {
@@ -70,8 +80,8 @@ pub struct Plan {
     pub by_rows: bool,
     /// Reachable blocks, each after its dominators.
     pub order: Vec<Block>,
-    /// Position of each block in the layout, by which fuel is counted.
-    position: SecondaryMap<Block, u32>,
+    /// What edges cost in fuel.
+    pub costs: EdgeCosts,
     /// Values that are the same in all lanes.
     pub uniform: EntitySet<Value>,
     /// For each input element of the layout, the components that are read, bit 0 = x.
@@ -129,7 +139,7 @@ impl Plan {
             groups,
             by_rows: false,
             order: cfg::reverse_postorder(func),
-            position: SecondaryMap::new(),
+            costs: EdgeCosts::new(func),
             uniform: uniform_values(func),
             wanted: vec![0; layout.inputs.len()],
             copies: Copies::default(),
@@ -172,12 +182,9 @@ impl Plan {
         plan.homes = Homes::find(func, &plan.order, groups, &plan.uniform);
         plan.hoisted.place(func, &plan.order, &plan.rows);
         plan.note_uses(func);
-        for (position, &block) in (0..).zip(&func.layout) {
-            plan.position[block] = position;
-        }
         for index in 0..plan.order.len() {
             let block = plan.order[index];
-            plan.loops |= cfg::successors(func, block).any(|target| plan.is_backward(block, target));
+            plan.loops |= cfg::successors(func, block).any(|target| plan.costs.edge(block, target) > 0);
             for &inst in &func.blocks[block].insts {
                 plan.note_reads(&func.insts[inst])?;
             }
@@ -205,6 +212,14 @@ impl Plan {
     /// How many vertices a round of the native loop shades.
     pub fn step(&self) -> usize {
         if self.by_rows { ROWS_AT_ONCE } else { 4 * self.groups }
+    }
+
+    /// How many waves one call of native code shades: whole tiles, few enough that whoever wants to end the batch is
+    /// heard soon, and that its output bytes are still in the first-level cache where they are copied.
+    pub fn waves_at_once(&self) -> usize {
+        let most = if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / (4 * self.groups) };
+        let waves = (WEIGHT_AT_ONCE / self.costs.whole().max(1)).min(most as u64) as usize;
+        (waves / TILE).max(1) * TILE
     }
 
     /// Whether nothing in the loop is computed lane by lane. Outputs that the function never sets are: they are stored
@@ -350,11 +365,6 @@ impl Plan {
         self.home_place(vectors) + (queue * TILE * 8) as i32
     }
 
-    /// Whether taking this edge costs a unit of fuel.
-    pub fn is_backward(&self, from: Block, to: Block) -> bool {
-        self.position[to] <= self.position[from]
-    }
-
     /// The tables of the program, ready for calls.
     pub fn tables(&self, func: &Function) -> Vec<Option<UniformRows>> {
         let tables = func.spaces.values().zip(&self.uniform_rows);
@@ -378,9 +388,6 @@ fn last_outputs(func: &Function, layout: &Layout, block: Block) -> Vec<[Option<V
 fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(), JitError> {
     if !matches!(options.groups, 1 | 2) {
         return Err(codegen(format!("{} groups of lanes; 1 or 2 are possible", options.groups)));
-    }
-    if !func.lockstep {
-        return Err(codegen("the function is not in lockstep form".to_string()));
     }
     if let Some(components) = layout.outputs.iter().find(|&&components| components > 4) {
         return Err(codegen(format!("an output element of {components} components")));

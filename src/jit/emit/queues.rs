@@ -16,7 +16,7 @@ use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use cranelift_frontend::Variable;
 use shaderjit_ir::function::Terminator;
-use shaderjit_ir::{Function, Op, Value};
+use shaderjit_ir::{Block, Function, Op, Value};
 
 /// Blocks that only the groups of a queue run.
 struct Queue {
@@ -149,6 +149,10 @@ fn going_on(func: &Function, plan: &Plan, graph: &Graph, block: usize) -> Option
     let Terminator::BrIf { then_call, else_call, .. } = func.blocks[plan.order[block]].terminator() else {
         return None;
     };
+    // Groups that do not go on would pay for that edge, the tile does not.
+    if plan.costs.edge(plan.order[block], else_call.block) > 0 {
+        return None;
+    }
     let [inside, behind] = [then_call, else_call].map(|call| graph.number(call.block));
     // What is the same in all lanes would be that of the groups that come last.
     let is_uniform = |&param: &Value| plan.uniform.contains(param);
@@ -247,6 +251,24 @@ impl Emitter<'_, '_> {
     fn groups_between(&mut self, first: clif::Value, end: clif::Value) -> clif::Value {
         let elements = self.simd.ins().isub(end, first);
         self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()))
+    }
+
+    /// How many groups of the tile leave a block by the edge at hand, as a number of 64 bits: those of the block's
+    /// queue. Where its branch has asked them, they are by now those that go on, and the other edge costs nothing
+    /// ([`going_on`]).
+    pub(super) fn waves_at(&mut self, block: Block) -> clif::Value {
+        let number = self.plan.order.iter().position(|&other| other == block).expect("the block is in the order");
+        let queue = self.plan.queues.split(number).map(|split| split.queue).or(self.plan.queues.of(number));
+        match queue {
+            Some(queue) => {
+                let count = self.tile().groups[queue].count;
+                self.simd.builder.use_var(count)
+            }
+            None => {
+                let &Tile { first, end, .. } = self.tile();
+                self.groups_between(first, end)
+            }
+        }
     }
 
     fn queue_address(&mut self, queue: usize) -> clif::Value {

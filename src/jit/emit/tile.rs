@@ -22,7 +22,7 @@ pub(super) struct Tile {
     /// Its first element.
     pub first: clif::Value,
     /// The element behind its last.
-    end: clif::Value,
+    pub end: clif::Value,
     /// Where its records begin, if there are any.
     pub records: Option<clif::Value>,
     /// The groups of each queue, and all of them.
@@ -64,6 +64,7 @@ impl Emitter<'_, '_> {
     /// Goes on to the next tile, if there is one.
     pub(super) fn end_tile(&mut self) {
         self.check_tile();
+        self.end_fuel();
         let &Tile { block, end, .. } = self.tile();
         let more = self.simd.icmp(IntCC::UnsignedLessThan, end, self.count);
         self.simd.ins().brif(more, block, &[BlockArg::from(end)], self.done, &[]);

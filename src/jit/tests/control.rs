@@ -1,8 +1,7 @@
 //! Branches, loops, fuel.
 
 use super::{Case, EDGES, Rows, check, lockstep};
-use crate::error::{CallError, JitError};
-use crate::jit::{CompileOptions, Layout, Target, compile};
+use crate::error::CallError;
 use shaderjit_ir::{Function, FunctionBuilder, Type};
 
 /// Lanes whose x is not yet y add 1 to it, until all are: a loop in lockstep form with an exec mask.
@@ -242,33 +241,6 @@ fn inputs_of_later_blocks_are_fetched_in_the_first() {
         ..Case::new(rows(1))
     });
     check(&func, &cases);
-}
-
-#[test]
-fn divergent_branches_and_early_outputs_are_errors() {
-    let layout = Layout { inputs: vec![crate::attribute::AttributeFormat::U32x1], outputs: vec![1] };
-    let compile =
-        |func: &Function| compile(func, &layout, &Target::host().unwrap(), &CompileOptions::default()).map(|_| ());
-    let mut b = FunctionBuilder::new("divergent", 1, 1);
-    let (x, zero) = (b.input(Type::I32, 0, 0), b.i32(0));
-    let condition = b.ieq([x, zero]);
-    let (yes, no) = (b.create_block(), b.create_block());
-    b.br_if(condition, yes, no);
-    for block in [yes, no] {
-        b.seal_block(block);
-        b.switch_to_block(block);
-        b.ret();
-    }
-    assert!(matches!(compile(&lockstep(b)), Err(JitError::Codegen(_))));
-
-    let mut b = FunctionBuilder::new("early output", 1, 1);
-    let (one, next) = (b.i32(1), b.create_block());
-    b.output(0, 0, one);
-    b.jump(next);
-    b.seal_block(next);
-    b.switch_to_block(next);
-    b.ret();
-    assert!(matches!(compile(&lockstep(b)), Err(JitError::Codegen(_))));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Uniform spaces and register arrays, in range and out of it.
 
-use super::{Case, Rows, check, lockstep};
+use super::{Case, Rows, check, compile, lockstep};
 use crate::attribute::AttributeFormat;
 use crate::error::JitError;
-use crate::jit::{CompileOptions, Layout, Target, compile, limits};
+use crate::jit::{CompileOptions, Layout, Target, limits};
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 /// Indices in range, at the end, past it, and wrapping.

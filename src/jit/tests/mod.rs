@@ -13,12 +13,14 @@ mod rows;
 mod stages;
 mod textures;
 
+use super::UniformRows;
 use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
-use super::{UniformRows, compile};
 use crate::attribute::AttributeFormat;
-use crate::error::CallError;
+use crate::error::{CallError, JitError};
+use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 
 /// One row a vertex or a uniform.
@@ -44,7 +46,7 @@ impl Case {
     pub fn new(input: Rows) -> Case {
         let count = input.len() as u32;
         let (uniforms, resources) = (Vec::new(), Vec::new());
-        Case { inputs: vec![input], uniforms, resources, count, first_vertex: 0, instance: 0, fuel: 1000 }
+        Case { inputs: vec![input], uniforms, resources, count, first_vertex: 0, instance: 0, fuel: 100_000 }
     }
 }
 
@@ -53,6 +55,21 @@ pub fn lockstep(builder: FunctionBuilder) -> Function {
     let mut func = builder.finish();
     func.lockstep = true;
     func
+}
+
+/// The function, checked.
+fn verified(func: &Function) -> Verified {
+    Verified::new(func.clone()).unwrap_or_else(|errors| panic!("{errors}\n{func}"))
+}
+
+/// Checks and compiles.
+pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
+    super::compile(&verified(func), layout, target, options)
+}
+
+/// Checks, and says what Cranelift is given.
+pub fn clif_text(func: &Function, layout: &Layout) -> String {
+    super::clif_text(&verified(func), layout, &Target::host().unwrap(), &CompileOptions::default()).unwrap()
 }
 
 pub fn bytes(rows: &[[u32; 4]]) -> Vec<u8> {
@@ -104,7 +121,7 @@ pub fn run_native(code: &Code, func: &Function, case: &Case) -> Result<Vec<Rows>
             count: case.count,
             first_vertex: case.first_vertex,
             instance: case.instance,
-            fuel: case.fuel,
+            fuel: case.fuel.into(),
         },
         &mut OutputBuffer { bytes: &mut out, elements: &elements },
         &mut Scratch::default(),
@@ -134,7 +151,7 @@ pub fn run_reference<const L: usize>(func: &Function, case: &Case) -> Result<Vec
             resources: &resources(case),
             textures: &textures::Mixed,
         };
-        let out = interpreter.run(&bindings, &InterpOptions { fuel: case.fuel, fused: true })?;
+        let out = interpreter.run(&bindings, &InterpOptions { fuel: case.fuel.into(), fused: true })?;
         for lane in 0..L.min(case.count as usize - start) {
             for (rows, element) in outputs.iter_mut().zip(out) {
                 rows.push(element.map(|component| component[lane]));
@@ -168,7 +185,7 @@ pub fn check_case(func: &Function, codes: &[Code], case: &Case) {
         let found = run_native(code, func, case);
         let (expected, found) = match (expected, found) {
             (Ok(expected), Ok(found)) => (expected, found),
-            (Err(InterpError::OutOfFuel), Err(CallError::OutOfFuel { .. })) => continue,
+            (Err(InterpError::Stopped(Stop::Wave)), Err(CallError::OutOfFuel { .. })) => continue,
             (expected, found) => panic!("{func}\nexpected {expected:?}\nfound {found:?}"),
         };
         for element in 0..expected.len() {

@@ -59,9 +59,7 @@ fn chain_if(b: &mut FunctionBuilder, condition: Value, variable: Variable) {
 
 /// What the passes make of a function.
 fn optimised(builder: FunctionBuilder) -> Function {
-    let mut func = builder.finish();
-    pipeline::run(&mut func, &PassOptions { fused: false, guards: false }).unwrap();
-    func
+    pipeline::run(builder.finish(), &PassOptions { fused: false, guards: false }, None).unwrap().into_inner()
 }
 
 /// A loop in a loop and then a branch, as often as each lane says: the first input is the numbers of rounds and what
@@ -189,17 +187,17 @@ fn the_first_group_that_fails_in_any_round_is_found() {
     let nan = f32::NAN.to_bits();
     let case = |vertices, fuel| Case { uniforms: vec![vec![[3, 0, 0, 0]]], fuel, ..Case::new(vertices) };
     for code in compile_all(&func) {
-        let whole = case(rows(1, 200), 3);
+        let whole = case(rows(1, 200), 1 << 20);
         assert_eq!(run_native(&code, &func, &whole), Ok(run_reference::<4>(&func, &whole).unwrap()));
         for (one, other) in [(0, 199), (9, 20), (70, 69), (197, 140), (63, 64)] {
             let mut vertices = rows(1, 200);
             (vertices[one][0], vertices[other][1]) = (nan, nan);
             let vertex = one.min(other) as u32 / code.lanes() * code.lanes();
-            let failed = run_native(&code, &func, &case(vertices, 3));
+            let failed = run_native(&code, &func, &case(vertices, 1 << 20));
             assert_eq!(failed, Err(CallError::GuardFailed { vertex }), "{one} {other}, {} lanes", code.lanes());
         }
         // A group that runs out of fuel may have gone astray.
-        let failed = run_native(&code, &func, &case(rows(1, 200), 2));
+        let failed = run_native(&code, &func, &case(rows(1, 200), 3));
         assert_eq!(failed, Err(CallError::GuardFailed { vertex: 0 }));
     }
     assert!(stage_count(&func, 1).0 > 4);

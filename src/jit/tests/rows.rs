@@ -1,9 +1,9 @@
 //! Outputs that are computed row by row, and those that are copied.
 
-use super::{Case, Rows, check, compile_all, lockstep, textures};
+use super::{Case, Rows, check, compile, compile_all, lockstep, textures};
 use crate::attribute::AttributeFormat;
 use crate::jit::{
-    Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
+    Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
 };
 use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
 
@@ -164,7 +164,7 @@ fn rows_of_three_components() {
             count: 13,
             first_vertex: 0,
             instance: 0,
-            fuel: 0,
+            fuel: 0.into(),
         };
         let mut output = OutputBuffer { bytes: &mut out, elements: &elements };
         code.run(&batch, &mut output, &mut Scratch::default()).unwrap();
@@ -206,7 +206,7 @@ fn what_is_never_set_is_zero_beside_rows() {
             count: 6,
             first_vertex: 0,
             instance: 0,
-            fuel: 0,
+            fuel: 0.into(),
         };
         let mut output = OutputBuffer { bytes: &mut out, elements: &elements };
         code.run(&batch, &mut output, &mut Scratch::default()).unwrap();

@@ -171,7 +171,7 @@ mod tests {
                         textures: &NoTextures,
                     };
                     let mut interpreter = Interpreter::<1>::new(&func);
-                    let got = interpreter.run(&bindings, &InterpOptions { fuel: 0, fused }).unwrap()[0][0][0];
+                    let got = interpreter.run(&bindings, &InterpOptions { fuel: 0.into(), fused }).unwrap()[0][0][0];
                     let [want] = eval(op, Type::F32, &operands[..types.len()], fused);
                     let is_nan = |bits: u32| func.ty(value) == Type::F32 && f32::from_bits(bits).is_nan();
                     assert!(

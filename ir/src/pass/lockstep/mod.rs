@@ -199,8 +199,7 @@ impl<'a> Writer<'a> {
     }
 
     fn edge_call(&self, edge: Edge) -> &'a BlockCall {
-        let calls = self.func.blocks[edge.from].terminator();
-        calls.calls().nth(edge.call).expect("an edge names one of its terminator's calls")
+        self.func.edge(edge)
     }
 
     /// The values an edge gives, all read before any is written.

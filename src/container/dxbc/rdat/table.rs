@@ -16,7 +16,7 @@ pub struct Row<T> {
     records: PhantomData<fn() -> T>,
 }
 
-// Derived, these would ask the same of `T`.
+// Derived implementations would require `T` to be `Copy` and `Clone` as well.
 impl<T> Copy for Row<T> {}
 
 impl<T> Clone for Row<T> {

@@ -2,6 +2,7 @@ use super::*;
 use crate::frontend::pica::decode::{MAX_WORDS, decode};
 use crate::frontend::pica::opcode::{Field, Opcode};
 use crate::frontend::pica::testing::{PLAIN, Random, word};
+use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::texture::NoTextures;
 use shaderjit_ir::verify::verify;
@@ -37,9 +38,9 @@ impl Default for Run<'_> {
 impl Run<'_> {
     /// The outputs of the program: the same in every form.
     fn run(&self, words: &[u32]) -> Result<Vec<[f32; 4]>, InterpError> {
-        let graph = self.run_as(words, FlowForm::Graph, 1000);
+        let graph = self.run_as(words, FlowForm::Graph, 100_000);
         // Each word is a backward edge.
-        let dispatch = self.run_as(words, FlowForm::Dispatch, 100_000);
+        let dispatch = self.run_as(words, FlowForm::Dispatch, 100_000_000);
         match (&graph, &dispatch) {
             (Ok(graph), Ok(dispatch)) => {
                 graph.iter().zip(dispatch).for_each(|(&graph, &dispatch)| assert_same(dispatch, graph, "dispatch"));
@@ -67,7 +68,7 @@ impl Run<'_> {
             textures: &NoTextures,
         };
         let mut interpreter = Interpreter::<1>::new(&lowered.function);
-        let outputs = interpreter.run(&bindings, &InterpOptions { fuel, fused: true })?;
+        let outputs = interpreter.run(&bindings, &InterpOptions { fuel: fuel.into(), fused: true })?;
         Ok(outputs.iter().map(|output| output.map(|[bits]| f32::from_bits(bits))).collect())
     }
 
@@ -465,10 +466,10 @@ fn bool_uniforms_choose() {
 #[test]
 fn an_endless_loop_runs_out_of_fuel() {
     let jump = word(Opcode::Jmpu, &[(Field::Target, 0), (Field::Invert, 1)]);
-    assert_eq!(Run::default().run(&[op1(Opcode::Mov, C0), jump]), Err(InterpError::OutOfFuel));
+    assert_eq!(Run::default().run(&[op1(Opcode::Mov, C0), jump]), Err(InterpError::Stopped(Stop::Wave)));
     // Endless without any way out.
     let call = word(Opcode::Call, &[(Field::Count, 2)]);
-    assert_eq!(Run::default().run(&[call, 0]), Err(InterpError::OutOfFuel));
+    assert_eq!(Run::default().run(&[call, 0]), Err(InterpError::Stopped(Stop::Wave)));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn run(lowered: &Lowered, uniforms: &[Vec<[u32; 4]>; 3], vertices: &[u32]) -> Ve
             resources: &[],
             textures: &NoTextures,
         };
-        let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 10_000, fused: false }).unwrap();
+        let outputs = interpreter.run(&bindings, &InterpOptions { fuel: 1_000_000.into(), fused: false }).unwrap();
         out.extend(outputs.iter().flatten().map(|[bits]| *bits));
     }
     out

@@ -293,8 +293,8 @@ fn an_endless_loop_runs_out_of_fuel() {
 }
 
 #[test]
-fn fuel_counts_the_turns_of_loops_alone() {
-    // 1000 units are enough for 1000 turns, however many branches each has.
+fn fuel_counts_what_the_turns_of_loops_execute() {
+    // A hundred instructions or so a turn.
     let text = "loop
           uge r0.z, r0.x, l(1000)
           breakc_nz r0.z

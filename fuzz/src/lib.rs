@@ -1,0 +1,3 @@
+//! What the fuzz targets share. Those that run native code run it under guard pages.
+
+pub mod fence;

@@ -1,0 +1,312 @@
+//! Metering: what bounds the work of programs that loop, by one rule for every engine.
+//!
+//! A *wave* (the lanes that run together) pays for each edge that goes backwards in the layout, or to its own block:
+//! the [weight](op_weight) of all blocks from the edge's target to its source. Between two such edges a wave runs each
+//! block at most once and in the order of the layout, so what it has paid, and the weight of the whole function once,
+//! bound the instructions it has run: with `before(b)` for the weight of the blocks in front of `b`, a stretch from
+//! block `s` to block `e` runs at most `before(e + 1) - before(s)`, the edge back to `t` costs
+//! `before(e + 1) - before(t)`, and the next stretch begins at `t`.
+//!
+//! Passes after [`pass::weigh`](crate::pass::weigh) change how many instructions a block has, but not what it costs; so
+//! all forms of a program that are made from there on run out of fuel in the same place.
+
+use crate::entity::Block;
+use crate::function::{BlockData, Function};
+use crate::op::{Attribute, Op};
+use crate::pass::{Emit, expansion};
+use crate::texture;
+use crate::types::Type;
+use cranelift_entity::SecondaryMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use thiserror::Error;
+
+/// How much is given to a wave at once. In between, nobody asks whether the call is to end.
+pub const QUANTUM: u32 = 1 << 16;
+
+/// An access to a texture filters up to sixteen texels a lane.
+const ACCESS: u32 = 64;
+
+/// Native code calls a function for an op on doubles.
+const DOUBLE: u32 = 8;
+
+/// What an op costs: 1 for one that is about an instruction, and as many for others as they take the time of.
+pub fn op_weight(op: Op) -> u32 {
+    match op {
+        Op::Const => 0,
+        op if op.attribute() == Attribute::Composite => expansion_weight(op),
+        op if texture::OPS.contains(&op) => ACCESS,
+        op if crate::double::is_double_op(op) => DOUBLE,
+        _ => 1,
+    }
+}
+
+/// The plain ops of a composite op's expansion.
+fn expansion_weight(op: Op) -> u32 {
+    struct Count(u32);
+
+    impl Emit for Count {
+        type Value = ();
+
+        fn op(&mut self, op: Op, _: &[()]) {
+            self.0 += op_weight(op);
+        }
+
+        fn constant(&mut self, _: Type, _: u32) {}
+
+        fn fused(&self) -> bool {
+            true
+        }
+    }
+
+    let mut count = Count(0);
+    expansion(&mut count, op, &[(); 3][..op.operands().len()]);
+    count.0
+}
+
+/// What running a block once costs: its weight if it has been weighed, else that of the instructions, the parameters
+/// and the terminator it has now.
+pub fn block_weight(func: &Function, block: Block) -> u32 {
+    let BlockData { params, insts, weight, .. } = &func.blocks[block];
+    if *weight > 0 {
+        return *weight;
+    }
+    let insts = insts.iter().map(|&inst| op_weight(func.insts[inst].op));
+    insts.fold((params.len() as u32).saturating_add(1), u32::saturating_add)
+}
+
+/// What the edges of a function cost.
+#[derive(Clone, Debug)]
+pub struct EdgeCosts {
+    /// Position of each block in the layout, plus one; 0 if it is not there.
+    position: SecondaryMap<Block, u32>,
+    /// For each position, the weight of the blocks in front of it.
+    before: Vec<u64>,
+}
+
+impl EdgeCosts {
+    /// Weighs a function.
+    pub fn new(func: &Function) -> EdgeCosts {
+        let mut costs = EdgeCosts { position: SecondaryMap::with_capacity(func.blocks.len()), before: vec![0] };
+        let mut sum = 0;
+        for &block in &func.layout {
+            costs.position[block] = costs.before.len() as u32;
+            sum += u64::from(block_weight(func, block));
+            costs.before.push(sum);
+        }
+        costs
+    }
+
+    /// What an edge costs: at least 1 if it goes backwards or to its own block, else nothing.
+    pub fn edge(&self, from: Block, to: Block) -> u32 {
+        let [from, to] = [from, to].map(|block| self.position[block] as usize);
+        match to <= from {
+            true => u32::try_from(self.before[from] - self.before[to - 1]).unwrap_or(u32::MAX),
+            false => 0,
+        }
+    }
+
+    /// The weight of all blocks.
+    pub fn whole(&self) -> u64 {
+        self.before[self.before.len() - 1]
+    }
+}
+
+/// Why a wave ends early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Stop {
+    /// It would take more than a wave may.
+    #[error("a wave ran out of fuel")]
+    Wave,
+    /// All waves together would take more than the call may.
+    #[error("the call ran out of fuel")]
+    Call,
+    /// The call is to end.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// What the waves of a call may take.
+#[derive(Clone, Copy)]
+pub struct Fuel<'a> {
+    /// What each wave may take.
+    pub wave: u32,
+    /// What is left for all waves together; nothing if they are not bounded. Threads that run parts of a call share it.
+    pub call: Option<&'a AtomicU64>,
+    /// Says whether the call is to end. Asked between waves, and within one about every [`QUANTUM`]. Native code asks
+    /// it, too, which no panic can cross: one ends the process.
+    pub is_cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
+
+impl From<u32> for Fuel<'_> {
+    /// So much for each wave, and no other bound.
+    fn from(wave: u32) -> Self {
+        Fuel { wave, call: None, is_cancelled: None }
+    }
+}
+
+impl fmt::Debug for Fuel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fuel").field("wave", &self.wave).field("call", &self.call).finish_non_exhaustive()
+    }
+}
+
+impl Fuel<'_> {
+    /// What a wave is given when it begins.
+    pub fn first(&self) -> u32 {
+        self.wave.min(QUANTUM)
+    }
+
+    /// What a wave is given that has used up `granted` and has to pay `lacking` more. `pending` is what earlier waves
+    /// have taken that has not been [charged](Self::charge).
+    ///
+    /// # Errors
+    /// There is no more, or the call is to end.
+    pub fn more(&self, granted: u32, lacking: u32, pending: u64) -> Result<u32, Stop> {
+        self.check()?;
+        let rest = self.wave - granted;
+        if lacking > rest {
+            return Err(Stop::Wave);
+        }
+        let needed = pending.saturating_add(u64::from(granted) + u64::from(lacking));
+        if self.call.is_some_and(|left| left.load(Ordering::Relaxed) < needed) {
+            return Err(Stop::Call);
+        }
+        Ok(lacking.max(rest.min(QUANTUM)))
+    }
+
+    /// Takes what waves have taken from what the call has left.
+    ///
+    /// # Errors
+    /// There is less.
+    pub fn charge(&self, taken: u64) -> Result<(), Stop> {
+        let Some(left) = self.call else { return Ok(()) };
+        let charged = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
+        charged.map(drop).map_err(|_| Stop::Call)
+    }
+
+    /// Asks whether the call is to end.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn check(&self) -> Result<(), Stop> {
+        if self.is_cancelled.is_some_and(|is_cancelled| is_cancelled()) { Err(Stop::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// What one wave has been given, and has left of it.
+pub struct Meter<'a> {
+    fuel: Fuel<'a>,
+    granted: u32,
+    left: u32,
+}
+
+impl<'a> Meter<'a> {
+    /// That of a wave that begins.
+    ///
+    /// # Errors
+    /// The call is to end.
+    pub fn new(fuel: Fuel<'a>) -> Result<Meter<'a>, Stop> {
+        fuel.check()?;
+        Ok(Meter { fuel, granted: fuel.first(), left: fuel.first() })
+    }
+
+    /// Pays for an edge.
+    ///
+    /// # Errors
+    /// The wave or the call cannot, or the call is to end.
+    pub fn pay(&mut self, cost: u32) -> Result<(), Stop> {
+        if let Some(lacking) = cost.checked_sub(self.left).filter(|&lacking| lacking > 0) {
+            let more = self.fuel.more(self.granted, lacking, 0)?;
+            self.granted += more;
+            self.left += more;
+        }
+        self.left -= cost;
+        Ok(())
+    }
+
+    /// Ends the wave: the call pays for it.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn end(self) -> Result<(), Stop> {
+        self.fuel.charge(u64::from(self.granted - self.left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FunctionBuilder;
+
+    #[test]
+    fn a_wave_pays_for_what_lies_between_the_ends_of_an_edge() {
+        let mut b = FunctionBuilder::new("loops", 1, 0);
+        let [head, tail, end] = [(); 3].map(|()| b.create_block());
+        let entry = b.current_block();
+        let x = b.input(Type::F32, 0, 0);
+        b.jump(head);
+        b.switch_to_block(head);
+        let y = b.fadd([x, x]);
+        b.jump(tail);
+        b.seal_block(tail);
+        b.switch_to_block(tail);
+        let again = b.flt([y, x]);
+        b.br_if(again, head, end);
+        b.seal_block(head);
+        b.seal_block(end);
+        b.switch_to_block(end);
+        b.ret();
+        let mut func = b.finish();
+        let costs = EdgeCosts::new(&func);
+        // Two instructions and two terminators.
+        assert_eq!(costs.edge(tail, head), 4);
+        assert_eq!(costs.edge(head, head), 2);
+        assert_eq!([costs.edge(entry, head), costs.edge(head, tail), costs.edge(tail, end)], [0; 3]);
+        assert_eq!(costs.whole(), 7);
+        func.blocks[tail].weight = 100;
+        assert_eq!(EdgeCosts::new(&func).edge(tail, head), 102);
+    }
+
+    #[test]
+    fn composite_ops_weigh_what_they_are_made_of() {
+        assert_eq!([op_weight(Op::Const), op_weight(Op::Fadd), op_weight(Op::Fmad)], [0, 1, 1]);
+        assert!(op_weight(Op::Fsin) > 10 && op_weight(Op::SampleLevel) > op_weight(Op::Fsin));
+    }
+
+    #[test]
+    fn a_wave_gets_all_that_it_may_take_and_no_more() {
+        for wave in [0, 1, 5, QUANTUM - 1, QUANTUM, QUANTUM + 1, 3 * QUANTUM + 7] {
+            for cost in [1, 3, QUANTUM / 2 + 1, 2 * QUANTUM] {
+                let mut meter = Meter::new(wave.into()).unwrap();
+                let paid = (0..).take_while(|_| meter.pay(cost).is_ok()).count() as u32;
+                assert_eq!(paid, wave / cost, "{wave} {cost}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_waves_together_take_what_the_call_has() {
+        let call = AtomicU64::new(10);
+        let fuel = Fuel { call: Some(&call), ..Fuel::from(8) };
+        let run = |cost| {
+            let mut meter = Meter::new(fuel)?;
+            meter.pay(cost)?;
+            meter.end()
+        };
+        assert_eq!(
+            [run(9), run(6), run(5), run(4), run(1)],
+            [Err(Stop::Wave), Ok(()), Err(Stop::Call), Ok(()), Err(Stop::Call)]
+        );
+    }
+
+    #[test]
+    fn whoever_cancels_is_heard_when_a_wave_begins_and_when_it_wants_more() {
+        let asked = AtomicU64::new(0);
+        let is_cancelled = || asked.fetch_add(1, Ordering::Relaxed) == 1;
+        let fuel = Fuel { is_cancelled: Some(&is_cancelled), ..Fuel::from(u32::MAX) };
+        let mut meter = Meter::new(fuel).unwrap();
+        assert_eq!(meter.pay(QUANTUM), Ok(()));
+        assert_eq!(meter.pay(1), Err(Stop::Cancelled));
+    }
+}

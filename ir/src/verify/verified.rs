@@ -1,0 +1,46 @@
+//! A type that only the verifier makes: what a back end takes, so that no unchecked function becomes code.
+
+use super::{Verifier, VerifyErrors};
+use crate::function::Function;
+use std::ops::Deref;
+
+/// A function that keeps every [rule](super::Rule), is in lockstep form, and has plain ops only. It cannot be changed.
+///
+/// ```
+/// use shaderjit_ir::verify::Verified;
+///
+/// let mut b = shaderjit_ir::FunctionBuilder::new("f", 0, 0);
+/// b.ret();
+/// let mut function = b.finish();
+/// function.lockstep = true; // nothing diverges
+/// assert!(Verified::new(function).is_ok());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Verified(Function);
+
+impl Verified {
+    /// Checks a function.
+    ///
+    /// # Errors
+    /// The rules it breaks, those of [`verify`](super::verify) and those of the form.
+    pub fn new(func: Function) -> Result<Verified, VerifyErrors> {
+        let mut verifier = Verifier::new(&func);
+        match verifier.run().and_then(|()| verifier.stage(Verifier::back_end_form)) {
+            Ok(()) => Ok(Verified(func)),
+            Err(errors) => Err(errors),
+        }
+    }
+
+    /// The function, to be changed.
+    pub fn into_inner(self) -> Function {
+        self.0
+    }
+}
+
+impl Deref for Verified {
+    type Target = Function;
+
+    fn deref(&self) -> &Function {
+        &self.0
+    }
+}

@@ -1,0 +1,96 @@
+//! Metering: edges that go backwards pay with the wave's fuel, or with that of all waves of a tile, which go together.
+//!
+//! What a wave has left is counted in a register. When that is used up, a call says whether there is more
+//! ([`crate::jit::refuel`]); it keeps all registers, so the loop around it is what it would be without the call.
+
+use super::Emitter;
+use crate::jit::abi::offset;
+use crate::jit::mode;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{self as clif, AbiParam, BlockArg, InstBuilder, Signature};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::Variable;
+use shaderjit_ir::Block;
+
+/// What is kept of a wave's fuel, or of a tile's.
+#[derive(Clone, Copy)]
+pub(super) struct Meter {
+    /// What is left of what was given.
+    left: Variable,
+    /// In stages, what the waves of the tile have taken, each for itself.
+    spent: Option<Variable>,
+}
+
+impl Emitter<'_, '_> {
+    /// Begins a group or a tile: fills up its fuel.
+    pub(super) fn begin_fuel(&mut self) {
+        if !self.plan.loops {
+            return;
+        }
+        let left = self.simd.builder.declare_var(I32);
+        let first = self.simd.load(I32, self.args, offset::FUEL);
+        self.simd.builder.def_var(left, first);
+        let spent = self.plan.is_staged().then(|| {
+            let spent = self.simd.builder.declare_var(I64);
+            let none = self.simd.ins().iconst(I64, 0);
+            self.simd.builder.def_var(spent, none);
+            spent
+        });
+        self.meter = Some(Meter { left, spent });
+    }
+
+    /// Ends a group or a tile: adds what it has taken to what others have.
+    pub(super) fn end_fuel(&mut self) {
+        let Some(Meter { left, spent }) = self.meter else { return };
+        let taken = match spent {
+            Some(spent) => self.simd.builder.use_var(spent),
+            None => {
+                let granted = self.simd.load(I32, self.args, offset::GRANTED);
+                let left = self.simd.builder.use_var(left);
+                let taken = self.simd.ins().isub(granted, left);
+                self.simd.ins().uextend(I64, taken)
+            }
+        };
+        let before = self.simd.load(I64, self.args, offset::SPENT);
+        let after = self.simd.ins().iadd(before, taken);
+        self.simd.store(after, self.args, offset::SPENT);
+        let first = self.simd.load(I32, self.args, offset::FUEL);
+        self.simd.store(first, self.args, offset::GRANTED);
+    }
+
+    /// Ends the current block with an edge that costs fuel.
+    pub(super) fn pay_and_jump(&mut self, from: Block, cost: u32, (target, args): (clif::Block, &[BlockArg])) {
+        let Meter { left, spent } = self.meter.expect("a function with such an edge has loops");
+        if let Some(spent) = spent {
+            let waves = self.waves_at(from);
+            let cost = self.simd.ins().imul_imm_s(waves, i64::from(cost));
+            let before = self.simd.builder.use_var(spent);
+            let after = self.simd.ins().iadd(before, cost);
+            self.simd.builder.def_var(spent, after);
+        }
+        let cost = self.simd.iconst(cost.min(i32::MAX as u32));
+        let before = self.simd.builder.use_var(left);
+        let after = self.simd.ins().isub(before, cost);
+        self.simd.builder.def_var(left, after);
+        let none = self.simd.iconst(0);
+        let is_lacking = self.simd.icmp(IntCC::SignedLessThan, after, none);
+        let refuel = self.simd.builder.create_block();
+        self.simd.builder.set_cold_block(refuel);
+        self.simd.ins().brif(is_lacking, refuel, &[], target, args);
+
+        self.simd.builder.switch_to_block(refuel);
+        self.simd.store(after, self.args, offset::LEFT);
+        let mut signature = Signature::new(CallConv::PreserveAll);
+        signature.params = vec![AbiParam::new(I64)];
+        let signature = self.simd.builder.func.import_signature(signature);
+        let callee = mode::refuel_wave as *const () as usize;
+        let callee = self.simd.ins().iconst(I64, callee as i64);
+        self.simd.ins().call_indirect(signature, callee, &[self.args]);
+        let after = self.simd.load(I32, self.args, offset::LEFT);
+        self.simd.builder.def_var(left, after);
+        let none = self.simd.iconst(0);
+        let is_lacking = self.simd.icmp(IntCC::SignedLessThan, after, none);
+        self.simd.ins().brif(is_lacking, self.out_of_fuel, &[], target, args);
+    }
+}

@@ -1,0 +1,118 @@
+//! Register pressure, as the area of live intervals: for which functions the thorough register allocator would take too
+//! long.
+//!
+//! It splits intervals and tries again until all of them fit, so its time grows with how many values are live at how
+//! many instructions. Programs can be written that keep thousands of values alive for no other reason.
+
+use super::limits;
+use cranelift_codegen::entity::SecondaryMap;
+use shaderjit_ir::{Block, Function, Value, cfg};
+
+/// Whether the area is over [`limits::THOROUGH_AREA`] for so many vectors a value.
+pub fn is_high(func: &Function, groups: u8) -> bool {
+    // No value is live longer than the function is long.
+    let most = (func.values.len() * (func.insts.len() + func.layout.len())) as u64 * u64::from(groups);
+    most > limits::THOROUGH_AREA && area(func) * u64::from(groups) > limits::THOROUGH_AREA
+}
+
+/// The sum over all values of the instructions from definition to last use, in reverse postorder. What is used in a
+/// loop that it was not made in is live to the loop's end. Literals are made where they are used.
+fn area(func: &Function) -> u64 {
+    let order = cfg::reverse_postorder(func);
+    let mut starts = vec![0];
+    for &block in &order {
+        starts.push(starts[starts.len() - 1] + func.blocks[block].insts.len() as u64 + 1);
+    }
+    let loops = outermost_loops(func, &order);
+    let mut intervals = SecondaryMap::<Value, Interval>::with_capacity(func.values.len());
+    for (number, &block) in order.iter().enumerate() {
+        let data = &func.blocks[block];
+        let mut at = starts[number];
+        data.params.iter().for_each(|&param| intervals[param] = Interval { block: number, start: at, end: at });
+        let used = |intervals: &mut SecondaryMap<Value, Interval>, value: Value, at: u64| {
+            let interval = &mut intervals[value];
+            let end = match loops[number] {
+                Some((head, end)) if interval.block < head => starts[end + 1],
+                _ => at,
+            };
+            interval.end = interval.end.max(end);
+        };
+        for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
+            inst.args.iter().for_each(|&arg| used(&mut intervals, arg, at));
+            at += 1;
+            if let Some(result) = inst.result {
+                intervals[result] = Interval { block: number, start: at, end: at };
+            }
+        }
+        data.terminator().uses().for_each(|value| used(&mut intervals, value, at));
+    }
+    let is_held = |value: &Value| func.constant(*value).is_none();
+    func.values.keys().filter(is_held).map(|value| intervals[value].end.saturating_sub(intervals[value].start)).sum()
+}
+
+/// Where a value is live.
+#[derive(Clone, Copy, Default)]
+struct Interval {
+    /// The block that defines it, by reverse postorder.
+    block: usize,
+    /// Instructions in front of its definition, and of the end of its last use.
+    start: u64,
+    end: u64,
+}
+
+/// For each block, by reverse postorder, the first and last block of the outermost loop around it.
+fn outermost_loops(func: &Function, order: &[Block]) -> Vec<Option<(usize, usize)>> {
+    let mut number = SecondaryMap::<Block, usize>::new();
+    order.iter().enumerate().for_each(|(at, &block)| number[block] = at);
+    // For each block the last one that an edge comes back from.
+    let mut last: Vec<usize> = (0..order.len()).map(|_| 0).collect();
+    for (from, &block) in order.iter().enumerate() {
+        for head in cfg::successors(func, block).map(|target| number[target]).filter(|&head| head <= from) {
+            last[head] = last[head].max(from + 1);
+        }
+    }
+    let (mut loops, mut head) = (vec![None; order.len()], 0);
+    while head < order.len() {
+        // Loops that begin in this one and end behind it belong to it.
+        let mut end = last[head];
+        let mut at = head;
+        while at < end {
+            end = end.max(last[at]);
+            at += 1;
+        }
+        loops[head..end.max(head)].fill(end.checked_sub(1).map(|end| (head, end)));
+        head = end.max(head + 1);
+    }
+    loops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shaderjit_ir::parse::parse;
+
+    #[test]
+    fn values_are_live_from_definition_to_last_use() {
+        // v0 over two instructions, v1 over one, v2 over the one that sets the output.
+        let func = parse(
+            "function \"f\" inputs 1 outputs 1 { block0:
+                v0 = input.f32 0.0 v1 = input.f32 0.1 v2 = fadd v1, v0 output.f32 0.0, v2 return }",
+        );
+        assert_eq!(area(&func.unwrap()), 1);
+    }
+
+    #[test]
+    fn what_a_loop_uses_is_live_to_its_end() {
+        let text = |used: &str| {
+            format!(
+                "function \"f\" inputs 1 outputs 1 {{ block0:
+                    v0 = input.i32 0.0 v1 = input.i32 0.1 jump block1(v0)
+                block1(v2: i32): v3 = iadd v2, {used} v4 = ult v3, v0 br_if v4, block1(v3), block2
+                block2: output.i32 0.0, v3 return }}"
+            )
+        };
+        let [alone, kept] = ["v2", "v1"].map(|used| area(&parse(&text(used)).unwrap()));
+        // From its definition to the end of the loop, and no longer for the loop's own parameter.
+        assert_eq!(kept - alone, 5 - 1);
+    }
+}
