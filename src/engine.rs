@@ -255,7 +255,8 @@ impl Home {
         }
         let products = products(&function);
         let exact = (products > 0).then(|| ExactForm::of(function.clone()));
-        let end = self.compile_time.map(|time| start + time);
+        // A time that no clock reaches is none.
+        let end = self.compile_time.and_then(|time| start.checked_add(time));
         let function = pipeline::run(function, &PassOptions { fused: self.fused, guards: true }, end)?;
         let value = jit::size(&function) + EXACT_PRODUCT * products;
         if is_graph(shader, options) && value > GRAPH_SIZE {

@@ -4,7 +4,8 @@
 mod support;
 
 use shaderjit::error::CallError;
-use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Lanes, Outputs, Shader};
+use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Error, Lanes, Outputs, Shader};
+use shaderjit_ir::pass::PassError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::program::Source;
@@ -56,6 +57,16 @@ fn waves_run_out_of_fuel_by_what_their_loops_execute() {
     for engine in ENGINES {
         assert!(is_enough(engine, enough) && !is_enough(engine, enough - 1), "{engine:?}");
     }
+}
+
+#[test]
+fn compiling_ends_with_its_time_and_any_time_will_do() {
+    let compile = |time| {
+        let engine = Engine::new(Config::default().compile_time(time)).unwrap();
+        engine.compile(&shader(), &CompileOptions::default()).map(drop)
+    };
+    assert_eq!(compile(Duration::ZERO), Err(Error::Pass(PassError::OutOfTime)));
+    assert_eq!(compile(Duration::MAX), Ok(()));
 }
 
 #[test]

@@ -202,7 +202,7 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// That of a wave that begins.
+    /// A meter for a wave that begins.
     ///
     /// # Errors
     /// The call is to end.
