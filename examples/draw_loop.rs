@@ -4,7 +4,7 @@
 
 use shaderjit::container::Shbin;
 use shaderjit::pica::{Draw, OutputMap, Triangles, Unit, Vertices};
-use shaderjit::{Attribute, Config, Engine, Error};
+use shaderjit::{Config, Engine, Error, VertexBufferView};
 
 /// Writing it draws vertices in order.
 const DRAW_ARRAYS: u16 = 0x22e;
@@ -33,7 +33,7 @@ impl Gpu<'_> {
             NUM_VERTICES => self.vertex_count = value,
             DRAW_ARRAYS => {
                 // A real emulator reads formats, offsets and strides from the registers of the attribute buffers.
-                let attributes = [0, 16, 32].map(|offset| Attribute::f32x4(&self.memory[offset..], 48));
+                let attributes = [0, 16, 32].map(|offset| VertexBufferView::f32x4(&self.memory[offset..], 48));
                 let draw = Draw { attributes: &attributes, vertices: Vertices::Range(0..self.vertex_count) };
                 // What is new is compiled here; everything else is found by what it is.
                 self.drawn.push(self.unit.draw(self.engine, &draw)?);

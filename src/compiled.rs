@@ -1,6 +1,5 @@
 //! A compiled shader: the lockstep IR, what it exchanges with its caller, and native code for one layout.
 
-use crate::attribute::AttributeFormat;
 use crate::cache::Key;
 use crate::call::{Call, find};
 use crate::container::digest::Digest;
@@ -13,6 +12,7 @@ use crate::options::{FuelLimits, Lanes};
 use crate::perf_map;
 use crate::pipeline::{self, PassOptions};
 use crate::tiering::Tier;
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::Function;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
@@ -94,8 +94,8 @@ impl Prepared {
     }
 
     /// The format an input element has where the caller asks for no other: as many 32-bit words as it has components.
-    pub fn default_format(element: &Element) -> AttributeFormat {
-        use AttributeFormat::*;
+    pub fn default_format(element: &Element) -> VertexFormat {
+        use VertexFormat::*;
         let formats = match element.ty {
             ComponentType::F32 => [F32x1, F32x2, F32x3, F32x4],
             ComponentType::U32 => [U32x1, U32x2, U32x3, U32x4],
@@ -180,7 +180,7 @@ impl CompileTimes {
 /// so.
 pub struct CompiledShader {
     prepared: Arc<Prepared>,
-    layout: Layout,
+    pub(crate) layout: Layout,
     lanes: Lanes,
     answer: Answer,
 }
@@ -254,22 +254,11 @@ impl CompiledShader {
         })
     }
 
-    /// The IR after every pass: what native code runs. Where a [guard](Op::GuardOrdered) of it fails, native code of
-    /// the program without guards runs instead, as the interpreter always does.
-    pub fn function(&self) -> &Function {
-        &self.prepared.function
-    }
-
     /// Whether it is a PICA200 program that goes through its words one by one, because it was asked for or because its
     /// graph would have been too large: see [`FlowForm`](crate::FlowForm).
     pub fn is_dispatched(&self) -> bool {
         let has = |kind| self.interface().uniforms.iter().any(|decl| decl.kind == kind);
         has(UniformKind::PicaFloat) && has(UniformKind::Table)
-    }
-
-    /// The layout it was compiled for: a format for each input element, the components stored of each output element.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
     }
 
     /// How many vertices run in lockstep.
@@ -280,7 +269,7 @@ impl CompiledShader {
     /// What runs it now. That of a tiered shader may change between any two calls of this, once.
     pub fn native_status(&self) -> NativeStatus {
         match &self.answer {
-            Answer::Interpreter => NativeStatus::NotAsked,
+            Answer::Interpreter => NativeStatus::NotRequested,
             Answer::Jit(jit) => match &jit.native {
                 Ok(_) => NativeStatus::Ready,
                 Err(reason) => NativeStatus::Refused(reason.clone()),
@@ -308,7 +297,7 @@ impl CompiledShader {
     }
 
     /// The native code, if there is any now.
-    pub fn code(&self) -> Option<&[u8]> {
+    pub fn machine_code(&self) -> Option<&[u8]> {
         Some(self.native_code()?.bytes())
     }
 
@@ -416,7 +405,7 @@ impl CompiledShader {
     /// Bytes of native code, those that failing guards may yet ask for included, roughly.
     pub(crate) fn code_bytes(&self) -> u64 {
         let forms = if self.prepared.exact.is_some() { 3 } else { 1 };
-        self.code().map_or(0, |code| code.len() as u64 * forms)
+        self.machine_code().map_or(0, |code| code.len() as u64 * forms)
     }
 
     /// For the interpreter.
@@ -497,14 +486,14 @@ impl CompiledShader {
     }
 }
 
-fn options(lanes: Lanes) -> jit::CompileOptions {
-    jit::CompileOptions { groups: lanes.groups() }
+fn options(lanes: Lanes) -> jit::CodegenOptions {
+    jit::CodegenOptions { groups: lanes.groups() }
 }
 
 impl fmt::Debug for CompiledShader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("CompiledShader");
         debug.field("name", &self.prepared.function.name).field("lanes", &self.lanes);
-        debug.field("code_bytes", &self.code().map(<[u8]>::len)).finish_non_exhaustive()
+        debug.field("code_bytes", &self.machine_code().map(<[u8]>::len)).finish_non_exhaustive()
     }
 }

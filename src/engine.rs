@@ -1,6 +1,5 @@
 //! Where shaders are compiled: the stages in order, and the cache in front of them.
 
-use crate::attribute::AttributeFormat;
 use crate::cache::{Cache, CacheStats, Key, KeyBuilder, Weight};
 use crate::call::last_counts;
 use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources, reads_vertex_id};
@@ -13,16 +12,18 @@ use crate::options::{Backend, CompileOptions, Config, FuelLimits, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
 use crate::tiering::{Outcome, Tier, Workers};
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
+use std::fmt;
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 /// Compiles shaders and keeps them: `Send` and `Sync`, one for a whole program.
 ///
 /// ```
-/// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
+/// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
 ///
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
 /// let shader = Shader::parse(bytes)?;
@@ -47,6 +48,20 @@ pub(crate) struct Home {
     perf_map: bool,
     #[cfg(feature = "fuzzing")]
     canonical_nans: bool,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Home { cache, target, fuel, compile_time, fused, perf_map, .. } = &*self.home;
+        f.debug_struct("Engine")
+            .field("native", &target.as_ref().map(drop))
+            .field("cache", &cache.stats())
+            .field("fuel", fuel)
+            .field("compile_time", compile_time)
+            .field("fused_mad", fused)
+            .field("perf_map", perf_map)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What the cache holds. The kind of a key says which.
@@ -247,7 +262,7 @@ impl Home {
     fn run_passes(&self, shader: &Shader, options: &CompileOptions) -> Result<Passed, Error> {
         let start = Instant::now();
         #[cfg_attr(not(feature = "fuzzing"), expect(unused_mut, reason = "only fuzzing changes it"))]
-        let Lowered { mut function, interface } = shader.lower_with(options)?;
+        let Lowered { mut function, interface } = shader.lower_for(options)?;
         let lower_time = start.elapsed();
         #[cfg(feature = "fuzzing")]
         if self.canonical_nans {
@@ -350,10 +365,10 @@ fn warm_up(target: &Target) {
         builder.output(0, 0, sum);
         builder.ret();
         let options = PassOptions { fused: target.has_fma(), guards: true };
-        let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
+        let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
         if let Err(error) = pipeline::run(builder.finish(), &options, None)
             .map_err(JitError::from)
-            .and_then(|function| jit::compile(&function, &layout, target, &jit::CompileOptions { groups: 1 }))
+            .and_then(|function| jit::compile(&function, &layout, target, &jit::CodegenOptions { groups: 1 }))
         {
             log::warn!("no native code: {error}");
         }

@@ -1,27 +1,45 @@
 //! Runs compiled GPU shaders on the CPU as native SIMD code.
 //!
-//! The stages, each a folder that knows only the one before it:
+//! ```
+//! use shaderjit::{CompileOptions, Config, Engine, Shader, VertexBufferView};
 //!
-//! 1. [`container`]: bytes → typed parts (DirectX containers, Nintendo 3DS SHBIN).
-//! 2. [`frontend`]: a program's tokens or words → instructions → SSA IR (the crate [`shaderjit_ir`]), one folder an
-//!    instruction set, and the [`frontend::Interface`] that says what the IR's numbers mean.
-//! 3. [`pipeline`]: the passes; after them many invocations run in lockstep and every branch is the same in all lanes.
-//! 4. [`jit`]: lockstep IR → Cranelift → memory → a call that is safe to make.
+//! // A vertex shader compiled by fxc, three vertices of 48 bytes, and the bytes of its constant buffer.
+//! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+//! # let (vertices, constants) = ([0; 3 * 48], [0; 224]);
+//! let engine = Engine::new(Config::default())?;
+//! let code = engine.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
 //!
-//! [`Engine`] puts them in a row with a cache in front; [`Shader`], [`CompiledShader`] and [`Call`] are what a program
-//! holds.
+//! let mut call = code.call();
+//! call.constant_buffer(0, &constants)?;
+//! call.input("POSITION", 0, VertexBufferView::f32x3(&vertices, 48))?;
+//! call.input("NORMAL", 0, VertexBufferView::f32x3(&vertices[12..], 48))?;
+//! call.input("TEXCOORD", 0, VertexBufferView::f32x2(&vertices[24..], 48))?;
+//! call.input("COLOR", 0, VertexBufferView::f32x4(&vertices[32..], 48))?;
 //!
-//! Features: `cli`, on unless turned off, is the command-line tool; `rayon` has calls that run on every thread of a
-//! pool.
+//! let outputs = call.run(0..3)?;
+//! let position: [f32; 4] = outputs.output("SV_Position", 0).expect("it is written").vec4(0).expect("vertex 0");
+//! # Ok::<(), shaderjit::Error>(())
+//! ```
 //!
-//! What always holds:
+//! A [`Shader`] is a file or program words, an [`Engine`] compiles it and caches the result, a [`CompiledShader`] is
+//! shared between threads, and a [`Call`] binds buffers and runs. [`Shader::interface`] tells what there is to bind.
+//! The Nintendo 3DS's whole shader unit, register writes included, is in [`pica`]; [`container`] reads and writes the
+//! files, [`validate`] checks them, and [`scan`] finds them inside others.
 //!
-//! * Native code and interpreter give the same bits, NaN payloads apart.
+//! # Guarantees
+//!
+//! * Native code and the interpreter give the same bits, NaN payloads apart.
 //! * Any input bytes end in a result or in a typed [`enum@Error`] with a byte offset, in bounded time and memory.
-//! * Buffers are never read or written past their ends; every call ends, in [`error::CallError::OutOfFuel`] if need be.
-//! * `unsafe` code is in [`jit`] only, and Cranelift's types are not in any signature.
+//! * No call reads or writes past the end of a buffer. Every call ends, if need be in
+//!   [`OutOfFuel`](error::CallError::OutOfFuel).
+//! * `unsafe` code is in the module that runs native code only. No signature contains a type of Cranelift.
+//!
+//! # Features
+//!
+//! None is on by default. `cli` builds the command-line tool; `rayon` adds calls that run on every thread of a pool.
+//! `unstable` makes the front ends, the passes and the back end public, for the tools and tests of the repository: any
+//! release may change them.
 
-pub mod attribute;
 mod cache;
 mod call;
 mod compiled;
@@ -29,15 +47,27 @@ pub mod container;
 mod disassemble;
 mod engine;
 pub mod error;
+#[cfg(not(feature = "unstable"))]
+#[allow(dead_code, unused_imports, reason = "tools and tests use more of it")]
+mod frontend;
+#[cfg(feature = "unstable")]
 pub mod frontend;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod interfaces;
+#[cfg(not(feature = "unstable"))]
+#[allow(dead_code, unused_imports, reason = "tools and tests use more of it")]
+mod jit;
+#[cfg(feature = "unstable")]
 pub mod jit;
 mod native;
 mod options;
 mod perf_map;
 pub mod pica;
+#[cfg(not(feature = "unstable"))]
+#[allow(dead_code, unused_imports, reason = "tools and tests use more of it")]
+mod pipeline;
+#[cfg(feature = "unstable")]
 pub mod pipeline;
 pub mod printable;
 pub mod scan;
@@ -47,24 +77,44 @@ mod shader;
 mod test_data;
 pub mod texture;
 mod tiering;
+#[cfg(feature = "unstable")]
+mod unstable;
 pub mod validate;
+mod vertex_format;
 
+#[doc(inline)]
 pub use cache::CacheStats;
+#[doc(inline)]
 pub use call::{
-    Attribute, AttributeRate, Call, Difference, DistinctVertices, EmittedTriangle, EmittedTriangles, GeometryInput,
-    GeometryState, IndexedOutputs, Indices, OutputLayout, OutputView, Outputs, PicaUniforms, Place, Resource,
+    BufferView, Call, Difference, DistinctVertices, IndexedOutputs, Indices, InputRate, OutputLayout, OutputView,
+    Outputs, PicaUniforms, Place, VertexBufferView,
 };
+#[doc(inline)]
 pub use compiled::{CompileTimes, CompiledShader};
+#[doc(inline)]
 pub use disassemble::ListingOptions;
+#[doc(inline)]
 pub use engine::Engine;
+#[doc(inline)]
 pub use error::Error;
-pub use frontend::pica::{FlowForm, NumberMode};
+#[doc(inline)]
+pub use frontend::pica::{FloatPrecision, FlowForm};
+#[doc(inline)]
+pub use frontend::{
+    ComponentType, Element, Interface, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl, UniformKind,
+};
+#[doc(inline)]
 pub use native::NativeStatus;
+#[doc(inline)]
 pub use options::{Backend, CompileOptions, Config, Lanes};
+#[doc(inline)]
 pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
+#[doc(inline)]
 pub use texture::{
     AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, Texture, TextureShape,
 };
+#[doc(inline)]
+pub use vertex_format::VertexFormat;
 
 /// The README's example.
 #[cfg(doctest)]

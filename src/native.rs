@@ -16,7 +16,7 @@ pub enum NativeStatus {
     /// Native code is being made, see [`Backend::Tiered`](crate::Backend::Tiered). The interpreter runs it until then.
     Pending,
     /// It was compiled for the [interpreter](crate::Backend::Interpreter).
-    NotAsked,
+    NotRequested,
     /// The interpreter runs it, for there will be no native code: the program is [too large](JitError::Limit). A tiered
     /// shader can have other reasons, which are errors of the compilation elsewhere, and
     /// [lose its engine](JitError::Abandoned).

@@ -1,12 +1,12 @@
 //! What callers may choose: once for an engine, and for each compilation.
 
-use crate::attribute::AttributeFormat;
 use crate::call::{PicaUniforms, find};
 use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::frontend::sm4::ClassInstance;
 use crate::frontend::{Interface, pica, sm4};
 use crate::jit::Layout;
+use crate::vertex_format::VertexFormat;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::time::Duration;
@@ -98,7 +98,7 @@ impl Config {
     /// machine has such an instruction. Saying twice gives the same results on every machine.
     ///
     /// Asking for one rounding on a machine that cannot do it is an error of [`Engine::new`](crate::Engine::new).
-    pub fn fused(mut self, fused: bool) -> Config {
+    pub fn fused_mad(mut self, fused: bool) -> Config {
         self.fused = Some(fused);
         self
     }
@@ -137,10 +137,10 @@ pub enum Backend {
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
     /// let engine = Engine::new(Config::default())?;
     /// let code = engine.compile(&Shader::parse(bytes)?, &CompileOptions::default().backend(Backend::Tiered))?;
-    /// let early = code.call().zero_unbound(true).run(0..3)?; // on whichever is ready
+    /// let early = code.call().unbound_as_zero(true).run(0..3)?; // on whichever is ready
     /// # #[cfg(target_arch = "x86_64")]
     /// assert_eq!(code.wait_native(), NativeStatus::Ready);
-    /// assert!(code.call().zero_unbound(true).run(0..3)?.first_difference(&early).is_none());
+    /// assert!(code.call().unbound_as_zero(true).run(0..3)?.first_difference(&early).is_none());
     /// # Ok::<(), shaderjit::Error>(())
     /// ```
     Tiered,
@@ -148,6 +148,7 @@ pub enum Backend {
 
 /// How many vertices run in lockstep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Lanes {
     /// Four: one SIMD register a value.
     Four,
@@ -173,10 +174,10 @@ impl Lanes {
 /// What to compile, and for which layout.
 ///
 /// ```
-/// use shaderjit::attribute::AttributeFormat;
+/// use shaderjit::VertexFormat;
 /// use shaderjit::{CompileOptions, Lanes};
 ///
-/// let options = CompileOptions::default().lanes(Lanes::Eight).format("COLOR", 0, AttributeFormat::Unorm8x4);
+/// let options = CompileOptions::default().lanes(Lanes::Eight).format("COLOR", 0, VertexFormat::Unorm8x4);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
@@ -191,7 +192,7 @@ pub struct CompileOptions {
     pub(crate) unbounded: Option<NonZero<u32>>,
     /// For PICA200 programs.
     pub(crate) pica: pica::LowerOptions,
-    formats: Vec<(String, u32, AttributeFormat)>,
+    formats: Vec<(String, u32, VertexFormat)>,
     outputs: Option<Vec<(String, u32)>>,
 }
 
@@ -241,14 +242,14 @@ impl CompileOptions {
 
     /// PICA200 vertex shaders: the outputs are the rasteriser's 24 slots, in six elements of the semantic `slots`,
     /// instead of `o0` to `o15`. Other programs are not affected.
-    pub fn slots(mut self, slots: pica::Slots) -> CompileOptions {
+    pub fn rasterizer_slots(mut self, slots: pica::RasterizerSlots) -> CompileOptions {
         self.pica.slots = Some(slots);
         self
     }
 
-    /// How a PICA200 program keeps its numbers. Unless said, [`NumberMode::Fast`](pica::NumberMode::Fast). Other
+    /// How a PICA200 program keeps its numbers. Unless said, [`FloatPrecision::Fast`](pica::FloatPrecision::Fast). Other
     /// programs have no choice.
-    pub fn numbers(mut self, mode: pica::NumberMode) -> CompileOptions {
+    pub fn float_precision(mut self, mode: pica::FloatPrecision) -> CompileOptions {
         self.pica.numbers = mode;
         self
     }
@@ -293,7 +294,7 @@ impl CompileOptions {
 
     /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has
     /// components. A call that binds another format is compiled for again.
-    pub fn format(mut self, semantic: &str, index: u32, format: AttributeFormat) -> CompileOptions {
+    pub fn format(mut self, semantic: &str, index: u32, format: VertexFormat) -> CompileOptions {
         self.formats.push((semantic.to_string(), index, format));
         self
     }
@@ -314,7 +315,7 @@ impl CompileOptions {
 
     /// The layout these options ask for.
     pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
-        let mut inputs: Vec<AttributeFormat> = interface.inputs.iter().map(Prepared::default_format).collect();
+        let mut inputs: Vec<VertexFormat> = interface.inputs.iter().map(Prepared::default_format).collect();
         for (semantic, index, format) in &self.formats {
             let element = find(&interface.inputs, semantic, *index);
             let element = element.ok_or_else(|| unknown("input", semantic, *index))?;

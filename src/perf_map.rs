@@ -91,8 +91,8 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let line = |code: &[u8]| format!("{:x} {:x} ", code.as_ptr().addr(), code.len());
         let digest = shader.digest().unwrap().0;
-        let expected = format!("{}shaderjit:vs_5_0-{digest}:0:4\n", line(named.code().unwrap()));
+        let expected = format!("{}shaderjit:vs_5_0-{digest}:0:4\n", line(named.machine_code().unwrap()));
         assert!(map.lines().any(|found| found == expected.trim_end()), "{expected}{map}");
-        assert!(!map.contains(&line(unnamed.code().unwrap())), "{map}");
+        assert!(!map.contains(&line(unnamed.machine_code().unwrap())), "{map}");
     }
 }

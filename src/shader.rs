@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// is asked for.
 ///
 /// ```
-/// use shaderjit::Shader;
+/// use shaderjit::{CompileOptions, Shader};
 ///
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
 /// let shader = Shader::parse(bytes)?;
 /// assert_eq!(shader.entry(0)?.name, "vs_5_0");
-/// let interface = shader.lower(0)?.interface;
+/// let interface = shader.interface(&CompileOptions::default())?;
 /// assert_eq!(interface.inputs[0].semantic, "POSITION");
 /// # Ok::<(), shaderjit::Error>(())
 /// ```
@@ -253,20 +253,18 @@ impl Shader {
         }
     }
 
-    /// Decodes and lowers program `index` to the IR of one invocation. No pass has run on it yet.
+    /// What a program exchanges with its caller: inputs, outputs, uniform spaces, resources and samplers, without
+    /// compiling it. [`CompileOptions::entry`] says which program.
     ///
     /// # Errors
-    /// Something in the container or the program is malformed or not supported.
-    pub fn lower(&self, index: usize) -> Result<Lowered, Error> {
-        self.lower_with(&CompileOptions::default().entry(index))
+    /// Something in the container or the program is malformed or not supported; the options name class instances or
+    /// interface slots that the shader does not have.
+    pub fn interface(&self, options: &CompileOptions) -> Result<Interface, Error> {
+        Ok(self.lower_for(options)?.interface)
     }
 
-    /// The same as the options say: with the class instances that they name, with numbers as they ask for.
-    ///
-    /// # Errors
-    /// As [`lower`](Self::lower); the shader has no such instances or slots, or an instance is of no class that fits
-    /// its slot.
-    pub fn lower_with(&self, options: &CompileOptions) -> Result<Lowered, Error> {
+    /// Decodes and lowers a program to the IR of one invocation. No pass has run on it yet.
+    pub(crate) fn lower_for(&self, options: &CompileOptions) -> Result<Lowered, Error> {
         let index = options.entry;
         self.check_entry(index)?;
         let dxbc = match self.container() {

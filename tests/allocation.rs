@@ -7,7 +7,7 @@ mod draw;
 
 use draw::{Draw, Uniforms, VERTICES};
 use peak_alloc::PeakAlloc;
-use shaderjit::{Attribute, CompileOptions, Config, DistinctVertices, Engine, Indices, Lanes, PicaUniforms};
+use shaderjit::{CompileOptions, Config, DistinctVertices, Engine, Indices, Lanes, PicaUniforms, VertexBufferView};
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
@@ -44,12 +44,13 @@ fn calls_after_the_first_allocate_nothing() {
                     call.instance(instance);
                     for stream in &draw.streams {
                         if let Some(element) = code.input(&stream.semantic, 0) {
-                            let attribute = Attribute::new(stream.format, &draw.vertices[stream.offset..], draw.stride);
+                            let attribute =
+                                VertexBufferView::new(stream.format, &draw.vertices[stream.offset..], draw.stride);
                             call.input_element(element, attribute).unwrap();
                         }
                     }
                     match &draw.uniforms {
-                        Uniforms::Constants(bytes) => _ = call.constants(0, bytes).unwrap(),
+                        Uniforms::Constants(bytes) => _ = call.constant_buffer(0, bytes).unwrap(),
                         Uniforms::Pica(_) => _ = call.pica_uniforms(&uniforms),
                     }
                     call.run_into(0..VERTICES, &layout, &mut bytes).unwrap();

@@ -1,13 +1,13 @@
 //! The public face: bindings and their errors, the cache, both engines behind one call.
 
-use shaderjit::attribute::AttributeFormat;
+use shaderjit::VertexFormat;
 use shaderjit::container::digest::Signing;
 use shaderjit::container::dxbc::{Builder, Dxbc, FourCc};
 use shaderjit::error::{CallError, LowerError};
 use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{
-    Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Image, ImageLayout, Lanes,
-    OutputLayout, PicaUniforms, Place, SamplerState, Shader, Stage, TexelFormat,
+    Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Image, ImageLayout, Lanes, OutputLayout,
+    PicaUniforms, Place, SamplerState, Shader, Stage, TexelFormat, VertexBufferView,
 };
 use std::sync::{Arc, Barrier};
 
@@ -34,7 +34,7 @@ fn transform() -> Arc<CompiledShader> {
 fn bind<'a>(call: &mut Call<'a>, code: &'a CompiledShader, vertices: &'a [u8]) {
     let count = code.interface().inputs.len();
     for (element, &format) in code.layout().inputs.iter().enumerate() {
-        call.input_element(element, Attribute::new(format, &vertices[16 * element..], 16 * count)).unwrap();
+        call.input_element(element, VertexBufferView::new(format, &vertices[16 * element..], 16 * count)).unwrap();
     }
 }
 
@@ -44,7 +44,7 @@ fn what_is_not_bound_is_named() {
     let mut call = code.call();
     let missing = |what: &str| Err(CallError::MissingBinding { what: what.to_string() });
     assert_eq!(call.run(0..1).map(drop), missing("constant buffer cb0"));
-    call.constants(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
+    call.constant_buffer(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
     assert_eq!(call.run(0..1).map(drop), missing("input POSITION0"));
     assert_eq!(call.interpret(0..1).map(drop), missing("input POSITION0"));
     bind(&mut call, &code, &vertices);
@@ -55,12 +55,12 @@ fn what_is_not_bound_is_named() {
 fn what_is_not_bound_reads_zero_if_asked_to() {
     let code = transform();
     let mut call = code.call();
-    let outputs = call.zero_unbound(true).run(0..5).unwrap();
+    let outputs = call.unbound_as_zero(true).run(0..5).unwrap();
     assert_eq!(outputs.first_difference(&call.interpret(0..5).unwrap()), None);
     // Zeros bound by hand give the same.
     let mut bound = code.call();
     let zeros = [0; 4096];
-    bound.constants(0, &zeros).unwrap();
+    bound.constant_buffer(0, &zeros).unwrap();
     bind(&mut bound, &code, &zeros);
     assert_eq!(bound.run(0..5).unwrap().bytes(), outputs.bytes());
 }
@@ -70,19 +70,19 @@ fn names_the_shader_does_not_have_are_errors() {
     let code = transform();
     let mut call = code.call();
     let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
-    assert_eq!(call.input("POSITION", 1, Attribute::f32x3(&[], 12)).map(drop), unknown("input POSITION1"));
-    assert_eq!(call.input_element(99, Attribute::f32x3(&[], 12)).map(drop), unknown("input element 99"));
-    assert_eq!(call.constants(13, &[]).map(drop), unknown("constant buffer cb13"));
-    assert_eq!(call.constants_in_space(0, 2, &[]).map(drop), unknown("constant buffer cb0 of space 2"));
+    assert_eq!(call.input("POSITION", 1, VertexBufferView::f32x3(&[], 12)).map(drop), unknown("input POSITION1"));
+    assert_eq!(call.input_element(99, VertexBufferView::f32x3(&[], 12)).map(drop), unknown("input element 99"));
+    assert_eq!(call.constant_buffer(13, &[]).map(drop), unknown("constant buffer cb13"));
+    assert_eq!(call.constant_buffer_in_space(0, 2, &[]).map(drop), unknown("constant buffer cb0 of space 2"));
     assert_eq!(call.pica_bools(1).map(drop), unknown("file of bool uniforms b0..b15"));
-    assert_eq!(call.input("position", 0, Attribute::f32x3(&[], 12)).map(drop), Ok(()), "case does not matter");
+    assert_eq!(call.input("position", 0, VertexBufferView::f32x3(&[], 12)).map(drop), Ok(()), "case does not matter");
 
     for element in [5, 99, usize::MAX] {
         let layout = OutputLayout::none(&code).with(element, Place { offset: 0, stride: 16 });
         assert_eq!(call.run_into(0..0, &layout, &mut []), unknown(&format!("output element {element}")));
     }
     for options in [
-        CompileOptions::default().format("NOTHING", 0, AttributeFormat::F32x1),
+        CompileOptions::default().format("NOTHING", 0, VertexFormat::F32x1),
         CompileOptions::default().outputs(&[("NOTHING", 0)]),
     ] {
         let error = engine().compile(&shader(TRANSFORM), &options).err();
@@ -97,7 +97,7 @@ fn short_buffers_are_errors_before_anything_runs() {
     let code = transform();
     let vertices = [0; 100];
     let mut call = code.call();
-    call.zero_unbound(true).input("POSITION", 0, Attribute::f32x3(&vertices, 20)).unwrap();
+    call.unbound_as_zero(true).input("POSITION", 0, VertexBufferView::f32x3(&vertices, 20)).unwrap();
     let short =
         |what: &str, needed, available| Err(CallError::ShortBuffer { what: what.to_string(), needed, available });
     assert!(call.run(0..5).is_ok());
@@ -127,7 +127,7 @@ fn short_buffers_are_errors_before_anything_runs() {
 fn only_the_bytes_of_placed_outputs_are_written() {
     let (code, vertices) = (transform(), data("dxbc/vs_transform/in.r0.0.bin"));
     let mut call = code.call();
-    call.constants(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
+    call.constant_buffer(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
     bind(&mut call, &code, &vertices);
     let all = call.run(0..6).unwrap();
     let position = code.output("SV_Position", 0).unwrap();
@@ -135,7 +135,7 @@ fn only_the_bytes_of_placed_outputs_are_written() {
     let mut bytes = [0xaa; 6 * 24];
     call.run_into(0..6, &layout, &mut bytes).unwrap();
     for (vertex, bytes) in bytes.chunks(24).enumerate() {
-        let wanted = all.get("SV_Position", 0).unwrap().bits(vertex).unwrap();
+        let wanted = all.output("SV_Position", 0).unwrap().bits(vertex).unwrap();
         let stored: Vec<u32> = bytes[4..20].as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
         assert_eq!(stored, wanted);
         assert!(bytes[..4].iter().chain(&bytes[20..]).all(|&byte| byte == 0xaa));
@@ -146,7 +146,7 @@ fn only_the_bytes_of_placed_outputs_are_written() {
 fn ranges_give_what_the_whole_gives() {
     let (code, vertices) = (transform(), data("dxbc/vs_transform/in.r0.0.bin"));
     let mut call = code.call();
-    call.constants(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
+    call.constant_buffer(0, &data("dxbc/vs_transform/in.r0.1.bin")).unwrap();
     bind(&mut call, &code, &vertices);
     let whole = call.run(0..6).unwrap();
     let stride = whole.stride();
@@ -169,21 +169,21 @@ fn a_call_may_bind_any_format() {
     let bytes: Vec<u8> = (0..9 * 16u32).map(|byte| (byte * 37 % 251) as u8).collect();
     let constants = data("dxbc/vs_transform/in.r0.1.bin");
     for round in 0..2 {
-        for &format in AttributeFormat::ALL {
+        for &format in VertexFormat::ALL {
             let mut call = code.call();
-            call.zero_unbound(true).constants(0, &constants).unwrap();
-            call.input("POSITION", 0, Attribute::new(format, &bytes, 16)).unwrap();
+            call.unbound_as_zero(true).constant_buffer(0, &constants).unwrap();
+            call.input("POSITION", 0, VertexBufferView::new(format, &bytes, 16)).unwrap();
             let (jit, interpreter) = (call.run(0..9).unwrap(), call.interpret(0..9).unwrap());
             assert_eq!(jit.first_difference(&interpreter), None, "{} {round}", format.name());
         }
     }
     // Each format once, but for the one it was compiled for.
-    assert_eq!(engine.cache_stats().compiles - before, AttributeFormat::ALL.len() as u64 - 1);
+    assert_eq!(engine.cache_stats().compiles - before, VertexFormat::ALL.len() as u64 - 1);
 
     // Formats of inputs nobody reads do not matter; and without its engine a shader still runs.
     drop(engine);
     let mut call = code.call();
-    call.zero_unbound(true).input("POSITION", 0, Attribute::unorm8x4(&bytes, 4)).unwrap();
+    call.unbound_as_zero(true).input("POSITION", 0, VertexBufferView::unorm8x4(&bytes, 4)).unwrap();
     assert_eq!(call.run(0..9).unwrap().first_difference(&call.interpret(0..9).unwrap()), None);
 }
 
@@ -210,10 +210,13 @@ fn options_make_different_code_of_one_ir() {
     let other = engine.compile(&shader, &CompileOptions::default().lanes(Lanes::Eight)).unwrap();
     let positions = engine.compile(&shader, &CompileOptions::default().outputs(&[("SV_Position", 0)])).unwrap();
     assert_eq!([one.lanes().count(), other.lanes().count()], [4, 8]);
-    assert!(positions.code().unwrap().len() < one.code().unwrap().len(), "unstored outputs cost nothing");
+    assert!(
+        positions.machine_code().unwrap().len() < one.machine_code().unwrap().len(),
+        "unstored outputs cost nothing"
+    );
     assert_eq!(engine.cache_stats().compiles, 4);
     let interpreted = engine.compile(&shader, &CompileOptions::default().backend(Backend::Interpreter)).unwrap();
-    assert_eq!((interpreted.code(), engine.cache_stats().compiles), (None, 4));
+    assert_eq!((interpreted.machine_code(), engine.cache_stats().compiles), (None, 4));
 }
 
 #[test]
@@ -234,7 +237,7 @@ fn the_budget_holds_and_what_it_evicts_is_freed() {
     engine.clear_cache();
     assert_eq!(engine.cache_stats().entries, 0);
     drop(engine);
-    assert!(held.call().zero_unbound(true).run(0..3).is_ok(), "what is held runs on");
+    assert!(held.call().unbound_as_zero(true).run(0..3).is_ok(), "what is held runs on");
     drop(held);
     assert!(made.iter().all(|code| code.upgrade().is_none()));
 }
@@ -261,7 +264,7 @@ fn endless_loops_run_out_of_fuel_on_both_engines() {
     for lanes in [Lanes::Four, Lanes::Eight] {
         let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
         let mut call = code.call();
-        call.zero_unbound(true);
+        call.unbound_as_zero(true);
         let out_of_fuel = Err(CallError::OutOfFuel { fuel: 1000 });
         assert_eq!(call.run(0..3).map(drop), out_of_fuel);
         assert_eq!(call.interpret(0..3).map(drop), out_of_fuel);
@@ -287,7 +290,7 @@ fn raw_pica_words_run_as_their_container_does() {
         let mut call = code.call();
         call.pica_uniforms(&uniforms);
         for register in 0..16 {
-            call.input(&format!("v{register}"), 0, Attribute::f32x4(&vertices[16 * register..], 256)).unwrap();
+            call.input(&format!("v{register}"), 0, VertexBufferView::f32x4(&vertices[16 * register..], 256)).unwrap();
         }
         let count = (vertices.len() / 256) as u32;
         for outputs in [call.run(0..count).unwrap(), call.interpret(0..count).unwrap()] {
@@ -300,10 +303,10 @@ fn raw_pica_words_run_as_their_container_does() {
 fn instances_and_vertex_numbers_reach_the_shader() {
     let code = engine().compile(&shader("dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"), &CompileOptions::default()).unwrap();
     let mut call = code.call();
-    call.instance(3).first_vertex(10);
+    call.instance(3).first_vertex_id(10);
     // OUT is (vertex, instance, 1000 * vertex + instance, !vertex).
     for outputs in [call.run(2..7).unwrap(), call.interpret(2..7).unwrap()] {
-        let out = outputs.get("OUT", 0).unwrap();
+        let out = outputs.output("OUT", 0).unwrap();
         let wanted = |vertex: u32| [vertex, 3, 1000 * vertex + 3, !vertex];
         assert_eq!(out.iter().collect::<Vec<_>>(), (12..17).map(wanted).collect::<Vec<_>>());
     }
@@ -329,9 +332,12 @@ fn spirv_is_a_typed_error() {
     assert_eq!((shader.format().name(), shader.format().is_pica(), shader.entry_count()), ("VBC", false, 2));
     assert_eq!((shader.entry(1).unwrap().name.as_str(), shader.entry(1).unwrap().stage), ("frag", Stage::Pixel));
     let unsupported = |offset| Err(LowerError::Unsupported { what: "SPIR-V".to_string(), offset }.into());
-    assert_eq!(shader.lower(0).map(drop), unsupported(43));
+    assert_eq!(shader.interface(&CompileOptions::default().entry(0)).map(drop), unsupported(43));
     assert_eq!(shader.disassemble(1, Default::default()).map(drop), unsupported(63));
-    assert_eq!(shader.lower(2).map(drop), Err(Error::UnknownEntry { entry: 2, count: 2 }));
+    assert_eq!(
+        shader.interface(&CompileOptions::default().entry(2)).map(drop),
+        Err(Error::UnknownEntry { entry: 2, count: 2 })
+    );
 }
 
 #[test]
@@ -347,12 +353,12 @@ fn pixels_are_shaded_and_discarded() {
             let options = CompileOptions::default().lanes(lanes).backend(backend);
             let code = engine().compile(&shader, &options).unwrap();
             let mut call = code.call();
-            call.input("SV_Position", 0, Attribute::f32x4(&pixels, 32)).unwrap();
-            call.input("TEXCOORD", 0, Attribute::f32x2(&pixels[16..], 32)).unwrap();
+            call.input("SV_Position", 0, VertexBufferView::f32x4(&pixels, 32)).unwrap();
+            call.input("TEXCOORD", 0, VertexBufferView::f32x2(&pixels[16..], 32)).unwrap();
             let outputs = call.run(0..11).unwrap();
             assert!(outputs.discarded().eq((0..11).map(discards)));
-            let target = outputs.get("SV_Target", 0).unwrap();
-            assert_eq!(target.f32(9), Some([0.0, 0.25, 9.0, 1.0]));
+            let target = outputs.output("SV_Target", 0).unwrap();
+            assert_eq!(target.vec4(9), Some([0.0, 0.25, 9.0, 1.0]));
             assert_eq!(outputs.stride(), 20, "a target and whether the pixel is discarded");
             let later = call.run(6..9).unwrap();
             assert!(later.discarded().eq((6..9).map(discards)));
@@ -371,7 +377,7 @@ fn pixels_are_shaded_and_discarded() {
     }
     // Vertices are not discarded.
     let code = transform();
-    assert!(code.call().zero_unbound(true).run(0..3).unwrap().discarded().eq([false; 3]));
+    assert!(code.call().unbound_as_zero(true).run(0..3).unwrap().discarded().eq([false; 3]));
 }
 
 #[test]
@@ -405,7 +411,7 @@ fn aborted_vertices_are_told_from_others() {
     for lanes in [Lanes::Four, Lanes::Eight] {
         let code = engine().compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
         let mut call = code.call();
-        call.input_element(0, Attribute::new(AttributeFormat::U32x1, &vertices, 4)).unwrap();
+        call.input_element(0, VertexBufferView::new(VertexFormat::U32x1, &vertices, 4)).unwrap();
         for outputs in [call.run(0..13).unwrap(), call.interpret(0..13).unwrap()] {
             assert!(outputs.aborted().eq((0..13).map(|vertex| vertex % 5 == 2)));
             assert!(outputs.discarded().eq([false; 13]));
@@ -446,9 +452,9 @@ fn interfaces_call_the_instances_bound() {
     let bytes: Vec<u8> = pixels.iter().flat_map(|value| value.to_le_bytes()).collect();
     fn bind<'a>(code: &'a CompiledShader, constants: &[u8], bytes: &'a [u8]) -> Call<'a> {
         let mut call = code.call();
-        call.constants(0, constants).unwrap();
+        call.constant_buffer(0, constants).unwrap();
         for (semantic, at) in [("SV_Position", 0), ("NORMAL", 4), ("TEXCOORD", 8)] {
-            call.input(semantic, 0, Attribute::f32x4(&bytes[4 * at..], 48)).unwrap();
+            call.input(semantic, 0, VertexBufferView::f32x4(&bytes[4 * at..], 48)).unwrap();
         }
         call
     }
@@ -478,7 +484,7 @@ fn interfaces_call_the_instances_bound() {
                 assert_eq!(textured.bytes(), outputs.bytes());
                 for (n, pixel) in pixels.chunks(12).enumerate() {
                     let light = lit(&rows, lights, [pixel[4], pixel[5], pixel[6]], [pixel[0], pixel[1], pixel[2]]);
-                    let target = outputs.get("SV_Target", 0).unwrap().f32(n).unwrap();
+                    let target = outputs.output("SV_Target", 0).unwrap().vec4(n).unwrap();
                     for channel in 0..4 {
                         let expected = light.get(channel).unwrap_or(&1.0) * rows[8][channel];
                         assert!((target[channel] - expected).abs() <= 1e-4, "{build} {n}: {target:?} {light:?}");

@@ -4,8 +4,10 @@
 mod support;
 
 use shaderjit::error::CallError;
-use shaderjit::frontend::{ComponentType, ResourceKind};
-use shaderjit::{Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader, TexelFormat};
+use shaderjit::{
+    BufferView, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader, TexelFormat,
+};
+use shaderjit::{ComponentType, ResourceKind};
 use std::sync::Arc;
 use support::{OUTPUTS, container};
 
@@ -35,7 +37,7 @@ fn run(call: &Call<'_>) -> Outputs {
 }
 
 fn output(outputs: &Outputs, index: usize) -> Vec<[u32; 4]> {
-    outputs.get(OUTPUTS[index], 0).unwrap().iter().collect()
+    outputs.output(OUTPUTS[index], 0).unwrap().iter().collect()
 }
 
 #[test]
@@ -56,9 +58,9 @@ fn loads_end_where_the_buffers_end() {
             // Wherever they begin.
             let bytes = &bytes[len % 5..][..len];
             let mut call = code.call();
-            call.resource(0, Resource::raw(bytes)).unwrap();
-            call.resource(1, Resource::structured(bytes, 12)).unwrap();
-            call.resource(2, Resource::typed(bytes, TexelFormat::Rg32Uint)).unwrap();
+            call.buffer(0, BufferView::raw(bytes)).unwrap();
+            call.buffer(1, BufferView::structured(bytes, 12)).unwrap();
+            call.buffer(2, BufferView::typed(bytes, TexelFormat::Rg32Uint)).unwrap();
             let outputs = run(&call);
             let structures = &bytes[..len / 12 * 12];
             for vertex in 0..VERTICES as usize {
@@ -82,7 +84,7 @@ fn every_format_reads_as_its_definition_says() {
     for code in codes() {
         for &format in TexelFormat::ALL {
             let mut call = code.call();
-            call.zero_unbound(true).resource(2, Resource::typed(&bytes[..5 * format.bytes()], format)).unwrap();
+            call.unbound_as_zero(true).buffer(2, BufferView::typed(&bytes[..5 * format.bytes()], format)).unwrap();
             let found = output(&run(&call), 2);
             for (vertex, &found) in found.iter().enumerate() {
                 let stored: &[u8] = if vertex < 5 { &bytes[vertex * format.bytes()..] } else { &[] };
@@ -99,17 +101,17 @@ fn what_is_not_bound_is_an_error_or_nothing() {
         let mut call = code.call();
         let missing = |what: &str| Err(CallError::MissingBinding { what: what.to_string() });
         assert_eq!(call.run(0..1).map(drop), missing("resource t0"));
-        call.resource(0, Resource::raw(&bytes)).unwrap();
+        call.buffer(0, BufferView::raw(&bytes)).unwrap();
         assert_eq!(call.run(0..1).map(drop), missing("resource t1"));
-        call.resource(1, Resource::structured(&bytes, 12)).unwrap();
+        call.buffer(1, BufferView::structured(&bytes, 12)).unwrap();
         assert_eq!(call.run(0..1).map(drop), missing("resource t2"));
         assert_eq!(call.interpret(0..1).map(drop), missing("resource t2"));
         // Not even the components that a format lacks have a value.
         let mut call = code.call();
-        let outputs = run(call.zero_unbound(true));
+        let outputs = run(call.unbound_as_zero(true));
         assert!(outputs.bytes().iter().all(|&byte| byte == 0));
         // An empty buffer has.
-        call.resource(2, Resource::typed(&[], TexelFormat::R32Float)).unwrap();
+        call.buffer(2, BufferView::typed(&[], TexelFormat::R32Float)).unwrap();
         assert_eq!(output(&run(&call), 2), [[0, 0, 0, 1.0f32.to_bits()]; VERTICES as usize]);
     }
 }
@@ -124,23 +126,23 @@ fn kinds_and_strides_must_be_the_declared_ones() {
         Err(CallError::ResourceMismatch { what: format!("resource t{slot}"), declared, bound })
     };
     let structures = "buffer of structures of 12 bytes";
-    let wrong = call.resource(1, Resource::structured(&bytes, 16)).map(drop);
+    let wrong = call.buffer(1, BufferView::structured(&bytes, 16)).map(drop);
     assert_eq!(wrong, mismatch(1, structures, "buffer of structures of 16 bytes"));
     assert_eq!(
         wrong.unwrap_err().to_string(),
         "resource t1 is a buffer of structures of 12 bytes to the shader, a buffer of structures of 16 bytes is bound"
     );
-    let wrong = call.resource(1, Resource::structured(&bytes, 0)).map(drop);
+    let wrong = call.buffer(1, BufferView::structured(&bytes, 0)).map(drop);
     assert_eq!(wrong, mismatch(1, structures, "buffer of structures of 0 bytes"));
-    assert_eq!(call.resource(1, Resource::raw(&bytes)).map(drop), mismatch(1, structures, "raw buffer"));
-    let wrong = call.resource(0, Resource::typed(&bytes, TexelFormat::Rgba8Unorm)).map(drop);
+    assert_eq!(call.buffer(1, BufferView::raw(&bytes)).map(drop), mismatch(1, structures, "raw buffer"));
+    let wrong = call.buffer(0, BufferView::typed(&bytes, TexelFormat::Rgba8Unorm)).map(drop);
     assert_eq!(wrong, mismatch(0, "raw buffer", "typed buffer of rgba8"));
-    let wrong = call.resource(2, Resource::structured(&bytes, 12)).map(drop);
+    let wrong = call.buffer(2, BufferView::structured(&bytes, 12)).map(drop);
     assert_eq!(wrong, mismatch(2, "typed buffer", structures));
 
     let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
-    assert_eq!(call.resource(3, Resource::raw(&bytes)).map(drop), unknown("resource t3"));
-    assert_eq!(call.resource_in_space(0, 1, Resource::raw(&bytes)).map(drop), unknown("resource t0 of space 1"));
+    assert_eq!(call.buffer(3, BufferView::raw(&bytes)).map(drop), unknown("resource t3"));
+    assert_eq!(call.buffer_in_space(0, 1, BufferView::raw(&bytes)).map(drop), unknown("resource t0 of space 1"));
 }
 
 #[test]
@@ -148,9 +150,9 @@ fn what_is_bound_again_replaces_what_was() {
     let [code, _] = codes();
     let (first, second) = ([1; 32], [2; 32]);
     let mut call = code.call();
-    call.zero_unbound(true).resource(0, Resource::raw(&first)).unwrap();
+    call.unbound_as_zero(true).buffer(0, BufferView::raw(&first)).unwrap();
     let copy = call.clone();
-    call.resource(0, Resource::raw(&second)).unwrap();
+    call.buffer(0, BufferView::raw(&second)).unwrap();
     assert_eq!(output(&run(&call), 0)[0], [0x0202_0202; 4]);
     assert_eq!(output(&run(&copy), 0)[0], [0x0101_0101; 4]);
 }

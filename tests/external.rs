@@ -42,9 +42,9 @@ fn run(engine: &Engine, shader: &Shader, options: &CompileOptions, case: &Value)
     let constants: Vec<u8> = words(&case["cb0"]).into_iter().flat_map(u32::to_le_bytes).collect();
     let mut call = code.call();
     // A shader may use no constants.
-    let _ = call.constants(0, &constants);
+    let _ = call.constant_buffer(0, &constants);
     let outputs: Outputs = call.run(0..PIXELS).map_err(|error| error.to_string())?;
-    let view = outputs.get("SV_Target", 0).ok_or("there is no SV_Target0")?;
+    let view = outputs.output("SV_Target", 0).ok_or("there is no SV_Target0")?;
     let (expected, compare) = (words(&case["o0"]), case["compare"].as_str().expect("a string"));
     for pixel in 0..PIXELS as usize {
         let found = view.bits(pixel).ok_or("a pixel is missing")?;

@@ -4,7 +4,7 @@
 mod support;
 
 use shaderjit::error::CallError;
-use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Error, Lanes, Outputs, Shader};
+use shaderjit::{Backend, CompileOptions, Config, Engine, Error, Lanes, Outputs, Shader, VertexBufferView};
 use shaderjit_ir::pass::PassError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn run(config: &Config, rounds: &[u32], (backend, lanes): (Backend, Lanes)) -> R
     let bytes: Vec<u8> = rounds.iter().flat_map(|&rounds| [rounds; 4]).flat_map(u32::to_le_bytes).collect();
     let mut call = code.call();
     let format = code.layout().inputs[0];
-    call.input_element(0, Attribute::new(format, &bytes, 16)).unwrap();
+    call.input_element(0, VertexBufferView::new(format, &bytes, 16)).unwrap();
     call.run(0..rounds.len() as u32)
 }
 
@@ -101,7 +101,7 @@ fn whoever_sets_the_flag_ends_the_call_and_so_does_the_deadline() {
         let zeros = [0; 16];
         let cancel = AtomicBool::new(false);
         let mut call = code.call();
-        call.input_element(0, Attribute::new(code.layout().inputs[0], &zeros, 0)).unwrap();
+        call.input_element(0, VertexBufferView::new(code.layout().inputs[0], &zeros, 0)).unwrap();
         call.cancel_on(&cancel);
         let ended = std::thread::scope(|scope| {
             let running = scope.spawn(|| call.run(0..1_000));
@@ -112,7 +112,7 @@ fn whoever_sets_the_flag_ends_the_call_and_so_does_the_deadline() {
         assert_eq!(ended.unwrap_err(), CallError::Cancelled, "{engine:?}");
 
         let mut call = code.call();
-        call.input_element(0, Attribute::new(code.layout().inputs[0], &zeros, 0)).unwrap();
+        call.input_element(0, VertexBufferView::new(code.layout().inputs[0], &zeros, 0)).unwrap();
         call.deadline(Instant::now() + Duration::from_millis(5));
         assert_eq!(call.run(0..1_000).unwrap_err(), CallError::Cancelled, "{engine:?}");
         assert_eq!(call.run(0..1).unwrap_err(), CallError::Cancelled, "{engine:?}");

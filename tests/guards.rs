@@ -1,7 +1,7 @@
 //! Native code of PICA200 programs takes products for plain ones under guard, and runs the exact form where a guard
 //! fails.
 
-use shaderjit::{Attribute, CompileOptions, Config, Engine, Lanes, PicaUniforms, Shader};
+use shaderjit::{CompileOptions, Config, Engine, Lanes, PicaUniforms, Shader, VertexBufferView};
 
 /// Position by a matrix: its rows are c0 to c3.
 const TRANSFORM: &[u8] = include_bytes!("data/pica/t01_transform.shbin");
@@ -29,15 +29,18 @@ fn zero_times_infinity_is_zero_wherever_it_occurs_in_a_batch() {
         let engine = Engine::new(Config::default()).unwrap();
         let code = engine.compile(&Shader::parse(TRANSFORM).unwrap(), &CompileOptions::default().lanes(lanes)).unwrap();
         let mut call = code.call();
-        call.input_element(0, Attribute::f32x4(&bytes, 16)).unwrap().pica_uniforms(&uniforms).zero_unbound(true);
+        call.input_element(0, VertexBufferView::f32x4(&bytes, 16))
+            .unwrap()
+            .pica_uniforms(&uniforms)
+            .unbound_as_zero(true);
         let outputs = call.run(0..count as u32).unwrap();
         for (i, vertex) in vertices.iter().enumerate() {
             let want = [2.0 * vertex[0] + 1.0, -2.5, 3.0, 1.0];
-            assert_eq!(outputs.element(0).unwrap().f32(i).unwrap(), want, "vertex {i}");
+            assert_eq!(outputs.element(0).unwrap().vec4(i).unwrap(), want, "vertex {i}");
         }
         assert!(call.interpret(0..count as u32).unwrap().first_difference(&outputs).is_none());
         // From a vertex in the middle of a group on, as one whose guards all fail.
         let some = call.run(150..153).unwrap();
-        assert_eq!(some.element(0).unwrap().f32(0).unwrap(), [301.0, -2.5, 3.0, 1.0]);
+        assert_eq!(some.element(0).unwrap().vec4(0).unwrap(), [301.0, -2.5, 3.0, 1.0]);
     }
 }

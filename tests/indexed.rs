@@ -8,8 +8,8 @@ use arbtest::arbitrary::{Result as Arbitrary, Unstructured};
 use draw::{Draw, VERTICES, data};
 use shaderjit::error::CallError;
 use shaderjit::{
-    Attribute, Backend, Call, CompileOptions, CompiledShader, Config, DistinctVertices, Engine, Indices, Lanes,
-    OutputLayout, Outputs, PicaUniforms, Place, Shader,
+    Backend, Call, CompileOptions, CompiledShader, Config, DistinctVertices, Engine, Indices, Lanes, OutputLayout,
+    Outputs, PicaUniforms, Place, Shader, VertexBufferView,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -183,21 +183,21 @@ fn the_shader_sees_indices_as_vertex_numbers() {
         cases.push(("the highest", vec![u32::MAX - 1, 0, u32::MAX - 2, 1 << 31]));
         for (what, indices) in cases {
             for first in [0, 10, u32::MAX] {
-                call.first_vertex(first);
+                call.first_vertex_id(first);
                 let draw = call.run_indexed(Indices::U32(&indices), 0).unwrap();
                 let distinct: BTreeSet<u32> = indices.iter().copied().collect();
                 let wanted = distinct.iter().map(|&index| {
                     let number = index.wrapping_add(first);
                     [number, 3, number.wrapping_mul(1000).wrapping_add(3), !number]
                 });
-                assert!(draw.outputs.get("OUT", 0).unwrap().iter().eq(wanted), "{what} from {first}");
+                assert!(draw.outputs.output("OUT", 0).unwrap().iter().eq(wanted), "{what} from {first}");
             }
         }
         // As in Direct3D, the base vertex is not in it.
         for base_vertex in [i32::MIN, -3, 0, 3, i32::MAX] {
             let lowest = base_vertex.min(0).unsigned_abs();
-            let draw = call.first_vertex(0).run_indexed(Indices::U32(&[lowest + 2, lowest]), base_vertex).unwrap();
-            let numbers = draw.outputs.get("OUT", 0).unwrap().iter().map(|bits| bits[0]);
+            let draw = call.first_vertex_id(0).run_indexed(Indices::U32(&[lowest + 2, lowest]), base_vertex).unwrap();
+            let numbers = draw.outputs.output("OUT", 0).unwrap().iter().map(|bits| bits[0]);
             assert!(numbers.eq([lowest, lowest + 2]), "{base_vertex}");
         }
     }
@@ -209,7 +209,7 @@ fn indices_of_no_vertex_are_errors() {
     for (backend, lanes) in ENGINES {
         let code = compile("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc", backend, lanes);
         let mut call = code.call();
-        call.zero_unbound(true).input("POSITION", 0, Attribute::f32x3(&vertices, 12)).unwrap();
+        call.unbound_as_zero(true).input("POSITION", 0, VertexBufferView::f32x3(&vertices, 12)).unwrap();
         let draw = |indices: &[u32], base_vertex| {
             let result = call.run_indexed(Indices::U32(indices), base_vertex).map(drop);
             assert_eq!(call.interpret_indexed(Indices::U32(indices), base_vertex).map(drop), result);
@@ -274,7 +274,10 @@ fn guards_fail_in_indexed_draws() {
     for (backend, lanes) in ENGINES {
         let code = compile("pica/t01_transform.shbin", backend, lanes);
         let mut call = code.call();
-        call.input_element(0, Attribute::f32x4(&bytes, 16)).unwrap().pica_uniforms(&uniforms).zero_unbound(true);
+        call.input_element(0, VertexBufferView::f32x4(&bytes, 16))
+            .unwrap()
+            .pica_uniforms(&uniforms)
+            .unbound_as_zero(true);
         let plain = call.run(0..count).unwrap();
         for (what, indices) in patterns(1003) {
             if indices.iter().all(|&index| index < count) {
@@ -283,7 +286,7 @@ fn guards_fail_in_indexed_draws() {
         }
         let every_second: Vec<u32> = (0..count).step_by(2).collect();
         let draw = call.run_indexed(Indices::U32(&every_second), 0).unwrap();
-        assert_eq!(draw.outputs.element(0).unwrap().f32(48).unwrap()[..3], [193.0, -2.5, 3.0]);
+        assert_eq!(draw.outputs.element(0).unwrap().vec4(48).unwrap()[..3], [193.0, -2.5, 3.0]);
     }
 }
 
@@ -330,12 +333,12 @@ fn any_indices_give_the_rows_of_a_plain_run() {
 
 /// Positions a vertex, normals and colours an instance.
 fn bind_instances<'a>(call: &mut Call<'a>, mesh: &'a [u8], instances: &'a [u8], step: u32) {
-    call.zero_unbound(true);
-    call.input("POSITION", 0, Attribute::f32x3(mesh, 12)).unwrap();
-    call.input("TEXCOORD", 0, Attribute::snorm16x2(&mesh[2..], 12)).unwrap();
-    call.input("COLOR", 0, Attribute::unorm8x4(instances, 16).per_instance(step)).unwrap();
+    call.unbound_as_zero(true);
+    call.input("POSITION", 0, VertexBufferView::f32x3(mesh, 12)).unwrap();
+    call.input("TEXCOORD", 0, VertexBufferView::snorm16x2(&mesh[2..], 12)).unwrap();
+    call.input("COLOR", 0, VertexBufferView::unorm8x4(instances, 16).per_instance(step)).unwrap();
     // The last row ends with the buffer, and native code reads rows of 12 bytes as 16.
-    call.input("NORMAL", 0, Attribute::f32x3(&instances[4..], 16).per_instance(step)).unwrap();
+    call.input("NORMAL", 0, VertexBufferView::f32x3(&instances[4..], 16).per_instance(step)).unwrap();
 }
 
 #[test]
@@ -350,7 +353,7 @@ fn attributes_advance_with_instances() {
                 let row = instance.checked_div(step).unwrap_or(0) as usize;
                 let mut call = code.call();
                 bind_instances(&mut call, &mesh, &instances, step);
-                call.constants(0, &constants).unwrap().instance(instance);
+                call.constant_buffer(0, &constants).unwrap().instance(instance);
                 if row >= 5 {
                     let (what, needed) = ("input NORMAL0".to_string(), 16 * row + 12);
                     let error = Err(CallError::ShortBuffer { what, needed, available: instances.len() - 4 });
@@ -363,8 +366,8 @@ fn attributes_advance_with_instances() {
                 // The same with the row written out for every vertex.
                 let rows = instances[16 * row..][..16].repeat(301);
                 let mut replicated = call.clone();
-                replicated.input("COLOR", 0, Attribute::unorm8x4(&rows, 16)).unwrap();
-                replicated.input("NORMAL", 0, Attribute::f32x3(&rows[4..], 16)).unwrap();
+                replicated.input("COLOR", 0, VertexBufferView::unorm8x4(&rows, 16)).unwrap();
+                replicated.input("NORMAL", 0, VertexBufferView::f32x3(&rows[4..], 16)).unwrap();
                 let wanted = replicated.run(0..300).unwrap();
                 let outputs = call.run(0..300).unwrap();
                 assert_eq!(outputs.bytes(), wanted.bytes(), "step {step}, instance {instance}");
@@ -382,14 +385,14 @@ fn attributes_advance_with_instances() {
 fn instances_without_a_row_are_errors() {
     let bytes = [0; 40];
     let code = compile("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc", Backend::Jit, Lanes::Four);
-    let run = |attribute: Attribute<'_>, instance| {
+    let run = |attribute: VertexBufferView<'_>, instance| {
         let mut call = code.call();
-        call.zero_unbound(true).instance(instance).input("POSITION", 0, attribute).unwrap();
+        call.unbound_as_zero(true).instance(instance).input("POSITION", 0, attribute).unwrap();
         let result = call.run(0..9).map(drop);
         assert_eq!(call.interpret(0..9).map(drop), result);
         result
     };
-    let position = |stride| Attribute::f32x3(&bytes, stride);
+    let position = |stride| VertexBufferView::f32x3(&bytes, stride);
     let short = |needed| Err(CallError::ShortBuffer { what: "input POSITION0".to_string(), needed, available: 40 });
     assert_eq!(run(position(14).per_instance(1), 2), Ok(()));
     assert_eq!(run(position(14).per_instance(1), 3), short(3 * 14 + 12));
@@ -399,5 +402,5 @@ fn instances_without_a_row_are_errors() {
     assert_eq!(run(position(14).per_instance(1), u32::MAX), short(u32::MAX as usize * 14 + 12));
     assert_eq!(run(position(usize::MAX).per_instance(1), 2), short(usize::MAX));
     assert_eq!(position(14).per_instance(1).vertices(), None);
-    assert_eq!(Attribute::f32x3(&bytes[..11], 14).per_instance(1).vertices(), Some(0));
+    assert_eq!(VertexBufferView::f32x3(&bytes[..11], 14).per_instance(1).vertices(), Some(0));
 }

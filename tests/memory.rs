@@ -27,7 +27,7 @@ fn many_shaders_leave_no_memory_behind() {
     let engine = Engine::new(Config::default().cache_bytes(1 << 20)).unwrap();
     let compile = |number| {
         let code = engine.compile(&shader(number), &CompileOptions::default()).unwrap();
-        let outputs = code.call().zero_unbound(true).run(0..5).unwrap();
+        let outputs = code.call().unbound_as_zero(true).run(0..5).unwrap();
         assert_eq!(outputs.bytes().len(), 5 * 256);
     };
     (0..WARM).for_each(compile);

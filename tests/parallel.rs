@@ -8,8 +8,8 @@ mod draw;
 use draw::{Draw, data};
 use shaderjit::error::CallError;
 use shaderjit::{
-    Attribute, Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, OutputLayout, PicaUniforms, Place,
-    Shader,
+    Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, OutputLayout, PicaUniforms, Place, Shader,
+    VertexBufferView,
 };
 
 /// xorshift64.
@@ -69,7 +69,7 @@ fn any_layout_holds_what_one_thread_stores() {
             let options = CompileOptions::default().lanes(lanes);
             let code = engine.compile(&draw.shader, &options).unwrap();
             let mut call = draw.call(&code).unwrap();
-            call.zero_unbound(true);
+            call.unbound_as_zero(true);
             for _ in 0..12 {
                 let (start, end) = (random.below(3000), 10_000 - random.below(3000));
                 let (start, end) =
@@ -128,7 +128,7 @@ fn loops_that_run_too_long_end_every_piece() {
     let uniforms = PicaUniforms { ints: [[200, 0, 1, 0]; 4], ..PicaUniforms::default() };
     let zeros = [0; 16];
     let mut call = code.call();
-    call.zero_unbound(true).pica_uniforms(&uniforms).input_element(0, Attribute::f32x4(&zeros, 0)).unwrap();
+    call.unbound_as_zero(true).pica_uniforms(&uniforms).input_element(0, VertexBufferView::f32x4(&zeros, 0)).unwrap();
     assert_eq!(call.run(0..100_000).unwrap_err(), CallError::OutOfFuel { fuel: 3 });
     assert_eq!(call.run_parallel(0..100_000).unwrap_err(), CallError::OutOfFuel { fuel: 3 });
 }

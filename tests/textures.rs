@@ -2,12 +2,12 @@
 //! not bound, on both engines.
 
 use shaderjit::error::{CallError, TextureError};
-use shaderjit::frontend::{ComponentType, ResourceKind};
 use shaderjit::texture::{Texel, TexelKind, TextureInfo};
 use shaderjit::{
-    AddressMode, Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, Image, ImageLayout, Lanes,
-    Outputs, Resource, SamplerState, Shader, TexelFormat, Texture, TextureShape,
+    AddressMode, Backend, BufferView, Call, CompileOptions, CompiledShader, Config, Engine, Image, ImageLayout, Lanes,
+    Outputs, SamplerState, Shader, TexelFormat, Texture, TextureShape, VertexBufferView,
 };
+use shaderjit::{ComponentType, ResourceKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,8 +34,8 @@ fn vertices() -> [Vec<u8>; 2] {
 
 fn call<'a>(code: &'a CompiledShader, vertices: &'a [Vec<u8>; 2]) -> Call<'a> {
     let mut call = code.call();
-    call.input("X", 0, Attribute::f32x4(&vertices[0], 16)).unwrap();
-    call.input("U", 0, Attribute::u32x4(&vertices[1], 16)).unwrap();
+    call.input("X", 0, VertexBufferView::f32x4(&vertices[0], 16)).unwrap();
+    call.input("U", 0, VertexBufferView::u32x4(&vertices[1], 16)).unwrap();
     call
 }
 
@@ -47,7 +47,7 @@ fn run(call: &Call<'_>) -> Outputs {
 }
 
 fn output(outputs: &Outputs, index: u32) -> Vec<[u32; 4]> {
-    outputs.get("OUT", index).unwrap().iter().collect()
+    outputs.output("OUT", index).unwrap().iter().collect()
 }
 
 /// Every texel says where it is; the least a texture can be.
@@ -104,7 +104,7 @@ fn a_callers_own_texture_is_sampled() {
     for code in codes() {
         let places = Places::new(TextureShape::D2, [8, 4, 1]);
         let mut call = call(&code, &vertices);
-        call.zero_unbound(true).texture(0, &places).unwrap();
+        call.unbound_as_zero(true).texture(0, &places).unwrap();
         call.sampler(0, SamplerState::point().address(AddressMode::Wrap)).unwrap();
         let outputs = run(&call);
         assert!(places.asked.load(Ordering::Relaxed) > 0);
@@ -128,7 +128,7 @@ fn images_are_bound_by_every_thread() {
     let vertices = vertices();
     let [code, _] = codes();
     let mut call = call(&code, &vertices);
-    call.zero_unbound(true).texture(0, &image).unwrap();
+    call.unbound_as_zero(true).texture(0, &image).unwrap();
     let expected = run(&call);
     std::thread::scope(|scope| {
         let threads = [(); 3].map(|()| scope.spawn(|| run(&call)));
@@ -153,15 +153,15 @@ fn what_is_not_bound_is_an_error_or_nothing() {
         assert_eq!(missing(&call), "resource t0");
         call.texture(0, &flat).unwrap().texture(2, &slices).unwrap().texture(3, &block).unwrap();
         assert_eq!(missing(&call), "resource t1");
-        call.resource(1, Resource::typed(&[0; 16], TexelFormat::Rgba32Uint)).unwrap();
+        call.buffer(1, BufferView::typed(&[0; 16], TexelFormat::Rgba32Uint)).unwrap();
         assert_eq!(missing(&call), "sampler s0");
         assert!(matches!(call.interpret(0..1), Err(CallError::MissingBinding { .. })));
         // The default sampler clamps and is linear.
-        let outputs = run(call.zero_unbound(true));
+        let outputs = run(call.unbound_as_zero(true));
         assert_eq!(output(&outputs, 1)[10], [3.0, 2.0, 0.0, 0.0].map(f32::to_bits));
 
         let mut call = self::call(&code, &vertices);
-        let outputs = run(call.zero_unbound(true));
+        let outputs = run(call.unbound_as_zero(true));
         assert!(outputs.bytes().iter().all(|&byte| byte == 0));
     }
 }
@@ -180,7 +180,7 @@ fn shapes_sizes_and_states_must_fit() {
     assert_eq!(wrong, mismatch(0, "texture2d", "texture2darray"));
     assert_eq!(wrong.unwrap_err().to_string(), "resource t0 is a texture2d to the shader, a texture2darray is bound");
     assert_eq!(call.texture(1, &slices).map(drop), mismatch(1, "typed buffer", "texture2darray"));
-    assert_eq!(call.resource(0, Resource::raw(&[])).map(drop), mismatch(0, "texture2d", "raw buffer"));
+    assert_eq!(call.buffer(0, BufferView::raw(&[])).map(drop), mismatch(0, "texture2d", "raw buffer"));
 
     let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
     assert_eq!(call.texture(9, &slices).map(drop), unknown("resource t9"));
@@ -221,7 +221,7 @@ fn a_panic_of_a_texture_reaches_the_caller() {
     for code in codes() {
         let failing = Failing(Places::new(TextureShape::D2, [8, 8, 1]).info);
         let mut call = call(&code, &vertices);
-        call.zero_unbound(true).texture(0, &failing).unwrap();
+        call.unbound_as_zero(true).texture(0, &failing).unwrap();
         for _ in 0..2 {
             let native = catch_unwind(AssertUnwindSafe(|| call.run(0..VERTICES).map(drop))).unwrap_err();
             let interpreted = catch_unwind(AssertUnwindSafe(|| call.interpret(0..VERTICES).map(drop))).unwrap_err();
@@ -232,7 +232,7 @@ fn a_panic_of_a_texture_reaches_the_caller() {
         // The thread can go on.
         let good = Places::new(TextureShape::D2, [8, 8, 1]);
         let mut call = self::call(&code, &vertices);
-        run(call.zero_unbound(true).texture(0, &good).unwrap());
+        run(call.unbound_as_zero(true).texture(0, &good).unwrap());
     }
 }
 
@@ -250,8 +250,8 @@ impl Texture for Computed<'_> {
 
     fn texel(&self, at: Texel) -> [u32; 4] {
         let mut call = call(self.code, self.vertices);
-        call.zero_unbound(true).texture(0, &self.inner).unwrap();
-        call.run(at.x..at.x + 1).unwrap().get("OUT", 0).unwrap().bits(0).unwrap()
+        call.unbound_as_zero(true).texture(0, &self.inner).unwrap();
+        call.run(at.x..at.x + 1).unwrap().output("OUT", 0).unwrap().bits(0).unwrap()
     }
 }
 
@@ -261,7 +261,7 @@ fn a_texture_may_run_a_shader_itself() {
     for code in codes() {
         let computed = Computed { code: &code, vertices: &vertices, inner: Places::new(TextureShape::D2, [8, 8, 1]) };
         let mut call = call(&code, &vertices);
-        call.zero_unbound(true).texture(0, &computed).unwrap();
+        call.unbound_as_zero(true).texture(0, &computed).unwrap();
         assert_eq!(output(&run(&call), 0)[9], [2.0, 2.0, 0.0, 0.0].map(f32::to_bits));
     }
 }
@@ -273,6 +273,6 @@ fn the_interpreter_alone_reads_textures() {
     let code = engine.compile(&Shader::parse(CONTAINER).unwrap(), &options).unwrap();
     let (vertices, places) = (vertices(), Places::new(TextureShape::D2, [8, 8, 1]));
     let mut call = call(&code, &vertices);
-    call.zero_unbound(true).texture(0, &places).unwrap();
+    call.unbound_as_zero(true).texture(0, &places).unwrap();
     assert_eq!(output(&run(&call), 0)[6], [3.0, 3.0, 0.0, 0.0].map(f32::to_bits));
 }

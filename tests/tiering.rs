@@ -9,9 +9,10 @@ mod support;
 use draw::{Draw, VERTICES, data};
 use log::{LevelFilter, Log, Metadata, Record};
 use shaderjit::error::JitError;
+use shaderjit::pica::GeometryState;
 use shaderjit::{
-    Attribute, Backend, Call, CompileOptions, CompiledShader, Config, Engine, GeometryState, Lanes, NativeStatus,
-    PicaUniforms, Shader,
+    Backend, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, NativeStatus, PicaUniforms, Shader,
+    VertexBufferView,
 };
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -132,7 +133,7 @@ fn native_code_takes_over_and_results_stay() {
     let cases: Vec<(&Draw, Lanes)> = [0, 1, 2, 3, 5].iter().flat_map(|&n| lanes.map(|l| (&draws[n], l))).collect();
     let codes = cases.iter().map(|(draw, lanes)| {
         let code = engine.compile(&draw.shader, &draw.options(Backend::Tiered, *lanes)).unwrap();
-        assert_eq!((code.native_status(), code.is_native(), code.code()), (NativeStatus::Pending, false, None));
+        assert_eq!((code.native_status(), code.is_native(), code.machine_code()), (NativeStatus::Pending, false, None));
         code
     });
     let codes: Vec<Arc<CompiledShader>> = codes.collect();
@@ -161,7 +162,7 @@ fn native_code_takes_over_and_results_stay() {
         let again = engine.compile(&draw.shader, &draw.options(Backend::Tiered, *lanes)).unwrap();
         assert_eq!(again.native_status(), NativeStatus::Ready);
         for shader in [same, again] {
-            assert!(ptr::eq(shader.code().unwrap(), code.code().unwrap()));
+            assert!(ptr::eq(shader.machine_code().unwrap(), code.machine_code().unwrap()));
         }
         assert_eq!(engine.cache_stats().compiles, compiles);
     }
@@ -265,9 +266,9 @@ fn geometry_shaders_go_on_where_the_interpreter_was() {
     let busy = Busy::new(&engine);
     let code = engine.compile(&shader, &tiered().entry(1)).unwrap();
     let mut call = code.call();
-    call.zero_unbound(true).pica_uniforms(&uniforms);
+    call.unbound_as_zero(true).pica_uniforms(&uniforms);
     for register in 0..6 {
-        call.input_element(register, Attribute::f32x4(&vertices[16 * register..], 256)).unwrap();
+        call.input_element(register, VertexBufferView::f32x4(&vertices[16 * register..], 256)).unwrap();
     }
     let mut state = GeometryState::default();
     let mut triangles = vec![call.run_geometry(0..100, &mut state).unwrap()];
@@ -290,7 +291,7 @@ fn programs_too_large_for_native_code_are_interpreted() {
     let code = engine.compile(&shader, &CompileOptions::default()).unwrap();
     let status = code.native_status();
     assert!(is_too_large(&status), "{status:?}");
-    assert_eq!((code.is_native(), code.code(), code.times().native), (false, None, Duration::ZERO));
+    assert_eq!((code.is_native(), code.machine_code(), code.times().native), (false, None, Duration::ZERO));
     assert_eq!(code.clif().map(drop).map_err(NativeStatus::Refused), Err(status.clone()));
     assert!(Arc::ptr_eq(&code, &engine.compile(&shader, &CompileOptions::default()).unwrap()));
     let tiered = engine.compile(&shader, &tiered()).unwrap();
@@ -303,8 +304,8 @@ fn programs_too_large_for_native_code_are_interpreted() {
     for (divisor, bound) in divisors.iter().zip(&second) {
         for code in [&code, &tiered] {
             let mut call = code.call();
-            call.input_element(0, Attribute::u32x4(&first, 16)).unwrap();
-            call.input_element(1, Attribute::u32x4(bound, 0)).unwrap();
+            call.input_element(0, VertexBufferView::u32x4(&first, 16)).unwrap();
+            call.input_element(1, VertexBufferView::u32x4(bound, 0)).unwrap();
             let outputs = call.run(0..7).unwrap();
             let found: Vec<[u32; 4]> = outputs.element(0).unwrap().iter().collect();
             let of = |value: &[u32; 4]| std::array::from_fn(|c| large_in_rust(value[c], divisor[c], c));

@@ -68,7 +68,7 @@ fn main() {
 /// How long a call takes, and how it ends.
 fn run(code: &CompiledShader) -> String {
     let mut call = code.call();
-    call.zero_unbound(true);
+    call.unbound_as_zero(true);
     let start = Instant::now();
     let ended = match call.run(0..VERTICES) {
         Ok(_) => "",

@@ -103,7 +103,7 @@ pub fn print(engine: &Engine) {
             let [total, lower, passes, native] = times.map(median);
             let code = compile(shader).1;
             let ratio = last.map_or_else(|| "-".to_string(), |last| format!("{:.2}x", total / last));
-            let bytes = code.code().map_or(0, <[u8]>::len);
+            let bytes = code.machine_code().map_or(0, <[u8]>::len);
             let status = match code.native_status() {
                 NativeStatus::Ready => "yes".to_string(),
                 NativeStatus::Refused(reason) => format!("refused: {reason}"),

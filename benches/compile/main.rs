@@ -59,7 +59,7 @@ fn compile(criterion: &mut Criterion) {
     let passes = PassOptions { fused: engine.is_fused(), guards: true };
     for draw in Draw::all() {
         let mut group = criterion.benchmark_group(format!("compile/{}", draw.name));
-        let lower = || draw.shader.lower(0).expect("the program is supported");
+        let lower = || draw.shader.lower(&CompileOptions::default()).expect("the program is supported");
         group.bench_function("lower", |bencher| bencher.iter(lower));
         group.bench_function("lower and passes", |bencher| {
             bencher.iter(|| pipeline::run(lower().function, &passes, None).expect("the program is small"));
@@ -78,7 +78,9 @@ fn compile(criterion: &mut Criterion) {
     // A geometry shader: two triangles an invocation.
     let shader = Shader::parse(&draw::data("pica/t31_geo_point.shbin")).expect("the container is well-formed");
     let mut group = criterion.benchmark_group("compile/t31");
-    group.bench_function("lower", |bencher| bencher.iter(|| shader.lower(1).expect("the program is supported")));
+    group.bench_function("lower", |bencher| {
+        bencher.iter(|| shader.lower(&CompileOptions::default().entry(1)).expect("the program is supported"))
+    });
     for (name, lanes) in [("native N=1", Lanes::Four), ("native N=2", Lanes::Eight)] {
         let options = CompileOptions::default().entry(1).lanes(lanes);
         group.bench_function(name, |bencher| {

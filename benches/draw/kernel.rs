@@ -2,18 +2,18 @@
 
 use super::{Draw, Stream, Uniforms, VERTICES, data, floats};
 use shaderjit::Shader;
-use shaderjit::attribute::AttributeFormat;
+use shaderjit::{CompileOptions, VertexFormat};
 
 /// Bytes of a vertex.
 const STRIDE: usize = 40;
 
 /// What those bytes are.
-const STREAMS: [(&str, AttributeFormat, usize); 5] = [
-    ("POSITION", AttributeFormat::F32x3, 0),
-    ("NORMAL", AttributeFormat::F32x3, 12),
-    ("TEXCOORD", AttributeFormat::F32x2, 24),
-    ("BLENDWEIGHT", AttributeFormat::Unorm8x4, 32),
-    ("BLENDINDICES", AttributeFormat::Uint8x4, 36),
+const STREAMS: [(&str, VertexFormat, usize); 5] = [
+    ("POSITION", VertexFormat::F32x3, 0),
+    ("NORMAL", VertexFormat::F32x3, 12),
+    ("TEXCOORD", VertexFormat::F32x2, 24),
+    ("BLENDWEIGHT", VertexFormat::Unorm8x4, 32),
+    ("BLENDINDICES", VertexFormat::Uint8x4, 36),
 ];
 
 impl Draw {
@@ -25,7 +25,7 @@ impl Draw {
 
 fn kernel(name: &'static str, file: &str) -> Draw {
     let shader = Shader::parse(&data(&format!("perf/{file}.dxbc"))).expect("the container is well-formed");
-    let outputs = shader.lower(0).expect("the program is supported").interface.outputs;
+    let outputs = shader.interface(&CompileOptions::default()).expect("the program is supported").outputs;
     let vertices = data("perf/verts10k.bin");
     assert_eq!(vertices.len(), VERTICES as usize * STRIDE);
     let stream = |&(semantic, format, offset): &_| Stream { semantic: String::from(semantic), format, offset };

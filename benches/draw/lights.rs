@@ -3,7 +3,7 @@
 
 use super::{Draw, Stream, Uniforms, VERTICES, data};
 use shaderjit::Shader;
-use shaderjit::attribute::AttributeFormat;
+use shaderjit::VertexFormat;
 use shaderjit::container::Shbin;
 use shaderjit::container::shbin;
 use shaderjit::frontend::pica::opcode::{Field, Opcode};
@@ -52,7 +52,7 @@ impl Draw {
 }
 
 fn stream(register: usize) -> Stream {
-    Stream { semantic: format!("v{register}"), format: AttributeFormat::F32x4, offset: 16 * register }
+    Stream { semantic: format!("v{register}"), format: VertexFormat::F32x4, offset: 16 * register }
 }
 
 /// Words and descriptors being written.

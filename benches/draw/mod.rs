@@ -7,10 +7,11 @@ mod kernel;
 mod lights;
 mod pica;
 
-use shaderjit::attribute::AttributeFormat;
-use shaderjit::frontend::Interface;
+use shaderjit::Interface;
+use shaderjit::VertexFormat;
 use shaderjit::{
-    Attribute, Backend, Call, CompileOptions, CompiledShader, Error, Lanes, OutputLayout, PicaUniforms, Place, Shader,
+    Backend, Call, CompileOptions, CompiledShader, Error, Lanes, OutputLayout, PicaUniforms, Place, Shader,
+    VertexBufferView,
 };
 use std::fs;
 
@@ -38,7 +39,7 @@ pub struct Draw {
 /// One input of a vertex.
 pub struct Stream {
     pub semantic: String,
-    pub format: AttributeFormat,
+    pub format: VertexFormat,
     /// Where it begins in a vertex.
     pub offset: usize,
 }
@@ -61,7 +62,8 @@ impl Draw {
 
     /// What to compile for: the formats and outputs of this call.
     pub fn options(&self, backend: Backend, lanes: Lanes) -> CompileOptions {
-        let Interface { inputs, outputs, .. } = self.shader.lower(0).expect("the program is supported").interface;
+        let Interface { inputs, outputs, .. } =
+            self.shader.interface(&CompileOptions::default()).expect("the program is supported");
         let stored = outputs.iter().filter(|element| self.outputs.contains(&element.register));
         let stored: Vec<(&str, u32)> = stored.map(|element| (&*element.semantic, element.index)).collect();
         let options = CompileOptions::default().backend(backend).lanes(lanes).outputs(&stored);
@@ -74,12 +76,12 @@ impl Draw {
         let mut call = code.call();
         for stream in &self.streams {
             if let Some(element) = code.input(&stream.semantic, 0) {
-                let attribute = Attribute::new(stream.format, &self.vertices[stream.offset..], self.stride);
+                let attribute = VertexBufferView::new(stream.format, &self.vertices[stream.offset..], self.stride);
                 call.input_element(element, attribute)?;
             }
         }
         match &self.uniforms {
-            Uniforms::Constants(bytes) => _ = call.constants(0, bytes)?,
+            Uniforms::Constants(bytes) => _ = call.constant_buffer(0, bytes)?,
             Uniforms::Pica(bytes) => _ = call.pica_uniforms(&PicaUniforms::from_bytes(bytes)?),
         }
         Ok(call)

@@ -2,7 +2,7 @@
 
 use super::{Draw, Stream, Uniforms, VERTICES, data, floats};
 use shaderjit::Shader;
-use shaderjit::attribute::AttributeFormat;
+use shaderjit::VertexFormat;
 use shaderjit::container::Shbin;
 
 /// Bytes of a register.
@@ -44,7 +44,7 @@ fn program(name: &'static str, file: &str, input: &str) -> Draw {
 }
 
 fn stream(number: usize, register: u32) -> Stream {
-    Stream { semantic: format!("v{register}"), format: AttributeFormat::F32x4, offset: number * REGISTER }
+    Stream { semantic: format!("v{register}"), format: VertexFormat::F32x4, offset: number * REGISTER }
 }
 
 /// Some registers of the corpus's vertices, for as many vertices as a draw call has.

@@ -5,10 +5,8 @@ use crate::draw::{data, floats};
 use crate::plain::pica::{Machine, Program, Stage};
 use crate::plain::vertex::Vec4;
 use shaderjit::container::Shbin;
-use shaderjit::{
-    Attribute, Backend, CompileOptions, CompiledShader, EmittedTriangles, Engine, GeometryState, Lanes, PicaUniforms,
-    Shader,
-};
+use shaderjit::pica::{EmittedTriangles, GeometryState};
+use shaderjit::{Backend, CompileOptions, CompiledShader, Engine, Lanes, PicaUniforms, Shader, VertexBufferView};
 use std::sync::Arc;
 
 /// The geometry shader's number in its container.
@@ -99,7 +97,7 @@ impl Contender for Ours<'_> {
         let mut call = self.code.call();
         call.pica_uniforms(&self.uniforms);
         for register in 0..INPUTS {
-            let attribute = Attribute::f32x4(&self.primitives.inputs[16 * register..], 16 * INPUTS);
+            let attribute = VertexBufferView::f32x4(&self.primitives.inputs[16 * register..], 16 * INPUTS);
             call.input_element(register, attribute).expect("v0 to v5");
         }
         let mut state = GeometryState::default();

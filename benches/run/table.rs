@@ -71,7 +71,7 @@ fn compile(race: &Race, engine: &Engine, row: &mut Row) {
         };
         let times = (0..COMPILATIONS).map(|_| compile().0.as_secs_f64() * 1e6).collect();
         row.figures[COMPILE + lanes] = Some(median(times));
-        row.figures[CODE + lanes] = compile().1.code().map(|code| code.len() as f64);
+        row.figures[CODE + lanes] = compile().1.machine_code().map(|code| code.len() as f64);
     }
 }
 

@@ -33,7 +33,7 @@ impl<'a> Call<'a> {
     /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
     /// let cancel = AtomicBool::new(true);
     /// let mut call = code.call();
-    /// call.zero_unbound(true).cancel_on(&cancel);
+    /// call.unbound_as_zero(true).cancel_on(&cancel);
     /// assert_eq!(call.run(0..3).unwrap_err(), CallError::Cancelled);
     /// # Ok::<(), shaderjit::Error>(())
     /// ```

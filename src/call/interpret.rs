@@ -2,7 +2,7 @@
 //! results, running out of fuel included.
 
 use super::shade::{Block, Shade};
-use super::{Attribute, Call, OutputLayout};
+use super::{Call, OutputLayout, VertexBufferView};
 use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::texture::BoundTextures;
@@ -46,7 +46,7 @@ impl<'c, const L: usize> Interpreted<'c, L> {
         }
     }
 
-    fn fetch(&mut self, vertices: &[usize; L], attributes: &[Attribute<'_>]) {
+    fn fetch(&mut self, vertices: &[usize; L], attributes: &[VertexBufferView<'_>]) {
         for ((attribute, components), read) in attributes.iter().zip(&mut self.inputs).zip(&self.prepared.reads_input) {
             if !read {
                 continue;

@@ -1,6 +1,6 @@
 //! One call: bindings, the checks on them, and both engines.
 
-mod attribute;
+mod buffer;
 mod fuel;
 mod geometry;
 mod indexed;
@@ -8,29 +8,30 @@ mod interpret;
 mod outputs;
 #[cfg(feature = "rayon")]
 mod parallel;
-mod resource;
 mod shade;
 mod texture;
 mod uniforms;
+mod vertex_buffer;
 
-pub use attribute::{Attribute, AttributeRate};
+pub use buffer::BufferView;
 pub(crate) use geometry::last_counts;
 pub use geometry::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
 pub use indexed::{DistinctVertices, IndexedOutputs, Indices};
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
-pub use resource::Resource;
 pub use uniforms::PicaUniforms;
+pub use vertex_buffer::{InputRate, VertexBufferView};
 
 use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
-use crate::frontend::UniformKind;
+use crate::frontend::{Element, UniformKind};
 use crate::jit::Scratch;
 use crate::texture::BoundTextures;
+use buffer::BoundResources;
 use fuel::Bounds;
-use resource::BoundResources;
 use shade::{Block, Choice};
 use std::cell::RefCell;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use uniforms::BoundSpaces;
@@ -44,32 +45,53 @@ use uniforms::BoundSpaces;
 /// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](Outputs::discarded) a pixel is with the outputs.
 ///
 /// ```
-/// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
+/// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
 ///
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
 /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
 /// # let vertices = vec![0; 3 * 20];
 /// # let constants = vec![0; 64];
 /// let mut call = code.call();
-/// call.constants(0, &constants)?;
-/// call.input("POSITION", 0, Attribute::f32x3(&vertices, 20))?;
-/// # call.zero_unbound(true);
+/// call.constant_buffer(0, &constants)?;
+/// call.input("POSITION", 0, VertexBufferView::f32x3(&vertices, 20))?;
+/// # call.unbound_as_zero(true);
 /// let outputs = call.run(0..3)?;
-/// let position: [f32; 4] = outputs.get("SV_Position", 0).expect("it has one").f32(0).expect("there are 3");
+/// let position: [f32; 4] = outputs.output("SV_Position", 0).expect("it has one").vec4(0).expect("there are 3");
 /// # Ok::<(), shaderjit::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Call<'a> {
     shader: &'a CompiledShader,
     /// One entry an input element.
-    inputs: Vec<Option<Attribute<'a>>>,
+    inputs: Vec<Option<VertexBufferView<'a>>>,
     spaces: BoundSpaces,
     resources: BoundResources<'a>,
     textures: BoundTextures<'a>,
-    zero_unbound: bool,
+    unbound_as_zero: bool,
     bounds: Bounds<'a>,
     first_vertex: u32,
     instance: u32,
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let interface = self.shader.interface();
+        let inputs: Vec<_> = interface.signature_inputs().iter().map(Element::name).zip(&self.inputs).collect();
+        let uniforms = interface.uniforms.iter().enumerate();
+        let uniforms: Vec<_> = uniforms.map(|(n, decl)| (uniforms::name(decl.kind), self.spaces.is_bound(n))).collect();
+        let resources = interface.resources.iter().enumerate();
+        let is_bound = |n| self.resources.is_bound(n) || self.textures.is_bound(n);
+        let resources: Vec<_> = resources.map(|(n, decl)| (buffer::name(decl.slot, decl.space), is_bound(n))).collect();
+        f.debug_struct("Call")
+            .field("shader", self.shader)
+            .field("inputs", &inputs)
+            .field("uniforms", &uniforms)
+            .field("resources", &resources)
+            .field("unbound_as_zero", &self.unbound_as_zero)
+            .field("first_vertex_id", &self.first_vertex)
+            .field("instance", &self.instance)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What an unbound input reads.
@@ -95,7 +117,7 @@ impl<'a> Call<'a> {
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
             textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
-            zero_unbound: false,
+            unbound_as_zero: false,
             bounds: Bounds::default(),
             first_vertex: 0,
             instance: 0,
@@ -106,7 +128,12 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader has no such input.
-    pub fn input(&mut self, semantic: &str, index: u32, attribute: Attribute<'a>) -> Result<&mut Call<'a>, CallError> {
+    pub fn input(
+        &mut self,
+        semantic: &str,
+        index: u32,
+        attribute: VertexBufferView<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
         let element = self.shader.input(semantic, index);
         let what = || CallError::UnknownBinding { what: format!("input {semantic}{index}") };
         self.input_element(element.ok_or_else(what)?, attribute)
@@ -116,7 +143,11 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader has no such input.
-    pub fn input_element(&mut self, element: usize, attribute: Attribute<'a>) -> Result<&mut Call<'a>, CallError> {
+    pub fn input_element(
+        &mut self,
+        element: usize,
+        attribute: VertexBufferView<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
         let what = || CallError::UnknownBinding { what: format!("input element {element}") };
         *self.inputs.get_mut(element).ok_or_else(what)? = Some(attribute);
         Ok(self)
@@ -127,15 +158,20 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer.
-    pub fn constants(&mut self, slot: u32, bytes: &[u8]) -> Result<&mut Call<'a>, CallError> {
-        self.constants_in_space(slot, 0, bytes)
+    pub fn constant_buffer(&mut self, slot: u32, bytes: &[u8]) -> Result<&mut Call<'a>, CallError> {
+        self.constant_buffer_in_space(slot, 0, bytes)
     }
 
     /// Binds constant buffer `slot` of a register space of shader model 5.1.
     ///
     /// # Errors
-    /// As [`constants`](Self::constants).
-    pub fn constants_in_space(&mut self, slot: u32, space: u32, bytes: &[u8]) -> Result<&mut Call<'a>, CallError> {
+    /// As [`constant_buffer`](Self::constant_buffer).
+    pub fn constant_buffer_in_space(
+        &mut self,
+        slot: u32,
+        space: u32,
+        bytes: &[u8],
+    ) -> Result<&mut Call<'a>, CallError> {
         self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))
     }
 
@@ -185,7 +221,7 @@ impl<'a> Call<'a> {
     }
 
     /// Binds the buffer `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
-    /// [asks for zeros](Self::zero_unbound), and counts no elements.
+    /// [asks for zeros](Self::unbound_as_zero), and counts no elements.
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer,
@@ -194,39 +230,39 @@ impl<'a> Call<'a> {
     /// is typed.
     ///
     /// ```no_run
-    /// # use shaderjit::{Call, Resource, TexelFormat, error::CallError};
+    /// # use shaderjit::{Call, BufferView, TexelFormat, error::CallError};
     /// # fn bind<'a>(call: &mut Call<'a>, bones: &'a [u8], colours: &'a [u8]) -> Result<(), CallError> {
-    /// call.resource(0, Resource::structured(bones, 64))?;
-    /// call.resource(1, Resource::typed(colours, TexelFormat::Rgba8Unorm))?;
+    /// call.buffer(0, BufferView::structured(bones, 64))?;
+    /// call.buffer(1, BufferView::typed(colours, TexelFormat::Rgba8Unorm))?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn resource(&mut self, slot: u32, resource: Resource<'a>) -> Result<&mut Call<'a>, CallError> {
-        self.resource_in_space(slot, 0, resource)
+    pub fn buffer(&mut self, slot: u32, buffer: BufferView<'a>) -> Result<&mut Call<'a>, CallError> {
+        self.buffer_in_space(slot, 0, buffer)
     }
 
     /// Binds the resource `t<slot>` of a register space of shader model 5.1.
     ///
     /// # Errors
-    /// As [`resource`](Self::resource).
-    pub fn resource_in_space(
+    /// As [`buffer`](Self::buffer).
+    pub fn buffer_in_space(
         &mut self,
         slot: u32,
         space: u32,
-        resource: Resource<'a>,
+        buffer: BufferView<'a>,
     ) -> Result<&mut Call<'a>, CallError> {
-        self.resources.bind(&self.shader.interface().resources, (slot, space), resource)?;
+        self.resources.bind(&self.shader.interface().resources, (slot, space), buffer)?;
         Ok(self)
     }
 
     /// Whether what is not bound reads as zero. Unless said, it is an error of the run.
-    pub fn zero_unbound(&mut self, zero: bool) -> &mut Call<'a> {
-        self.zero_unbound = zero;
+    pub fn unbound_as_zero(&mut self, zero: bool) -> &mut Call<'a> {
+        self.unbound_as_zero = zero;
         self
     }
 
     /// The number the shader sees for vertex 0 of the streams. Unless said, 0.
-    pub fn first_vertex(&mut self, number: u32) -> &mut Call<'a> {
+    pub fn first_vertex_id(&mut self, number: u32) -> &mut Call<'a> {
         self.first_vertex = number;
         self
     }
@@ -306,11 +342,11 @@ impl<'a> Call<'a> {
 
     fn check_uniforms(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().uniforms.iter().enumerate() {
-            if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.zero_unbound {
+            if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.unbound_as_zero {
                 return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
             }
             if self.spaces.is_bound(index)
-                && let Some(compiled_for) = &self.shader.function().spaces[decl.space].table
+                && let Some(compiled_for) = &self.shader.prepared().function.spaces[decl.space].table
                 && !self.spaces.holds(index, compiled_for)
             {
                 return Err(CallError::OtherValues { what: uniforms::name(decl.kind) });
@@ -322,33 +358,37 @@ impl<'a> Call<'a> {
     fn check_resources(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().resources.iter().enumerate() {
             let is_bound = self.resources.is_bound(index) || self.textures.is_bound(index);
-            if self.shader.needs_resource(index) && !is_bound && !self.zero_unbound {
-                return Err(CallError::MissingBinding { what: resource::name(decl.slot, decl.space) });
+            if self.shader.needs_resource(index) && !is_bound && !self.unbound_as_zero {
+                return Err(CallError::MissingBinding { what: buffer::name(decl.slot, decl.space) });
             }
         }
         Ok(())
     }
 
     /// What each input element reads for these vertices, the first one's bytes first.
-    fn attributes(&self, vertices: &Range<u32>) -> Result<Vec<Attribute<'a>>, CallError> {
+    fn attributes(&self, vertices: &Range<u32>) -> Result<Vec<VertexBufferView<'a>>, CallError> {
         let mut attributes = Vec::new();
         self.resolve_attributes(vertices, &mut attributes)?;
         Ok(attributes)
     }
 
-    fn resolve_attributes(&self, vertices: &Range<u32>, attributes: &mut Vec<Attribute<'a>>) -> Result<(), CallError> {
+    fn resolve_attributes(
+        &self,
+        vertices: &Range<u32>,
+        attributes: &mut Vec<VertexBufferView<'a>>,
+    ) -> Result<(), CallError> {
         let elements = &self.shader.interface().inputs;
         for (number, (element, bound)) in elements.iter().zip(&self.inputs).enumerate() {
             // The default format has every component, so that all of them are zero. It is also what inputs nobody reads
             // get, so that their formats make no difference to the code.
-            let zero = Attribute::new(Prepared::default_format(element), &ZEROS, 0);
+            let zero = VertexBufferView::new(Prepared::default_format(element), &ZEROS, 0);
             attributes.push(match bound {
                 _ if !self.shader.reads_input(number) => zero,
                 Some(attribute) => attribute.slice(vertices, self.instance).map_err(|needed| {
                     let what = format!("input {}", element.name());
                     CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
                 })?,
-                None if self.zero_unbound => zero,
+                None if self.unbound_as_zero => zero,
                 None => return Err(CallError::MissingBinding { what: format!("input {}", element.name()) }),
             });
         }

@@ -2,7 +2,7 @@
 
 use crate::compiled::Prepared;
 use crate::error::CallError;
-use crate::frontend::{ComponentType, Element};
+use crate::frontend::Element;
 use std::sync::Arc;
 
 /// Where one output element lies: of vertex `i` at `offset + i * stride`, one component behind the other, 4 bytes each.
@@ -170,7 +170,7 @@ impl Outputs {
     }
 
     /// The element with that semantic; upper and lower case are the same.
-    pub fn get(&self, semantic: &str, index: u32) -> Option<OutputView<'_>> {
+    pub fn output(&self, semantic: &str, index: u32) -> Option<OutputView<'_>> {
         self.element(find(self.elements(), semantic, index)?)
     }
 
@@ -265,7 +265,7 @@ impl<'a> OutputView<'a> {
     }
 
     /// The same as floats.
-    pub fn f32(&self, vertex: usize) -> Option<[f32; 4]> {
+    pub fn vec4(&self, vertex: usize) -> Option<[f32; 4]> {
         Some(self.bits(vertex)?.map(f32::from_bits))
     }
 
@@ -273,14 +273,5 @@ impl<'a> OutputView<'a> {
     pub fn iter(&self) -> impl Iterator<Item = [u32; 4]> + use<'a> {
         let view = *self;
         (0..self.count).map(move |vertex| view.bits(vertex).expect("the vertex is below the count"))
-    }
-
-    /// A component as text, in the element's type.
-    pub fn text(ty: ComponentType, bits: u32) -> String {
-        match ty {
-            ComponentType::F32 => f32::from_bits(bits).to_string(),
-            ComponentType::U32 => bits.to_string(),
-            ComponentType::I32 => (bits as i32).to_string(),
-        }
     }
 }

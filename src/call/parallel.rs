@@ -35,7 +35,7 @@ impl Call<'_> {
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
     /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
     /// let mut call = code.call();
-    /// call.zero_unbound(true);
+    /// call.unbound_as_zero(true);
     /// assert_eq!(call.run_parallel(0..10_000)?.bytes(), call.run(0..10_000)?.bytes());
     /// # Ok::<(), shaderjit::Error>(())
     /// ```

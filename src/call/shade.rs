@@ -1,7 +1,7 @@
 //! What all calls share that shade vertices: the checks, and blocks of vertices on either engine.
 
 use super::interpret::Interpreted;
-use super::{Attribute, Call, OutputLayout, Place, SCRATCH};
+use super::{Call, OutputLayout, Place, SCRATCH, VertexBufferView};
 use crate::compiled::CompiledShader;
 use crate::error::{CallError, JitError};
 use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Progress, Scratch};
@@ -19,7 +19,7 @@ const EXACT_VERTICES: u32 = 64;
 /// Vertices that lie one behind the other, and so do their outputs.
 pub(super) struct Block<'b> {
     /// One entry an input element, the first vertex's bytes first.
-    pub attributes: &'b [Attribute<'b>],
+    pub attributes: &'b [VertexBufferView<'b>],
     /// Number of vertices.
     pub count: u32,
     /// The number the shader sees for the first.
@@ -38,9 +38,9 @@ pub(super) trait Shade {
 #[derive(Default)]
 pub(super) struct Work<'b> {
     /// One entry an input element: what the vertices of the call's range read, the first one's bytes first.
-    pub attributes: Vec<Attribute<'b>>,
+    pub attributes: Vec<VertexBufferView<'b>>,
     /// For the attributes of a block.
-    pub block: Vec<Attribute<'static>>,
+    pub block: Vec<VertexBufferView<'static>>,
     /// For rows of vertices that do not lie one behind the other.
     pub gathered: Vec<u8>,
 }
@@ -90,7 +90,7 @@ impl<'a> Call<'a> {
         rows: u32,
         layout: &OutputLayout,
         available: usize,
-        attributes: &mut Vec<Attribute<'a>>,
+        attributes: &mut Vec<VertexBufferView<'a>>,
     ) -> Result<(), CallError> {
         if self.shader.interface().geometry.is_some() {
             return Err(CallError::Invalid("a geometry shader is run by `run_geometry`".to_string()));
@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
     /// Who has native code for a call, whose layout goes to `wanted`. `None` if the interpreter is to run it.
     pub(super) fn native(
         &self,
-        attributes: &[Attribute<'a>],
+        attributes: &[VertexBufferView<'a>],
         layout: &OutputLayout,
         wanted: &mut Layout,
     ) -> Result<Option<Made<'a>>, CallError> {
@@ -219,7 +219,7 @@ impl Shade for Native<'_, '_> {
     fn shade(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
         let Block { attributes, count, first_vertex, first_row } = *block;
         let mut streams: Vec<InputStream<'_>> = mem::take(&mut self.streams);
-        streams.extend(attributes.iter().map(|&Attribute { bytes, stride, .. }| InputStream { bytes, stride }));
+        streams.extend(attributes.iter().map(|&VertexBufferView { bytes, stride, .. }| InputStream { bytes, stride }));
         self.places.clear();
         self.places.extend(self.layout.places().iter().map(|place| match *place {
             Some(Place { offset, stride }) => OutputElement { offset: offset + first_row * stride, stride },

@@ -1,13 +1,13 @@
 //! Textures and samplers as a call binds them.
 
-use super::{Call, resource};
+use super::{Call, buffer};
 use crate::error::CallError;
 use crate::frontend::ResourceKind;
 use crate::texture::{SamplerState, Texture};
 
 impl<'a> Call<'a> {
     /// Binds the texture `t<slot>` of register space 0. What is not bound reads 0 everywhere, and has no size, if the
-    /// call [asks for zeros](Self::zero_unbound).
+    /// call [asks for zeros](Self::unbound_as_zero).
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such resource,
@@ -38,8 +38,8 @@ impl<'a> Call<'a> {
         space: u32,
         texture: &'a dyn Texture,
     ) -> Result<&mut Call<'a>, CallError> {
-        let (index, decl) = resource::find(&self.shader.interface().resources, slot, space)?;
-        let (what, info) = (resource::name(slot, space), texture.info());
+        let (index, decl) = buffer::find(&self.shader.interface().resources, slot, space)?;
+        let (what, info) = (buffer::name(slot, space), texture.info());
         if !matches!(decl.kind, ResourceKind::Texture { shape, .. } if shape == info.shape) {
             let (declared, bound) = (decl.kind.to_string(), info.shape.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound });
@@ -50,7 +50,7 @@ impl<'a> Call<'a> {
     }
 
     /// Binds the sampler `s<slot>` of register space 0. What is not bound is the [default](SamplerState::default)
-    /// sampler if the call [asks for zeros](Self::zero_unbound).
+    /// sampler if the call [asks for zeros](Self::unbound_as_zero).
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such sampler,
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
 
     pub(super) fn check_samplers(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().samplers.iter().enumerate() {
-            if self.shader.needs_sampler(index) && !self.textures.is_sampler_bound(index) && !self.zero_unbound {
+            if self.shader.needs_sampler(index) && !self.textures.is_sampler_bound(index) && !self.unbound_as_zero {
                 return Err(CallError::MissingBinding { what: sampler_name(decl.slot, decl.space) });
             }
         }

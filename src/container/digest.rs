@@ -134,6 +134,7 @@ impl Signing {
 
 /// What a stored digest turns out to be. Reported, never a reason to refuse a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DigestClass {
     /// It is the retail hash of the bytes.
     Retail,

@@ -5,6 +5,7 @@ use std::fmt;
 /// One of the four components of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Component {
     /// The first.
     X,

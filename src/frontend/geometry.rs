@@ -9,6 +9,7 @@ pub const MAX_TRIANGLES: u32 = 1024;
 
 /// Four words of the state that outlives an invocation of a geometry shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum StateRow {
     /// `r<n>`.
     Temporary(u8),

@@ -8,6 +8,7 @@ use std::fmt;
 
 /// How an element's components are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ComponentType {
     /// 32-bit float (also everything a signature leaves untyped).
     F32,
@@ -15,6 +16,26 @@ pub enum ComponentType {
     U32,
     /// Signed 32-bit integer.
     I32,
+}
+
+impl ComponentType {
+    /// Its name in HLSL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ComponentType::F32 => "float",
+            ComponentType::U32 => "uint",
+            ComponentType::I32 => "int",
+        }
+    }
+
+    /// A component's value as text that reads back to the same value, NaN payloads apart.
+    pub fn text(self, bits: u32) -> String {
+        match self {
+            ComponentType::F32 => f32::from_bits(bits).to_string(),
+            ComponentType::U32 => bits.to_string(),
+            ComponentType::I32 => (bits as i32).to_string(),
+        }
+    }
 }
 
 /// One element of the input or output signature: up to four components under one semantic.
@@ -66,6 +87,7 @@ impl Element {
 
 /// What the caller binds to a uniform space of the IR function. A space is an array of 16-byte rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum UniformKind {
     /// A D3D constant buffer: `cb<slot>` in register space `space` (0 before shader model 5.1).
     ConstantBuffer {
@@ -88,7 +110,7 @@ pub enum UniformKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UniformDecl {
     /// The IR function's space.
-    pub space: Space,
+    pub(crate) space: Space,
     /// What is bound to it.
     pub kind: UniformKind,
     /// Rows the program declares; 0 where it does not say.
@@ -100,7 +122,7 @@ pub struct UniformDecl {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UniformPreset {
     /// The IR function's space.
-    pub space: Space,
+    pub(crate) space: Space,
     /// Row.
     pub row: u32,
     /// The four components' bits; for [`UniformKind::PicaBool`] see [`mask`](Self::mask).
@@ -114,7 +136,7 @@ pub struct UniformPreset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatedRows {
     /// The IR function's space.
-    pub space: Space,
+    pub(crate) space: Space,
     /// The row at which row 0 stands again, and the others after it.
     pub at: u32,
     /// How many do.
@@ -123,6 +145,7 @@ pub struct RepeatedRows {
 
 /// What a resource of the IR function is: a texture, or what its bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ResourceKind {
     /// `ByteAddressBuffer`: the bytes as they are.
     RawBuffer,
@@ -161,7 +184,7 @@ impl fmt::Display for ResourceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceDecl {
     /// The IR function's resource.
-    pub resource: Resource,
+    pub(crate) resource: Resource,
     /// Bind slot: `t<slot>`.
     pub slot: u32,
     /// Register space; 0 before shader model 5.1.
@@ -176,7 +199,7 @@ pub struct ResourceDecl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamplerDecl {
     /// The IR function's sampler.
-    pub sampler: Sampler,
+    pub(crate) sampler: Sampler,
     /// Bind slot: `s<slot>`.
     pub slot: u32,
     /// Register space; 0 before shader model 5.1.
@@ -206,7 +229,7 @@ pub struct Interface {
     ///    nowhere.
     pub aborted: Option<usize>,
     /// What only a geometry shader has. Its elements are not for callers to bind: calls do.
-    pub geometry: Option<GeometryInterface>,
+    pub(crate) geometry: Option<GeometryInterface>,
     /// Uniform spaces, one for each space of the IR function, in its order.
     pub uniforms: Vec<UniformDecl>,
     /// Resources, one for each of the IR function, in its order.
@@ -214,9 +237,9 @@ pub struct Interface {
     /// Samplers, one for each of the IR function, in its order.
     pub samplers: Vec<SamplerDecl>,
     /// Values that are fixed.
-    pub presets: Vec<UniformPreset>,
+    pub(crate) presets: Vec<UniformPreset>,
     /// Rows that stand twice, if any do. Those of `presets` among them.
-    pub repeated: Option<RepeatedRows>,
+    pub(crate) repeated: Option<RepeatedRows>,
 }
 
 impl Interface {
@@ -224,6 +247,11 @@ impl Interface {
     pub fn signature_inputs(&self) -> &[Element] {
         let state = self.geometry.as_ref().map_or(0, |geometry| geometry.state.len());
         &self.inputs[..self.inputs.len() - state]
+    }
+
+    /// Whether it is a geometry shader's, whose calls emit triangles.
+    pub fn is_geometry(&self) -> bool {
+        self.geometry.is_some()
     }
 
     /// The output elements that the program's signature has: all but [`discarded`](Self::discarded) and
@@ -235,7 +263,7 @@ impl Interface {
 
     /// Makes of the rows that a caller binds to a space those that the function reads: with what is fixed, and with
     /// what stands twice.
-    pub fn complete(&self, space: Space, rows: &mut Vec<[u32; 4]>) {
+    pub(crate) fn complete(&self, space: Space, rows: &mut Vec<[u32; 4]>) {
         for preset in self.presets.iter().filter(|preset| preset.space == space) {
             let row = preset.row as usize;
             rows.resize(rows.len().max(row + 1), [0; 4]);

@@ -1,12 +1,12 @@
 //! Native code does what the interpreter does, to the bit.
 
 use super::fence::fenced;
-use crate::attribute::AttributeFormat;
 use crate::error::CallError;
 use crate::jit::{
-    self, Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
+    self, Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
 };
 use crate::pipeline::{self, PassOptions};
+use crate::vertex_format::VertexFormat;
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
 use shaderjit_ir::fuel::{Fuel, Stop};
@@ -159,8 +159,8 @@ fn native(
     fuel: Fuel<'_>,
 ) -> Result<Rows, CallError> {
     let layout =
-        Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
-    let code = jit::compile(func, &layout, target, &CompileOptions { groups }).expect("what the passes make compiles");
+        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    let code = jit::compile(func, &layout, target, &CodegenOptions { groups }).expect("what the passes make compiles");
     fenced(|| run(&code, func, case, fuel))
 }
 

@@ -45,7 +45,7 @@ pub fn container(bytes: &[u8]) {
     let Ok(shader) = Shader::parse(bytes) else { return };
     for entry in 0..shader.entry_count().min(4) {
         let _ = shader.disassemble(entry, crate::ListingOptions { offsets: true, raw: true });
-        if let Ok(lowered) = shader.lower(entry) {
+        if let Ok(lowered) = shader.lower_for(&crate::CompileOptions::default().entry(entry)) {
             all_passes(lowered);
         }
     }

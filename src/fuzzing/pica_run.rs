@@ -7,8 +7,8 @@ mod rings;
 use super::fence::fenced;
 use crate::error::{CallError, Error, LowerError};
 use crate::{
-    Attribute, Backend, CompileOptions, CompiledShader, Config, Engine, FlowForm, Lanes, NumberMode, Outputs,
-    PicaUniforms, Shader,
+    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, Outputs, PicaUniforms,
+    Shader, VertexBufferView,
 };
 use rings::{Ended, Unit};
 use shaderjit_ir::fuel::EdgeCosts;
@@ -45,7 +45,7 @@ pub struct PicaRunCase {
     /// What each vertex sees.
     pub vertices: Vec<[[u32; 4]; 16]>,
     /// How numbers are kept.
-    pub numbers: NumberMode,
+    pub numbers: FloatPrecision,
     /// Whether the program is made for these bool and integer uniforms.
     pub specialize: bool,
 }
@@ -56,7 +56,7 @@ pub struct PicaRunCase {
 pub fn pica_run(case: &PicaRunCase) {
     geometry::check(case);
     let shader = Shader::from_pica_words(&case.words, &case.descriptors, case.entry.into());
-    let options = CompileOptions::default().numbers(case.numbers);
+    let options = CompileOptions::default().float_precision(case.numbers);
     let options = if case.specialize { options.specialize(&case.uniforms) } else { options };
     for flow in [FlowForm::Graph, FlowForm::Dispatch] {
         let options = options.clone().flow(flow);
@@ -89,7 +89,7 @@ fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
     let run = |code: &CompiledShader, first: usize, end: usize| -> Result<Outputs, CallError> {
         let mut call = code.call();
         for register in 0..16 {
-            call.input_element(register, Attribute::f32x4(&bytes[16 * register..], 256))?;
+            call.input_element(register, VertexBufferView::f32x4(&bytes[16 * register..], 256))?;
         }
         call.pica_uniforms(&case.uniforms).run(first as u32..end as u32)
     };
@@ -111,7 +111,7 @@ fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
             (Err(CallError::OutOfFuel { .. }), Err(CallError::OutOfFuel { .. })) => {
                 // Each backward edge takes at least one lane one word further, over at most a dispatching block, and
                 // costs no more than the whole program.
-                let most = 2 * u64::from(steps) * EdgeCosts::new(code.function()).whole();
+                let most = 2 * u64::from(steps) * EdgeCosts::new(&code.prepared().function).whole();
                 let is_endless = alone.iter().any(|ended| ended.outputs.is_none());
                 assert!(is_endless || most > FUEL.into(), "out of fuel after {steps} words\n{options:?}\n{case:?}");
                 continue;

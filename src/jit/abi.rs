@@ -17,7 +17,7 @@
 
 use super::refuel::Tank;
 use super::texture::TextureArgs;
-use crate::attribute::AttributeFormat;
+use crate::vertex_format::VertexFormat;
 use std::mem::offset_of;
 
 /// The native function's status: every element is shaded.
@@ -158,7 +158,7 @@ pub mod offset {
 }
 
 /// How many bytes native code reads of an element in this format: three words are read as four.
-pub const fn read_bytes(format: AttributeFormat) -> usize {
+pub const fn read_bytes(format: VertexFormat) -> usize {
     match format.bytes() {
         12 => 16,
         bytes => bytes,

@@ -4,7 +4,7 @@
 //! or a store for each component.
 
 use super::simd::Simd;
-use crate::attribute::{AttributeFormat, NumericKind};
+use crate::vertex_format::{NumericKind, VertexFormat};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32, I32X4, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
@@ -39,7 +39,7 @@ pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usi
 
 /// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each in a vector of
 /// any type.
-pub fn fetch(simd: &mut Simd<'_>, format: AttributeFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
+pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
     let stored = wanted & ((1 << format.components()) - 1);
     let words = if stored == 0 { Vec::new() } else { load_words(simd, format, rows) };
     std::array::from_fn(|component| {
@@ -54,7 +54,7 @@ pub fn fetch(simd: &mut Simd<'_>, format: AttributeFormat, wanted: u8, rows: [Va
 }
 
 /// The rows' 32-bit words, each in a vector of its own.
-fn load_words(simd: &mut Simd<'_>, format: AttributeFormat, rows: [Value; 4]) -> Vec<Value> {
+fn load_words(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec<Value> {
     match format.bytes() {
         4 => {
             let first = simd.load(I32, rows[0], 0);

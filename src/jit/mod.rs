@@ -35,8 +35,8 @@ pub(crate) use emit::size;
 pub use target::Target;
 pub(crate) use width::groups;
 
-use crate::attribute::AttributeFormat;
 use crate::error::JitError;
+use crate::vertex_format::VertexFormat;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::entity::SecondaryMap;
@@ -58,21 +58,21 @@ pub(crate) const MAX_STACK_BYTES: usize = limits::FRAME_BYTES as usize + limits:
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     /// Format of each input element.
-    pub inputs: Vec<AttributeFormat>,
+    pub inputs: Vec<VertexFormat>,
     /// How many components are stored of each output element, 0 to 4; 0 leaves the element out.
     pub outputs: Vec<u8>,
 }
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CompileOptions {
+pub struct CodegenOptions {
     /// Groups of four lanes a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
     pub groups: u8,
 }
 
-impl Default for CompileOptions {
-    fn default() -> CompileOptions {
-        CompileOptions { groups: 1 }
+impl Default for CodegenOptions {
+    fn default() -> CodegenOptions {
+        CodegenOptions { groups: 1 }
     }
 }
 
@@ -88,7 +88,7 @@ struct CodeInfo {
     /// Vertices shaded at once.
     lanes: u32,
     /// Formats of the inputs that are read.
-    inputs: Vec<Option<AttributeFormat>>,
+    inputs: Vec<Option<VertexFormat>>,
     /// Stored components of the outputs.
     outputs: Vec<u8>,
     /// Outputs that a call copies from an input: output element, input element.
@@ -159,8 +159,8 @@ impl std::fmt::Debug for Code {
 /// layout does not have, or uses what this machine does not.
 ///
 /// ```
-/// use shaderjit::attribute::AttributeFormat;
-/// use shaderjit::jit::{self, Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
+/// use shaderjit::VertexFormat;
+/// use shaderjit::jit::{self, Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 /// use shaderjit_ir::texture::NoTextures;
 /// use shaderjit_ir::verify::Verified;
 /// use shaderjit_ir::{FunctionBuilder, Type};
@@ -173,9 +173,9 @@ impl std::fmt::Debug for Code {
 /// let mut function = b.finish();
 /// function.lockstep = true; // nothing diverges
 ///
-/// let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
+/// let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
 /// let function = Verified::new(function)?;
-/// let code = jit::compile(&function, &layout, &Target::host()?, &CompileOptions::default())?;
+/// let code = jit::compile(&function, &layout, &Target::host()?, &CodegenOptions::default())?;
 ///
 /// let input: Vec<u8> = [1.0f32, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
 /// let mut output = [0; 12];
@@ -196,7 +196,7 @@ impl std::fmt::Debug for Code {
 /// assert_eq!(output[8..], 6.0f32.to_le_bytes());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
+pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CodegenOptions) -> Result<Code, JitError> {
     with_contexts(|contexts| {
         let mut info = build(func, layout, target, options, contexts)?;
         let is_large =
@@ -228,7 +228,7 @@ pub fn clif_text(
     func: &Verified,
     layout: &Layout,
     target: &Target,
-    options: &CompileOptions,
+    options: &CodegenOptions,
 ) -> Result<String, JitError> {
     with_contexts(|contexts| {
         build(func, layout, target, options, contexts)?;
@@ -269,7 +269,7 @@ fn build(
     func: &Verified,
     layout: &Layout,
     target: &Target,
-    options: &CompileOptions,
+    options: &CodegenOptions,
     contexts: &mut Contexts,
 ) -> Result<CodeInfo, JitError> {
     contexts.cranelift.func.signature = signature();

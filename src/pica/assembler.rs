@@ -2,6 +2,7 @@
 
 /// How vertices make triangles: bits 9..8 of `GPUREG_PRIMITIVE_CONFIG`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Topology {
     /// Three vertices each.
     #[default]

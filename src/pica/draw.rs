@@ -4,11 +4,11 @@ use super::assembler::Assembler;
 use super::output_map::{OutputVertex, Places};
 use super::registers::{InputMode, Unit};
 use super::setup::ShaderSetup;
-use crate::call::{Attribute, DistinctVertices, GeometryInput, Indices, OutputLayout, Place};
+use crate::call::{DistinctVertices, GeometryInput, Indices, OutputLayout, Place, VertexBufferView};
 use crate::compiled::CompiledShader;
 use crate::engine::Engine;
 use crate::error::{CallError, Error};
-use crate::frontend::pica::Slots;
+use crate::frontend::pica::RasterizerSlots;
 use crate::options::CompileOptions;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,13 +24,14 @@ const VERTICES: usize = 1 << 20;
 pub struct Draw<'a> {
     /// The input attributes in the order of the permutation; vertex `i` lies at `i` strides, and a stride of 0 gives
     /// all vertices the same. Attributes that are missing read as zero.
-    pub attributes: &'a [Attribute<'a>],
+    pub attributes: &'a [VertexBufferView<'a>],
     /// Which vertices.
     pub vertices: Vertices<'a>,
 }
 
 /// The vertices of a draw, in order.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Vertices<'a> {
     /// Those in a range.
     Range(Range<u32>),
@@ -60,7 +61,7 @@ impl Triangles {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     /// Slots of the rasteriser.
-    Slots(Slots),
+    Slots(RasterizerSlots),
     /// The registers of the output mask, one behind the other.
     Attributes,
 }
@@ -121,7 +122,7 @@ impl Unit {
     }
 
     fn draw_vertices(&mut self, engine: &Engine, draw: &Draw<'_>) -> Result<Triangles, Error> {
-        let form = Form::Slots(self.output_map.slots(self.vertex.output_mask()));
+        let form = Form::Slots(self.output_map.rasterizer_slots(self.vertex.output_mask()));
         let needed = Needed::of(&draw.vertices)?;
         let vertices = self.shade(engine, draw.attributes, &needed, form)?;
         let mut assembler = Assembler::new(self.topology());
@@ -173,7 +174,7 @@ impl Unit {
     fn shade_in_order(
         &mut self,
         engine: &Engine,
-        attributes: &[Attribute<'_>],
+        attributes: &[VertexBufferView<'_>],
         vertices: &Vertices<'_>,
         stride: usize,
     ) -> Result<Vec<u8>, Error> {
@@ -190,7 +191,7 @@ impl Unit {
     fn shade(
         &mut self,
         engine: &Engine,
-        attributes: &[Attribute<'_>],
+        attributes: &[VertexBufferView<'_>],
         needed: &Needed<'_>,
         form: Form,
     ) -> Result<Vec<u8>, Error> {
@@ -204,7 +205,7 @@ impl Unit {
             options = options.specialize(self.vertex.uniforms());
         }
         match form {
-            Form::Slots(slots) => options = options.slots(slots),
+            Form::Slots(slots) => options = options.rasterizer_slots(slots),
             Form::Attributes => {
                 let names: Vec<String> =
                     self.vertex.output_registers().map(|register| format!("o{register}")).collect();
@@ -219,7 +220,7 @@ impl Unit {
         let code = self.vertex.compiled(engine, None, &options)?;
 
         let mut call = code.call();
-        call.zero_unbound(true).pica_uniforms(self.vertex.uniforms());
+        call.unbound_as_zero(true).pica_uniforms(self.vertex.uniforms());
         for (register, input) in inputs.into_iter().enumerate() {
             if let Some(input) = input {
                 call.input_element(register, input)?;
@@ -238,15 +239,15 @@ impl Unit {
     }
 
     fn compile_options(&self) -> CompileOptions {
-        let options = CompileOptions::default().backend(self.backend).numbers(self.options.numbers);
+        let options = CompileOptions::default().backend(self.backend).float_precision(self.options.numbers);
         match self.lanes {
             Some(lanes) => options.lanes(lanes),
             None => options,
         }
     }
 
-    fn geometry_code(&mut self, engine: &Engine) -> Result<(Arc<CompiledShader>, Slots), Error> {
-        let slots = self.output_map.slots(self.geometry.output_mask());
+    fn geometry_code(&mut self, engine: &Engine) -> Result<(Arc<CompiledShader>, RasterizerSlots), Error> {
+        let slots = self.output_map.rasterizer_slots(self.geometry.output_mask());
         let mut options = self.compile_options();
         if self.specializes {
             options = options.specialize_ints(self.geometry.uniforms().ints);
@@ -260,10 +261,10 @@ impl Unit {
         let (code, slots) = self.geometry_code(engine)?;
         let stride = REGISTER * self.geometry.attributes();
         let mut call = code.call();
-        call.zero_unbound(true).pica_uniforms(self.geometry.uniforms());
+        call.unbound_as_zero(true).pica_uniforms(self.geometry.uniforms());
         for (attribute, register) in self.geometry.input_registers().enumerate() {
             let bytes = stream.get(REGISTER * attribute..).unwrap_or_default();
-            call.input_element(register, Attribute::f32x4(bytes, stride))?;
+            call.input_element(register, VertexBufferView::f32x4(bytes, stride))?;
         }
         let count = u32::try_from(stream.len() / stride).unwrap_or(u32::MAX);
         call.run_geometry_into(0..count, &mut self.state, &mut self.emitted)?;
@@ -280,7 +281,7 @@ impl Unit {
     ) -> Result<Triangles, Error> {
         let (code, slots) = self.geometry_code(engine)?;
         let mut call = code.call();
-        call.zero_unbound(true).pica_uniforms(self.geometry.uniforms());
+        call.unbound_as_zero(true).pica_uniforms(self.geometry.uniforms());
         let input = GeometryInput::Uniforms { first, rows, counts };
         call.run_geometry_into(input, &mut self.state, &mut self.emitted)?;
         let mut rest = rows;
@@ -294,7 +295,7 @@ impl Unit {
     }
 
     /// What the rasteriser takes of the triangles emitted last.
-    fn assemble(&self, slots: &Slots) -> Triangles {
+    fn assemble(&self, slots: &RasterizerSlots) -> Triangles {
         let emitted = &self.emitted;
         let places = Places::new(slots, emitted.registers());
         let mut assembler = Assembler::new(self.topology());

@@ -10,7 +10,7 @@
 //! ```
 //! use shaderjit::container::Shbin;
 //! use shaderjit::pica::{Draw, Unit, Vertices};
-//! use shaderjit::{Attribute, Config, Engine};
+//! use shaderjit::{VertexBufferView, Config, Engine};
 //!
 //! let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pica/t01_transform.shbin"));
 //! let engine = Engine::new(Config::default())?;
@@ -21,7 +21,7 @@
 //! // Three vertices of a position and two more attributes.
 //! # let vertices = vec![0; 3 * 40];
 //! let attributes =
-//!     [Attribute::f32x4(&vertices, 40), Attribute::f32x4(&vertices[16..], 40), Attribute::f32x2(&vertices[32..], 40)];
+//!     [VertexBufferView::f32x4(&vertices, 40), VertexBufferView::f32x4(&vertices[16..], 40), VertexBufferView::f32x2(&vertices[32..], 40)];
 //! let draw = Draw { attributes: &attributes, vertices: Vertices::Range(0..3) };
 //! let triangles = unit.draw(&engine, &draw)?;
 //! assert_eq!(triangles.indices, [[0, 1, 2]]);
@@ -43,5 +43,9 @@ pub use output_map::{OutputMap, OutputVertex};
 pub use registers::{InputMode, Unit};
 pub use setup::{DESCRIPTORS, ShaderSetup, WORDS};
 
-/// The rasteriser's slots.
-pub use crate::frontend::pica::{NumberMode, Slots};
+#[doc(inline)]
+pub use crate::call::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
+#[doc(inline)]
+pub use crate::frontend::StateRow;
+#[doc(inline)]
+pub use crate::frontend::pica::RasterizerSlots;

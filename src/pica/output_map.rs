@@ -1,7 +1,7 @@
 //! From output registers to the rasteriser: which component goes to which slot, and vertices made of slots.
 
 use crate::container::shbin::{Dvle, OutputMapping, OutputSemantic};
-use crate::frontend::pica::Slots;
+use crate::frontend::pica::RasterizerSlots;
 
 /// A component that goes nowhere.
 const UNUSED: u8 = 0x1f;
@@ -106,9 +106,9 @@ impl OutputMap {
 
     /// Which register component each slot comes from, where `mask` names the output registers. Where several go to one
     /// slot, the last does.
-    pub fn slots(&self, mask: u16) -> Slots {
+    pub fn rasterizer_slots(&self, mask: u16) -> RasterizerSlots {
         let registers = (0..16u8).filter(|register| mask >> register & 1 != 0);
-        let mut slots = Slots { sources: [None; Slots::COUNT] };
+        let mut slots = RasterizerSlots { sources: [None; RasterizerSlots::COUNT] };
         for (register, attribute) in registers.zip(&self.attributes[..self.total().min(OutputMap::ATTRIBUTES)]) {
             for (component, &slot) in (0..).zip(attribute) {
                 if let Some(source) = slots.sources.get_mut(usize::from(slot)) {
@@ -123,13 +123,13 @@ impl OutputMap {
 /// A vertex as the rasteriser takes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputVertex {
-    /// By [`Slots`].
-    pub slots: [f32; Slots::COUNT],
+    /// By [`RasterizerSlots`].
+    pub slots: [f32; RasterizerSlots::COUNT],
 }
 
 impl OutputVertex {
     /// Bytes of a vertex in a buffer: the slots in order.
-    pub const BYTES: usize = 4 * Slots::COUNT;
+    pub const BYTES: usize = 4 * RasterizerSlots::COUNT;
 
     /// A vertex from its bytes, little-endian.
     pub fn from_bytes(bytes: &[u8; OutputVertex::BYTES]) -> OutputVertex {
@@ -140,10 +140,10 @@ impl OutputVertex {
     /// A vertex from rows of output registers, as bits.
     pub(super) fn from_rows(places: &Places, rows: &[[u32; 4]]) -> OutputVertex {
         let value = |slot: usize| match places.0[slot] {
-            Place::Default => Slots::DEFAULT,
+            Place::Default => RasterizerSlots::DEFAULT,
             Place::Component { row, component } => {
                 let value = rows.get(row).map_or(0.0, |row| f32::from_bits(row[component]));
-                if Slots::is_colour(slot) { clamp_colour(value) } else { value }
+                if RasterizerSlots::is_colour(slot) { clamp_colour(value) } else { value }
             }
         };
         OutputVertex { slots: std::array::from_fn(value) }
@@ -194,7 +194,7 @@ impl OutputVertex {
 }
 
 /// Where each slot is among rows of registers.
-pub(super) struct Places([Place; Slots::COUNT]);
+pub(super) struct Places([Place; RasterizerSlots::COUNT]);
 
 #[derive(Clone, Copy)]
 enum Place {
@@ -204,7 +204,7 @@ enum Place {
 
 impl Places {
     /// For rows of these registers, in that order. One that is not among them reads as zero.
-    pub fn new(slots: &Slots, registers: &[u8]) -> Places {
+    pub fn new(slots: &RasterizerSlots, registers: &[u8]) -> Places {
         Places(slots.sources.map(|source| match source {
             None => Place::Default,
             Some((register, component)) => Place::Component {
@@ -240,7 +240,7 @@ mod tests {
         let (map, mask) = OutputMap::of_table(&outputs);
         assert_eq!((map.total(), mask), (2, 0b1_0010));
         assert_eq!(map.words().collect::<Vec<_>>(), [0x0302_0100, 0x0d0c_1f10]);
-        let slots = map.slots(mask);
+        let slots = map.rasterizer_slots(mask);
         assert_eq!(slots.sources[3], Some((1, 3)));
         assert_eq!([12, 13, 16].map(|slot| slots.sources[slot]), [Some((4, 2)), Some((4, 3)), Some((4, 0))]);
         assert_eq!(slots.sources.iter().flatten().count(), 7);
@@ -254,11 +254,11 @@ mod tests {
     fn the_last_of_two_sources_counts_and_no_slot_is_out_of_range() {
         let map = OutputMap::from_registers(0xff, &[0x1c1b_1a19, 0xff08_0808, 0, 0, 0, 0, 0, 0x0a0a_0a0a]);
         assert_eq!(map.total(), 7);
-        let slots = map.slots(0xffff);
+        let slots = map.rasterizer_slots(0xffff);
         assert_eq!(slots.sources[8], Some((1, 2)));
         assert_eq!(slots.sources[0], Some((6, 3)));
         assert_eq!(slots.sources.iter().flatten().count(), 2);
-        assert_eq!(OutputMap::default().slots(0xffff).sources, [None; 24]);
+        assert_eq!(OutputMap::default().rasterizer_slots(0xffff).sources, [None; 24]);
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
     fn slots_without_a_source_are_one_and_colours_are_clamped() {
         let map = OutputMap::from_registers(1, &[0x0b0a_0908]);
         let row = [-0.5, 7.0, f32::NAN, -1e-40].map(f32::to_bits);
-        let vertex = OutputVertex::from_rows(&Places::new(&map.slots(1), &[0]), &[row]);
+        let vertex = OutputVertex::from_rows(&Places::new(&map.rasterizer_slots(1), &[0]), &[row]);
         assert_eq!(vertex.colour(), [0.5, 1.0, 1.0, 0.0]);
         assert_eq!((vertex.position(), vertex.texture_coordinate(2)), ([1.0; 4], [1.0; 2]));
         assert_eq!(OutputVertex::from_bytes(&vertex.to_bytes()), vertex);

@@ -3,7 +3,8 @@
 //! Numbers and fields are those of 3dbrew, "GPU/Internal Registers". Facts on sharing are what Azahar does.
 
 use super::setup::ShaderSetup;
-use super::{NumberMode, OutputMap, Topology};
+use super::{OutputMap, Topology};
+use crate::FloatPrecision;
 use crate::call::{EmittedTriangles, GeometryState};
 use crate::container::Shbin;
 use crate::container::shbin::{Geometry, GeometryMode, ShaderKind};
@@ -34,6 +35,7 @@ const BLOCK: u16 = 0x30;
 
 /// How a geometry shader gets its vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InputMode {
     /// As input attributes: the vertex shader's outputs are a stream from which each invocation takes its number of
     /// attributes.
@@ -121,7 +123,7 @@ impl Unit {
     }
 
     /// How numbers are kept.
-    pub fn set_numbers(&mut self, numbers: NumberMode) {
+    pub fn set_numbers(&mut self, numbers: FloatPrecision) {
         self.options.numbers = numbers;
     }
 

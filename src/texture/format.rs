@@ -1,6 +1,6 @@
 //! What the elements of a typed buffer and the texels of an image are stored as.
 
-use crate::attribute::{NumericKind, decode, half_to_float};
+use crate::vertex_format::{NumericKind, decode, half_to_float};
 use std::sync::LazyLock;
 
 /// Calls `$callback!` with the table of formats. Each line: doc, variant, name, number of components, what they are,
@@ -129,6 +129,7 @@ for_each_texel_format!(texel_formats);
 
 /// What a component is, and how exactly it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TexelKind {
     /// Floats.
     Float,

@@ -2,6 +2,7 @@
 
 /// Which texels a sample is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Filter {
     /// The nearest.
     Point,
@@ -14,6 +15,7 @@ pub enum Filter {
 
 /// Which texel stands for one beyond the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum AddressMode {
     /// The texture repeats.
     Wrap,
@@ -30,6 +32,7 @@ pub enum AddressMode {
 
 /// When a reference passes: the reference is on the left of the sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Comparison {
     /// At no time.
     #[default]

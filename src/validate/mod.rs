@@ -42,6 +42,7 @@ use std::fmt;
 
 /// How bad a finding is. The worst is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Severity {
     /// Worth knowing.
     Note,

@@ -11,10 +11,11 @@
 //! multiplication and an addition of doubles, which we never do: see [`FUSED_DOUBLES`].
 
 use crate::{data, engine, names, read, run_everywhere, textures};
+use shaderjit::ComponentType;
 use shaderjit::error::LowerError;
-use shaderjit::frontend::ComponentType;
 use shaderjit::{
-    Attribute, CompiledShader, Engine, Error, Image, Outputs, Resource, SamplerState, Shader, Stage, TexelFormat,
+    BufferView, CompiledShader, Engine, Error, Image, Outputs, SamplerState, Shader, Stage, TexelFormat,
+    VertexBufferView,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -118,16 +119,16 @@ impl Run {
         let elements = if input.is_empty() { 0 } else { code.interface().inputs.len() };
         let stride = 16 * elements;
         for element in 0..elements {
-            call.input_element(element, Attribute::u32x4(&input[16 * element..], stride))
+            call.input_element(element, VertexBufferView::u32x4(&input[16 * element..], stride))
                 .expect("the signature has it");
         }
         for (slot, bytes) in &self.constants {
             // A compiler may have dropped a buffer that another one kept.
-            let _ = call.constants(*slot, bytes);
+            let _ = call.constant_buffer(*slot, bytes);
         }
         for (slot, view) in &self.resources {
             let _ = match view {
-                View::Buffer(format, bytes) => call.resource(*slot, Resource::typed(bytes, *format)),
+                View::Buffer(format, bytes) => call.buffer(*slot, BufferView::typed(bytes, *format)),
                 View::Texture(image) => call.texture(*slot, image),
             };
         }
@@ -204,7 +205,7 @@ impl Results {
     fn bits(&self, line: &Line) -> ([u32; 4], ComponentType) {
         let count = self.instances[0].count();
         let outputs = &self.instances[line.vertex / count];
-        let view = outputs.get(&line.semantic, line.index).expect("the output is in the signature");
+        let view = outputs.output(&line.semantic, line.index).expect("the output is in the signature");
         if outputs.discarded().nth(line.vertex % count).expect("the pixel was shaded") {
             return ([CLEARED; 4], view.element().ty);
         }
@@ -213,7 +214,7 @@ impl Results {
 
     /// The largest finite float of an element, over all vertices.
     fn scale(&self, line: &Line) -> f32 {
-        let views = self.instances.iter().filter_map(|outputs| outputs.get(&line.semantic, line.index));
+        let views = self.instances.iter().filter_map(|outputs| outputs.output(&line.semantic, line.index));
         let values =
             views.flat_map(|view| view.iter().flatten().map(|bits| f32::from_bits(bits).abs()).collect::<Vec<_>>());
         values.filter(|value| value.is_finite()).fold(1.0, f32::max)
@@ -254,7 +255,7 @@ fn check(engines: &[Engine; 2], folder: &Path, case: &str, container: &str, run:
                 match ty {
                     ComponentType::F32 => is_close(ours[component], theirs, scale),
                     ComponentType::U32 if FUSED_DOUBLES.contains(&case) => is_next_double(&ours, &line.bits, component),
-                    ComponentType::U32 | ComponentType::I32 => ours[component] == theirs,
+                    _ => ours[component] == theirs,
                 }
             });
             let ours: Vec<u32> = modes.iter().map(|mode| mode.bits(line).0[component]).collect();
@@ -335,9 +336,9 @@ fn every_pixel_shader_runs_or_is_refused_by_name() {
             if shader.entry(0).expect("it has a program").stage != Stage::Pixel {
                 continue;
             }
-            match shader.lower(0) {
-                Ok(lowered) => {
-                    let stride = 16 * lowered.interface.inputs.len();
+            match shader.interface(&shaderjit::CompileOptions::default()) {
+                Ok(interface) => {
+                    let stride = 16 * interface.inputs.len();
                     let word = |at: usize| {
                         if at.is_multiple_of(3) {
                             (at as u32).wrapping_mul(0x9e37_79b9) >> 12
@@ -349,9 +350,10 @@ fn every_pixel_shader_runs_or_is_refused_by_name() {
                     let run = |code: &CompiledShader| {
                         let mut call = code.call();
                         for element in 0..stride / 16 {
-                            call.input_element(element, Attribute::u32x4(&input[16 * element..], stride)).unwrap();
+                            call.input_element(element, VertexBufferView::u32x4(&input[16 * element..], stride))
+                                .unwrap();
                         }
-                        call.zero_unbound(true).run(0..21).unwrap()
+                        call.unbound_as_zero(true).run(0..21).unwrap()
                     };
                     run_everywhere(&engine, &bytes, 0, run, &what);
                     ran.insert(what);

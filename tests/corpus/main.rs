@@ -31,7 +31,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 fn engine(fused: bool) -> Engine {
     let config = Config::default();
-    Engine::new(if fused { config } else { config.fused(false) }).expect("this machine has native code")
+    Engine::new(if fused { config } else { config.fused_mad(false) }).expect("this machine has native code")
 }
 
 /// What a call of one entry computes: the same on the interpreter and on native code of either width, to the bit.

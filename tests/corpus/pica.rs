@@ -7,7 +7,7 @@
 
 use crate::{data, engine, names, read, run_everywhere, run_everywhere_with};
 use shaderjit::{
-    Attribute, CompileOptions, CompiledShader, FlowForm, ListingOptions, NumberMode, PicaUniforms, Shader,
+    CompileOptions, CompiledShader, FloatPrecision, FlowForm, ListingOptions, PicaUniforms, Shader, VertexBufferView,
 };
 
 /// Bytes of one vertex: sixteen registers of four floats.
@@ -80,7 +80,8 @@ fn results(name: &str, options: CompileOptions) -> Vec<(u32, u32)> {
     let run = |code: &CompiledShader| {
         let mut call = code.call();
         for register in 0..16 {
-            call.input_element(register, Attribute::f32x4(&vertices[16 * register..], VERTEX)).expect("v0 to v15");
+            call.input_element(register, VertexBufferView::f32x4(&vertices[16 * register..], VERTEX))
+                .expect("v0 to v15");
         }
         call.pica_uniforms(&uniforms).run(0..(vertices.len() / VERTEX) as u32).expect("the call runs")
     };
@@ -127,9 +128,9 @@ fn hostile_control_flow_ends() {
         let run = |code: &CompiledShader| {
             let mut call = code.call();
             for register in 0..16 {
-                call.input_element(register, Attribute::f32x4(&inputs, VERTEX)).expect("v0 to v15");
+                call.input_element(register, VertexBufferView::f32x4(&inputs, VERTEX)).expect("v0 to v15");
             }
-            call.zero_unbound(true).run(0..20).unwrap_or_else(|error| panic!("{name}: {error}"))
+            call.unbound_as_zero(true).run(0..20).unwrap_or_else(|error| panic!("{name}: {error}"))
         };
         run_everywhere(&engine(true), &bytes, 0, run, name);
         let dispatch = CompileOptions::default().flow(FlowForm::Dispatch);
@@ -145,7 +146,7 @@ fn numbers_of_24_bits_are_near_those_of_32() {
         // Four hundred steps, each on what the one before gives, some of them chaotic.
         let is_ordinary = parts(&name)[2] == "normal256" && parts(&name)[0] != "t40_long";
         for (at, (a, b)) in
-            results(&name, CompileOptions::default().numbers(NumberMode::Float24)).into_iter().enumerate()
+            results(&name, CompileOptions::default().float_precision(FloatPrecision::Float24)).into_iter().enumerate()
         {
             assert_eq!(a & 0x7f, 0, "{name}: {a:08x} has more than 16 bits of mantissa");
             let (x, y) = (f32::from_bits(a), f32::from_bits(b));

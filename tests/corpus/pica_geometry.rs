@@ -3,10 +3,8 @@
 use crate::{data, engine, names, read};
 use shaderjit::container::Shbin;
 use shaderjit::container::shbin::GeometryMode;
-use shaderjit::{
-    Attribute, Backend, CompileOptions, CompiledShader, EmittedTriangles, GeometryInput, GeometryState, Lanes,
-    PicaUniforms, Shader,
-};
+use shaderjit::pica::{EmittedTriangles, GeometryInput, GeometryState};
+use shaderjit::{Backend, CompileOptions, CompiledShader, Lanes, PicaUniforms, Shader, VertexBufferView};
 
 /// Bytes of sixteen registers of four floats.
 const VERTEX: usize = 256;
@@ -67,7 +65,8 @@ fn every_geometry_reference_is_reproduced() {
         let run = |code: &CompiledShader| {
             let mut call = code.call();
             for register in 0..16 {
-                call.input_element(register, Attribute::f32x4(&vertices[16 * register..], VERTEX)).expect("v0 to v15");
+                call.input_element(register, VertexBufferView::f32x4(&vertices[16 * register..], VERTEX))
+                    .expect("v0 to v15");
             }
             let mut state = GeometryState::default();
             let call = call.pica_uniforms(&uniforms);

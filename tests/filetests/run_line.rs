@@ -16,10 +16,10 @@
 //! invocations, else about one. Before `==` may also stand `vertex_id N` (of lane 0; the others count on),
 //! `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
 
-use shaderjit::attribute::AttributeFormat;
+use shaderjit::VertexFormat;
 use shaderjit::error::CallError;
 use shaderjit::jit::{
-    Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
+    Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
 };
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
@@ -205,9 +205,9 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
     let func = Verified::new(func).map_err(|errors| errors.to_string())?;
     let layout =
-        Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     let target = Target::host().map_err(|error| error.to_string())?;
-    let code = compile(&func, &layout, &target, &CompileOptions { groups: 1 }).map_err(|error| error.to_string())?;
+    let code = compile(&func, &layout, &target, &CodegenOptions { groups: 1 }).map_err(|error| error.to_string())?;
     let bytes = |row: &Row| -> Vec<u8> {
         (0..LANES).flat_map(|lane| row.map(|component| component[lane])).flat_map(u32::to_le_bytes).collect()
     };

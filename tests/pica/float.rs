@@ -3,14 +3,14 @@
 use crate::assembler::{Destination, Program, Source};
 use crate::{VERTEX, engine, run_everywhere};
 use shaderjit::frontend::pica::opcode::Opcode;
-use shaderjit::{CompileOptions, NumberMode};
+use shaderjit::{CompileOptions, FloatPrecision};
 
 const R0: u32 = 0x10;
 /// The result of a step.
 const RESULT: u32 = R0 + 15;
 
 /// The cases `tests/data/pica/hardware_float.txt` says that a mode gets wrong.
-fn misses(mode: NumberMode) -> Vec<u32> {
+fn misses(mode: FloatPrecision) -> Vec<u32> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pica/hardware_float.txt");
     let text = std::fs::read_to_string(path).expect("the file is there");
     let engine = engine();
@@ -29,9 +29,9 @@ fn misses(mode: NumberMode) -> Vec<u32> {
         for (bytes, value) in vertex.as_chunks_mut::<4>().0.iter_mut().zip(&constants) {
             *bytes = f32::to_le_bytes(*value);
         }
-        let options = CompileOptions::default().numbers(mode);
+        let options = CompileOptions::default().float_precision(mode);
         let outputs = run_everywhere(&engine, &program.finish(), &options, &vertex);
-        let [x, ..]: [f32; 4] = outputs.get("o0", 0).expect("there is one").f32(0).expect("there is a vertex");
+        let [x, ..]: [f32; 4] = outputs.output("o0", 0).expect("there is one").vec4(0).expect("there is a vertex");
         let as_recorded = match class.trim() {
             "nan" => x.is_nan(),
             "finite" => x.is_finite() && x != 0.0 && x != 1.0,
@@ -96,10 +96,10 @@ fn assemble(program: &mut Program, constants: &mut Vec<f32>, step: &str) {
 
 #[test]
 fn float24_gives_every_class_that_hardware_does() {
-    assert_eq!(misses(NumberMode::Float24), [0; 0]);
+    assert_eq!(misses(FloatPrecision::Float24), [0; 0]);
 }
 
 #[test]
 fn fast_numbers_have_a_negative_zero() {
-    assert_eq!(misses(NumberMode::Fast), [37]);
+    assert_eq!(misses(FloatPrecision::Fast), [37]);
 }

@@ -3,7 +3,7 @@
 use crate::assembler::{Destination, Program, Source};
 use crate::{VERTEX, engine, run_everywhere};
 use shaderjit::frontend::pica::opcode::{Field, Opcode};
-use shaderjit::{CompileOptions, FlowForm, NumberMode, Shader};
+use shaderjit::{CompileOptions, FloatPrecision, FlowForm, Shader};
 use std::time::{Duration, Instant};
 
 const R0: u32 = 0x10;
@@ -31,16 +31,16 @@ impl Random {
 
 /// What a program of 4096 words costs to compile in either mode, and that it runs.
 fn check(name: &str, shader: &Shader) {
-    for numbers in [NumberMode::Fast, NumberMode::Float24] {
+    for numbers in [FloatPrecision::Fast, FloatPrecision::Float24] {
         let start = Instant::now();
-        let options = CompileOptions::default().numbers(numbers);
+        let options = CompileOptions::default().float_precision(numbers);
         let engine = engine();
         let outputs = run_everywhere(&engine, shader, &options, &vertices());
         assert_eq!(outputs.bytes().len(), vertices().len());
         let code = engine.compile(shader, &options).expect("it is in the cache");
         // The same code for any of them, a few thousand instructions.
         assert!(code.is_dispatched(), "{name}");
-        assert!(code.code().is_some_and(|code| code.len() < 128 << 10), "{name}");
+        assert!(code.machine_code().is_some_and(|code| code.len() < 128 << 10), "{name}");
         let took = start.elapsed();
         // With every check on, next to other tests, on a busy machine: no measurement, but far from a hang.
         assert!(took < Duration::from_secs(120), "{name}: {took:?}");
@@ -126,9 +126,9 @@ fn recursion_is_the_same_in_every_form() {
     let [graph, dispatch] = [FlowForm::Graph, FlowForm::Dispatch]
         .map(|flow| run_everywhere(&engine(), &shader, &CompileOptions::default().flow(flow), &vertices));
     assert_eq!(graph.first_difference(&dispatch), None);
-    let o0 = graph.get("o0", 0).expect("there is one");
+    let o0 = graph.output("o0", 0).expect("there is one");
     for vertex in 0..10 {
-        let [x, ..]: [f32; 4] = o0.f32(vertex).expect("there are ten");
+        let [x, ..]: [f32; 4] = o0.vec4(vertex).expect("there are ten");
         // r0 is compared before each sum. The fifth call makes the ring forget the first, and nothing returns to word
         // 1.
         let expected = if vertex < 4 { vertex as f32 + 1.0 } else { 0.0 };

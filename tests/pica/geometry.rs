@@ -3,12 +3,12 @@
 
 use crate::assembler::{Destination, Program, Source};
 use crate::random::Random;
-use shaderjit::frontend::StateRow;
-use shaderjit::frontend::pica::FlowForm;
+use shaderjit::FlowForm;
 use shaderjit::frontend::pica::opcode::{Field, Opcode};
+use shaderjit::pica::{EmittedTriangles, GeometryInput, GeometryState, StateRow};
 use shaderjit::{
-    Attribute, Backend, CompileOptions, CompiledShader, Config, EmittedTriangles, Engine, GeometryInput, GeometryState,
-    Lanes, PicaUniforms, Shader, error::CallError,
+    Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, PicaUniforms, Shader, VertexBufferView,
+    error::CallError,
 };
 
 type Row = [f32; 4];
@@ -390,10 +390,10 @@ fn run(
     state: &mut GeometryState,
 ) -> Result<EmittedTriangles, CallError> {
     let mut call = code.call();
-    call.zero_unbound(true).pica_uniforms(uniforms);
+    call.unbound_as_zero(true).pica_uniforms(uniforms);
     for register in 0..2 {
         let bytes = bytes.get(16 * register..).unwrap_or_default();
-        call.input_element(register, Attribute::f32x4(bytes, 32)).expect("v0 and v1");
+        call.input_element(register, VertexBufferView::f32x4(bytes, 32)).expect("v0 and v1");
     }
     call.run_geometry(0..(bytes.len() / 32) as u32, state)
 }
@@ -464,9 +464,11 @@ fn check(engine: &Engine, number: u64) -> bool {
         let what = format!("program {number}, {form:?} {backend:?} {lanes:?}");
         let options = CompileOptions::default().flow(form).backend(backend).lanes(lanes);
         let code = engine.compile(&shader, &options).unwrap_or_else(|error| panic!("{what}: {error}"));
-        let geometry = code.interface().geometry.as_ref().expect("it is a geometry shader");
+        let interface = code.interface();
+        assert!(interface.is_geometry());
         if form == FlowForm::Graph {
-            side_by_side = !(0..geometry.state.len()).any(|row| code.reads_input(geometry.state_input(row)));
+            side_by_side =
+                !(interface.signature_inputs().len()..interface.inputs.len()).any(|element| code.reads_input(element));
         }
         let mut state = GeometryState::default();
         for (bytes, (triangles, machine)) in batches.iter().zip(&expected) {
@@ -574,7 +576,7 @@ fn calls_that_make_no_sense_are_errors() {
     let geometry = engine.compile(&shader, &CompileOptions::default()).expect("it compiles");
     assert!(matches!(geometry.call().run(0..1), Err(CallError::Invalid(_))));
     assert!(matches!(
-        geometry.call().input_element(16, Attribute::f32x4(&[], 0)),
+        geometry.call().input_element(16, VertexBufferView::f32x4(&[], 0)),
         Err(CallError::UnknownBinding { .. })
     ));
     let mut program = Program::default();

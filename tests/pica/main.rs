@@ -8,7 +8,7 @@ mod random;
 mod specialize;
 mod threads;
 
-use shaderjit::{Attribute, Backend, CompileOptions, Config, Engine, Lanes, Outputs, PicaUniforms, Shader};
+use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Outputs, PicaUniforms, Shader, VertexBufferView};
 
 /// Bytes of one vertex: sixteen registers of four floats.
 const VERTEX: usize = 256;
@@ -23,7 +23,8 @@ fn run_everywhere(engine: &Engine, shader: &Shader, options: &CompileOptions, ve
         let code = engine.compile(shader, options).expect("the program compiles");
         let mut call = code.call();
         for register in 0..16 {
-            call.input_element(register, Attribute::f32x4(&vertices[16 * register..], VERTEX)).expect("v0 to v15");
+            call.input_element(register, VertexBufferView::f32x4(&vertices[16 * register..], VERTEX))
+                .expect("v0 to v15");
         }
         call.pica_uniforms(&PicaUniforms::default());
         call.run(0..(vertices.len() / VERTEX) as u32).expect("the call runs")

@@ -4,7 +4,7 @@ use crate::assembler::{Destination, Program, Source};
 use crate::{VERTEX, engine};
 use shaderjit::error::CallError;
 use shaderjit::frontend::pica::opcode::{Field, Opcode};
-use shaderjit::{Attribute, CompileOptions, FlowForm, Lanes, NumberMode, PicaUniforms, Shader};
+use shaderjit::{CompileOptions, FloatPrecision, FlowForm, Lanes, PicaUniforms, Shader, VertexBufferView};
 use std::sync::Arc;
 
 const R0: u32 = 0x10;
@@ -40,13 +40,14 @@ fn results_are_those_of_the_program_for_any_uniforms() {
             let uniforms = uniforms(bools, int);
             for flow in [FlowForm::Graph, FlowForm::Dispatch] {
                 for lanes in [Lanes::Four, Lanes::Eight] {
-                    let general = CompileOptions::default().flow(flow).lanes(lanes).numbers(NumberMode::Float24);
+                    let general =
+                        CompileOptions::default().flow(flow).lanes(lanes).float_precision(FloatPrecision::Float24);
                     let special = general.clone().specialize(&uniforms);
                     let [general, special] = [general, special].map(|options| {
                         let code = engine.compile(&shader, &options).expect("it compiles");
                         let mut call = code.call();
                         for register in 0..16 {
-                            call.input_element(register, Attribute::f32x4(&vertex, VERTEX)).expect("v0 to v15");
+                            call.input_element(register, VertexBufferView::f32x4(&vertex, VERTEX)).expect("v0 to v15");
                         }
                         let native = call.pica_uniforms(&uniforms).run(0..1).expect("it runs");
                         assert_eq!(native.first_difference(&call.interpret(0..1).expect("it runs")), None);
@@ -93,7 +94,7 @@ fn other_values_are_refused() {
     let code = engine.compile(&shader, &CompileOptions::default().specialize_bools(1 << 3)).expect("it compiles");
     let mut call = code.call();
     for register in 0..16 {
-        call.input_element(register, Attribute::f32x4(&vertex, VERTEX)).expect("v0 to v15");
+        call.input_element(register, VertexBufferView::f32x4(&vertex, VERTEX)).expect("v0 to v15");
     }
     let refused = call.pica_uniforms(&uniforms(1 << 7, [0; 4])).run(0..1);
     let what = "file of bool uniforms b0..b15".to_string();

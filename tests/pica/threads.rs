@@ -4,7 +4,7 @@ use crate::assembler::{Destination, Program, Source};
 use crate::random::Random;
 use shaderjit::frontend::pica::opcode::Opcode;
 use shaderjit::pica::{Draw, OutputMap, Unit, Vertices};
-use shaderjit::{Attribute, Config, Engine};
+use shaderjit::{Config, Engine, VertexBufferView};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ impl Worker<'_> {
         self.unit.vertex_mut().set_descriptors(0, descriptors);
         // What no program can get to is not looked at.
         self.unit.vertex_mut().set_words(64, &[self.random.below(u32::MAX)]);
-        let attributes = [Attribute::f32x4(&self.vertices, 16)];
+        let attributes = [VertexBufferView::f32x4(&self.vertices, 16)];
         let draw = Draw { attributes: &attributes, vertices: Vertices::Range(0..7) };
         let triangles = self.unit.draw(self.engine, &draw).expect("the program runs");
         assert_eq!(triangles.indices, [[0, 1, 2], [3, 4, 5]]);

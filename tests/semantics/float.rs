@@ -310,15 +310,15 @@ fn a_multiply_add_rounds_alike_on_both_engines_wherever_it_is() {
     );
     let shader = Shader::parse(&source.container()).unwrap();
     let inputs: Vec<u8> = [0x3f80_0800, 0x3f80_0000, 0, 0].into_iter().flat_map(u32::to_le_bytes).collect();
-    for config in [Config::default(), Config::default().fused(false)] {
+    for config in [Config::default(), Config::default().fused_mad(false)] {
         let engine = Engine::new(config).unwrap();
         let expected = if engine.is_fused() { ONCE } else { TWICE };
         for lanes in [Lanes::Four, Lanes::Eight] {
             let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
             let mut call = code.call();
-            call.input("V", 0, shaderjit::Attribute::f32x4(&inputs, 16)).unwrap();
+            call.input("V", 0, shaderjit::VertexBufferView::f32x4(&inputs, 16)).unwrap();
             for outputs in [call.run(0..1).unwrap(), call.interpret(0..1).unwrap()] {
-                assert_eq!(outputs.get("O", 0).unwrap().bits(0), Some([expected; 4]));
+                assert_eq!(outputs.output("O", 0).unwrap().bits(0), Some([expected; 4]));
             }
         }
     }

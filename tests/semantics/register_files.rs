@@ -180,7 +180,7 @@ fn vertex_and_instance_numbers_are_integers() {
     let code = engine.compile(&shader, &shaderjit::CompileOptions::default()).unwrap();
     let mut call = code.call();
     for outputs in [call.instance(7).run(0..3).unwrap(), call.interpret(0..3).unwrap()] {
-        assert!(outputs.get("O", 0).unwrap().iter().all(|row| row[0] == 7));
+        assert!(outputs.output("O", 0).unwrap().iter().all(|row| row[0] == 7));
     }
 }
 

@@ -5,10 +5,12 @@
 use super::components::Pattern;
 use super::program::{Source, bytes};
 use super::sections::{Expected, Run, Section, View};
-use shaderjit::attribute::AttributeFormat;
+use shaderjit::VertexFormat;
 use shaderjit::error::CallError;
 use shaderjit::frontend::sm4::Opcode;
-use shaderjit::{Attribute, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Resource, Shader};
+use shaderjit::{
+    BufferView, Call, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader, VertexBufferView,
+};
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -21,7 +23,8 @@ fn engines() -> &'static [Engine; 2] {
     static ENGINES: OnceLock<[Engine; 2]> = OnceLock::new();
     let config = Config::default().fuel(FUEL);
     ENGINES.get_or_init(|| {
-        [config.clone(), config.fused(false)].map(|config| Engine::new(config).expect("this machine has native code"))
+        [config.clone(), config.fused_mad(false)]
+            .map(|config| Engine::new(config).expect("this machine has native code"))
     })
 }
 
@@ -168,20 +171,20 @@ impl Section {
 
     fn bind<'a>(&'a self, code: &'a CompiledShader, streams: &'a [Vec<u8>]) -> Result<Call<'a>, CallError> {
         let mut call = code.call();
-        call.zero_unbound(true);
+        call.unbound_as_zero(true);
         for (element, stream) in streams.iter().enumerate() {
-            call.input_element(element, Attribute::new(AttributeFormat::U32x4, stream, 16))?;
+            call.input_element(element, VertexBufferView::new(VertexFormat::U32x4, stream, 16))?;
         }
         for ((slot, space), bytes) in &self.constants {
-            call.constants_in_space(*slot, *space, bytes)?;
+            call.constant_buffer_in_space(*slot, *space, bytes)?;
         }
         for ((slot, space), view, bytes) in &self.resources {
             let resource = match *view {
-                View::Raw => Resource::raw(bytes),
-                View::Structured(stride) => Resource::structured(bytes, stride),
-                View::Typed(format) => Resource::typed(bytes, format),
+                View::Raw => BufferView::raw(bytes),
+                View::Structured(stride) => BufferView::structured(bytes, stride),
+                View::Typed(format) => BufferView::typed(bytes, format),
             };
-            call.resource_in_space(*slot, *space, resource)?;
+            call.buffer_in_space(*slot, *space, resource)?;
         }
         for ((slot, space), image) in &self.textures {
             call.texture_in_space(*slot, *space, image)?;

@@ -22,7 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
     args.shader.require_native(&code)?;
-    let code = code.code().expect("it was compiled for the JIT");
+    let code = code.machine_code().expect("it was compiled for the JIT");
     // The machines that native code is made for.
     let instructions = if cfg!(target_arch = "aarch64") { aarch64(code) } else { x86_64(code) };
     Ok(Report::text(listing(code, &instructions, args.bytes)))

@@ -5,7 +5,8 @@ use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use serde::Serialize;
 use shaderjit::error::CallError;
-use shaderjit::{GeometryState, NativeStatus, OutputLayout};
+use shaderjit::pica::GeometryState;
+use shaderjit::{NativeStatus, OutputLayout};
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near
@@ -77,7 +78,7 @@ pub fn run(args: &Args) -> Outcome {
     let call = bindings.call(shader.format(), &code)?;
     // A part of the vertices is enough for the interpreter, whose time does not depend on their number.
     let interpreted = bindings.count.min(1024);
-    let (mut jit, mut interp) = if code.interface().geometry.is_some() {
+    let (mut jit, mut interp) = if code.interface().is_geometry() {
         // Each invocation finds what the one before has left; those of a run begin with zeros.
         let state = GeometryState::default;
         let run = || call.run_geometry(0..bindings.count, &mut state()).map(drop);
@@ -109,7 +110,7 @@ pub fn run(args: &Args) -> Outcome {
         lower_us: micros(|times| times.lower),
         passes_us: micros(|times| times.passes),
         native_us: micros(|times| times.native),
-        code_bytes: code.code().map_or(0, <[u8]>::len),
+        code_bytes: code.machine_code().map_or(0, <[u8]>::len),
     };
     Ok(if args.json { Report::json(&figures) } else { Report::text(text(&figures)) })
 }

@@ -5,8 +5,8 @@ use crate::options::{ConstantBuffer, Source};
 use crate::report::{Failure, message};
 use crate::resources::{BoundResource, ShaderResource, ShaderSampler};
 use shaderjit::error::CallError;
-use shaderjit::frontend::{ComponentType, UniformKind};
-use shaderjit::{Attribute, Call, CompiledShader, PicaUniforms, ShaderFormat};
+use shaderjit::{Call, CompiledShader, PicaUniforms, ShaderFormat, VertexBufferView};
+use shaderjit::{ComponentType, UniformKind};
 
 #[derive(clap::Args)]
 pub struct BindArgs {
@@ -34,7 +34,7 @@ pub struct BindArgs {
     count: Option<u32>,
     /// What is not bound reads 0 instead of being an error
     #[arg(long)]
-    zero_unbound: bool,
+    unbound_as_zero: bool,
 }
 
 /// What to do about inputs that the options do not name.
@@ -54,7 +54,7 @@ pub struct Bindings {
     resources: Vec<BoundResource>,
     samplers: Vec<ShaderSampler>,
     pica: Option<PicaUniforms>,
-    zero_unbound: bool,
+    unbound_as_zero: bool,
     /// Number of vertices.
     pub count: u32,
 }
@@ -87,9 +87,9 @@ impl BindArgs {
         let constants = constants.collect::<Result<Vec<_>, Failure>>()?;
         let pica = self.uniforms.as_ref().map(|source| Ok::<_, Failure>(PicaUniforms::from_bytes(&source.read()?)?));
         let resources = self.srv.iter().map(BoundResource::read).collect::<Result<_, _>>()?;
-        let (pica, zero_unbound) = (pica.transpose()?, self.zero_unbound);
+        let (pica, unbound_as_zero) = (pica.transpose()?, self.unbound_as_zero);
         let samplers = self.smp.clone();
-        let mut bindings = Bindings { input, constants, resources, samplers, pica, zero_unbound, count: 0 };
+        let mut bindings = Bindings { input, constants, resources, samplers, pica, unbound_as_zero, count: 0 };
 
         let made_up = match missing {
             Missing::Leave => None,
@@ -98,7 +98,7 @@ impl BindArgs {
         };
         let default = held.or(made_up.map(|(count, ..)| count));
         bindings.count = self.count.or(default).ok_or_else(|| self.no_count(code))?;
-        if let Some((_, seed, hostile)) = made_up.filter(|_| !self.zero_unbound) {
+        if let Some((_, seed, hostile)) = made_up.filter(|_| !self.unbound_as_zero) {
             bindings.make_up(&mut Random::new(seed), hostile, &record, code);
         }
         Ok(bindings)
@@ -107,7 +107,7 @@ impl BindArgs {
     fn no_count(&self, code: &CompiledShader) -> Failure {
         let inputs = code.interface().signature_inputs();
         match (0..inputs.len()).find(|&element| code.reads_input(element)) {
-            Some(element) if !self.zero_unbound => {
+            Some(element) if !self.unbound_as_zero => {
                 CallError::MissingBinding { what: format!("input {}", inputs[element].name()) }.into()
             }
             _ => Failure::usage("--count is needed: no input says how many vertices there are"),
@@ -131,8 +131,8 @@ fn vertices(bytes: &[u8], stride: usize) -> Result<u32, Failure> {
 
 /// The code may be for some bool or integer uniforms alone.
 fn compiled_for(uniforms: &mut PicaUniforms, code: &CompiledShader) {
-    for decl in &code.interface().uniforms {
-        match (decl.kind, &code.function().spaces[decl.space].table) {
+    for (decl, space) in code.interface().uniforms.iter().zip(code.function().spaces.values()) {
+        match (decl.kind, &space.table) {
             (UniformKind::PicaBool, Some(rows)) => uniforms.bools = rows[0][0] as u16,
             (UniformKind::PicaInt, Some(rows)) => {
                 uniforms.ints.iter_mut().zip(rows).for_each(|(int, row)| *int = row.map(|word| word as u8));
@@ -151,10 +151,10 @@ impl Bindings {
     /// A call with everything bound.
     pub fn call<'a>(&'a self, format: ShaderFormat, code: &'a CompiledShader) -> Result<Call<'a>, Failure> {
         let mut call = code.call();
-        call.zero_unbound(self.zero_unbound);
+        call.unbound_as_zero(self.unbound_as_zero);
         for (slot, space, bytes) in &self.constants {
             // One set of options may serve several compilations of a shader, of which some need less.
-            if let Err(CallError::UnknownBinding { what }) = call.constants_in_space(*slot, *space, bytes) {
+            if let Err(CallError::UnknownBinding { what }) = call.constant_buffer_in_space(*slot, *space, bytes) {
                 message(format_args!("warning: the shader has no {what}"));
             }
         }
@@ -181,7 +181,7 @@ impl Bindings {
         for (number, element) in code.interface().signature_inputs().iter().enumerate() {
             if let Some(input) = &self.input {
                 let bytes = input.get(record.offset(number, element.register)..).unwrap_or_default();
-                call.input_element(number, Attribute::new(code.layout().inputs[number], bytes, record.stride))?;
+                call.input_element(number, VertexBufferView::new(code.layout().inputs[number], bytes, record.stride))?;
             }
         }
         Ok(call)

@@ -1,12 +1,12 @@
 //! `diff`: the same call on both engines.
 
 use crate::bindings::{BindArgs, Missing};
-use crate::format;
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Failure, Outcome, Report};
 use shaderjit::error::CallError;
+use shaderjit::pica::GeometryState;
 use shaderjit::printable::Printable;
-use shaderjit::{Call, CompiledShader, Difference, GeometryState, Outputs};
+use shaderjit::{Call, CompiledShader, Difference, Outputs};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Outcome {
     let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
     let mut call = bindings.call(shader.format(), &code)?;
 
-    if code.interface().geometry.is_some() {
+    if code.interface().is_geometry() {
         return geometry(&call, bindings.count);
     }
     let mut tally = Tally::default();
@@ -146,7 +146,7 @@ fn describe(code: &CompiledShader, instance: u32, first: u32, difference: &Diffe
     let name = element.name();
     let name = Printable(&name);
     let component = ["x", "y", "z", "w"][component];
-    let value = |bits| format!("{} [{bits:08x}]", format::value(element.ty, bits));
+    let value = |bits| format!("{} [{bits:08x}]", element.ty.text(bits));
     let vertex = first as usize + vertex;
     format!(
         "instance {instance} vertex {vertex} {name}.{component}: jit {} interp {}\n",

@@ -5,9 +5,9 @@ use crate::json;
 use crate::spreadsheet::{self, Sheet};
 use clap::ValueEnum;
 use serde::Serialize;
-use shaderjit::frontend::{ComponentType, Element};
 use shaderjit::printable::Printable;
 use shaderjit::{CompiledShader, Outputs, ShaderFormat};
+use shaderjit::{ComponentType, Element};
 use std::fmt::Write;
 
 /// The form of a shader's outputs.
@@ -30,23 +30,6 @@ pub struct Results<'a> {
     pub code: &'a CompiledShader,
     /// One entry an instance.
     pub instances: Vec<Outputs>,
-}
-
-/// A component's value, printed so that it reads back to the same value.
-pub fn value(ty: ComponentType, bits: u32) -> String {
-    match ty {
-        ComponentType::F32 => f32::from_bits(bits).to_string(),
-        ComponentType::U32 => bits.to_string(),
-        ComponentType::I32 => (bits as i32).to_string(),
-    }
-}
-
-fn type_name(ty: ComponentType) -> &'static str {
-    match ty {
-        ComponentType::F32 => "float",
-        ComponentType::U32 => "uint",
-        ComponentType::I32 => "int",
-    }
 }
 
 impl Results<'_> {
@@ -85,7 +68,7 @@ impl Results<'_> {
                 for (number, element, name) in &written {
                     let bits = self.bits(outputs, *number, vertex);
                     let components = &bits[..element.components() as usize];
-                    let values: Vec<String> = components.iter().map(|&bits| value(element.ty, bits)).collect();
+                    let values: Vec<String> = components.iter().map(|&bits| element.ty.text(bits)).collect();
                     let words: Vec<String> = components.iter().map(|bits| format!("{bits:08x}")).collect();
                     if self.has_instances() {
                         let _ = write!(out, "{instance:<4} ");
@@ -109,7 +92,7 @@ impl Results<'_> {
             for vertex in 0..outputs.count() {
                 let values = written.iter().flat_map(|(number, element, _)| {
                     let bits = self.bits(outputs, *number, vertex).into_iter().take(element.components() as usize);
-                    bits.map(|bits| value(element.ty, bits))
+                    bits.map(|bits| element.ty.text(bits))
                 });
                 let instance = self.has_instances().then(|| instance.to_string());
                 sheet.row(instance.into_iter().chain([vertex.to_string()]).chain(values));
@@ -144,11 +127,11 @@ impl Results<'_> {
             Int(i64),
             Text(String),
         }
-        let json = |ty, bits| match ty {
+        let json = |ty: ComponentType, bits| match ty {
             ComponentType::F32 if f32::from_bits(bits).is_finite() => Value::Float(f32::from_bits(bits)),
-            ComponentType::F32 => Value::Text(value(ty, bits)),
             ComponentType::U32 => Value::Int(bits.into()),
             ComponentType::I32 => Value::Int((bits as i32).into()),
+            _ => Value::Text(ty.text(bits)),
         };
         let output = |(number, element, _): (usize, &Element, String)| {
             let vertices = self.instances.iter().flat_map(|outputs| (0..outputs.count()).map(move |v| (outputs, v)));
@@ -161,7 +144,7 @@ impl Results<'_> {
                 index: element.index,
                 register: (element.register != u32::MAX).then_some(element.register),
                 components: element.components(),
-                r#type: type_name(element.ty),
+                r#type: element.ty.name(),
                 values: values.collect(),
             }
         };

@@ -1,6 +1,6 @@
 //! Made-up inputs: values at the edges of each type among ordinary and random ones, the same for the same seed.
 
-use shaderjit::frontend::ComponentType;
+use shaderjit::ComponentType;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 pub struct Random(u64);
@@ -34,7 +34,7 @@ impl Random {
             (0, _) => self.pick(&EDGE_INTEGERS),
             (1, _) => self.next() as u32,
             (_, ComponentType::F32) => self.ordinary_float().to_bits(),
-            (_, ComponentType::U32 | ComponentType::I32) => self.next() as u32 % 16,
+            _ => self.next() as u32 % 16,
         }
     }
 
@@ -42,7 +42,7 @@ impl Random {
     pub fn ordinary_component(&mut self, ty: ComponentType) -> u32 {
         match ty {
             ComponentType::F32 => self.ordinary_float().to_bits(),
-            ComponentType::U32 | ComponentType::I32 => self.next() as u32 % 16,
+            _ => self.next() as u32 % 16,
         }
     }
 }

@@ -1,19 +1,18 @@
 //! Geometry shaders of a PICA200: which executable, what its invocations read, and the triangles they emit.
 
 use crate::bindings::Bindings;
-use crate::format::{Format, value};
+use crate::format::Format;
 use crate::json;
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::Failure;
 use crate::spreadsheet::Sheet;
 use serde::Serialize;
+use shaderjit::ComponentType;
 use shaderjit::container::Container;
 use shaderjit::container::shbin::{Geometry, GeometryMode, ShaderKind};
 use shaderjit::error::CallError;
-use shaderjit::frontend::ComponentType;
-use shaderjit::{
-    Backend, Call, CompiledShader, EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState, Shader, Stage,
-};
+use shaderjit::pica::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
+use shaderjit::{Backend, Call, CompiledShader, Shader, Stage};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -62,7 +61,7 @@ impl GeometryArgs {
         let entry = entry.ok_or_else(|| shader.failure("there is no geometry shader"))?;
         let options = compile.options(shader)?.entry(entry).backend(backend);
         let code = compile.engine(None)?.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
-        if code.interface().geometry.is_none() {
+        if !code.interface().is_geometry() {
             return Err(shader.failure("this is no geometry shader of a PICA200"));
         }
         Ok((loaded, code))
@@ -151,7 +150,7 @@ fn record(triangle: EmittedTriangle<'_>) -> Vec<u8> {
 }
 
 fn values(row: &[u32; 4]) -> [String; 4] {
-    row.map(|bits| value(ComponentType::F32, bits))
+    row.map(|bits| ComponentType::F32.text(bits))
 }
 
 fn table(triangles: &EmittedTriangles) -> String {

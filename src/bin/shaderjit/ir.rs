@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let shader = args.shader.load()?;
     let options = args.pica.apply(CompileOptions::default().entry(args.shader.entry()))?;
-    let mut function = shader.lower_with(&options).map_err(|error| args.shader.failure(error))?.function;
+    let mut function = shader.lower(&options).map_err(|error| args.shader.failure(error))?.function;
     pipeline::run_passes(&mut function, &PASSES[..count], &PassOptions { fused: !args.separate_mad, guards: true })
         .map_err(|error| args.shader.failure(error))?;
     Ok(Report::text(function.to_string()))

@@ -3,8 +3,8 @@
 use crate::report::{Failure, Outcome, Report};
 use clap::ValueEnum;
 use shaderjit::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, FlowForm, Lanes, NativeStatus, NumberMode, PicaUniforms,
-    Shader,
+    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, NativeStatus,
+    PicaUniforms, Shader,
 };
 use std::io::Read;
 use std::num::NonZero;
@@ -127,9 +127,9 @@ enum Flow {
 impl PicaArgs {
     /// The options with what these say.
     pub fn apply(&self, options: CompileOptions) -> Result<CompileOptions, Failure> {
-        let options = options.numbers(match self.mode {
-            Mode::Fast => NumberMode::Fast,
-            Mode::Float24 => NumberMode::Float24,
+        let options = options.float_precision(match self.mode {
+            Mode::Fast => FloatPrecision::Fast,
+            Mode::Float24 => FloatPrecision::Float24,
         });
         let options = options.flow(match self.flow {
             Flow::Graph => FlowForm::Graph,
@@ -230,7 +230,7 @@ impl CompileArgs {
             config = config.call_fuel(fuel);
         }
         if let Some(mad) = self.mad {
-            config = config.fused(matches!(mad, Mad::Fused));
+            config = config.fused_mad(matches!(mad, Mad::Fused));
         }
         Ok(Engine::new(config)?)
     }

@@ -3,10 +3,10 @@
 use crate::options::{Source, slot_and_space};
 use crate::report::Failure;
 use shaderjit::error::{CallError, TextureError};
-use shaderjit::frontend::{ComponentType, ResourceKind};
 use shaderjit::{
-    AddressMode, Call, Comparison, Filter, Image, ImageLayout, Resource, SamplerState, TexelFormat, TextureShape,
+    AddressMode, BufferView, Call, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, TextureShape,
 };
+use shaderjit::{ComponentType, ResourceKind};
 use std::str::FromStr;
 
 /// `SLOT=KIND,RAW`, or `SLOT:SPACE=KIND,RAW` in a register space of shader model 5.1. KIND is `raw`, `struct:STRIDE`,
@@ -128,7 +128,6 @@ impl BoundResource {
         const WORDS: usize = 1024;
         let mut bytes = |count: usize, ty| (0..count).flat_map(|_| word(ty).to_le_bytes()).collect::<Vec<u8>>();
         let data = match kind {
-            ResourceKind::RawBuffer => Data::Buffer(Kind::Raw, bytes(WORDS, ComponentType::F32)),
             ResourceKind::StructuredBuffer { stride } => {
                 Data::Buffer(Kind::Structured(stride), bytes(WORDS, ComponentType::F32))
             }
@@ -139,6 +138,7 @@ impl BoundResource {
                 let image: Result<_, TextureError> = Image::new(layout, bytes(size.div_ceil(4), ty));
                 Data::Texture(image.expect("there are as many bytes as the layout says"))
             }
+            _ => Data::Buffer(Kind::Raw, bytes(WORDS, ComponentType::F32)),
         };
         BoundResource { slot, space, data }
     }
@@ -146,19 +146,19 @@ impl BoundResource {
     pub fn bind<'a>(&'a self, call: &mut Call<'a>) -> Result<(), CallError> {
         let resource = match &self.data {
             Data::Texture(image) => return call.texture_in_space(self.slot, self.space, image).map(drop),
-            Data::Buffer(Kind::Structured(stride), bytes) => Resource::structured(bytes, *stride),
-            Data::Buffer(Kind::Typed(format), bytes) => Resource::typed(bytes, *format),
-            Data::Buffer(_, bytes) => Resource::raw(bytes),
+            Data::Buffer(Kind::Structured(stride), bytes) => BufferView::structured(bytes, *stride),
+            Data::Buffer(Kind::Typed(format), bytes) => BufferView::typed(bytes, *format),
+            Data::Buffer(_, bytes) => BufferView::raw(bytes),
         };
-        call.resource_in_space(self.slot, self.space, resource).map(drop)
+        call.buffer_in_space(self.slot, self.space, resource).map(drop)
     }
 }
 
 fn made_up_format(ty: ComponentType) -> TexelFormat {
     match ty {
         ComponentType::F32 => TexelFormat::Rgba32Float,
-        ComponentType::U32 => TexelFormat::Rgba32Uint,
         ComponentType::I32 => TexelFormat::Rgba32Sint,
+        _ => TexelFormat::Rgba32Uint,
     }
 }
 

@@ -27,6 +27,7 @@ const CALL_TRIANGLES: u32 = 1 << 18;
 
 /// What the invocations of a geometry shader read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum GeometryInput<'a> {
     /// Each invocation an element of the bound inputs, `v0` to `v15`.
     Elements(Range<u32>),

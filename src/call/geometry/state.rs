@@ -48,7 +48,7 @@ impl GeometryState {
     ///
     /// ```
     /// use shaderjit::GeometryState;
-    /// use shaderjit::frontend::StateRow;
+    /// use shaderjit::pica::StateRow;
     ///
     /// let mut state = GeometryState::default();
     /// *state.row_mut(StateRow::Temporary(15)).expect("there are 16") = [1.0f32.to_bits(); 4];

@@ -1,7 +1,7 @@
 //! The distinct vertices of a draw as blocks that an engine shades.
 
 use super::DistinctVertices;
-use crate::call::Attribute;
+use crate::call::VertexBufferView;
 use crate::call::shade::{Block, Shade, Work, recycle};
 use crate::error::CallError;
 use std::mem;
@@ -62,11 +62,12 @@ impl Draw<'_> {
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
         let offset = (self.vertices.index(rows.start as u32) - self.vertices.index(0)) as usize;
-        let mut attributes: Vec<Attribute<'_>> = mem::take(&mut work.block);
+        let mut attributes: Vec<VertexBufferView<'_>> = mem::take(&mut work.block);
         attributes.extend(
-            work.attributes
-                .iter()
-                .map(|attribute| Attribute { bytes: &attribute.bytes[offset * attribute.stride..], ..*attribute }),
+            work.attributes.iter().map(|attribute| VertexBufferView {
+                bytes: &attribute.bytes[offset * attribute.stride..],
+                ..*attribute
+            }),
         );
         let (count, first_vertex) = (rows.len() as u32, self.number(rows.start));
         let result =
@@ -86,7 +87,7 @@ impl Draw<'_> {
     ) -> Result<(), CallError> {
         let first = indices[0];
         let copied = &indices[rows.clone()];
-        let room = |attribute: &Attribute<'_>| match attribute.stride {
+        let room = |attribute: &VertexBufferView<'_>| match attribute.stride {
             0 => 0,
             _ => attribute.format.bytes() * copied.len() + PADDING,
         };
@@ -95,7 +96,7 @@ impl Draw<'_> {
             work.gathered.resize(needed, 0);
         }
         let mut rest = &mut work.gathered[..];
-        let mut attributes: Vec<Attribute<'_>> = mem::take(&mut work.block);
+        let mut attributes: Vec<VertexBufferView<'_>> = mem::take(&mut work.block);
         for attribute in &work.attributes {
             let (copy, behind) = rest.split_at_mut(room(attribute));
             rest = behind;
@@ -135,14 +136,14 @@ fn end_of_short_runs(indices: &[u32], start: usize, mut end: usize) -> usize {
 
 /// Copies rows of `N` bytes, which is the format's.
 fn gather<'g, const N: usize>(
-    attribute: &Attribute<'_>,
+    attribute: &VertexBufferView<'_>,
     first: u32,
     indices: &[u32],
     copy: &'g mut [u8],
-) -> Attribute<'g> {
+) -> VertexBufferView<'g> {
     for (row, &index) in copy.as_chunks_mut::<N>().0.iter_mut().zip(indices) {
         let start = (index - first) as usize * attribute.stride;
         row.copy_from_slice(&attribute.bytes[start..][..N]);
     }
-    Attribute { bytes: copy, stride: N, ..*attribute }
+    VertexBufferView { bytes: copy, stride: N, ..*attribute }
 }

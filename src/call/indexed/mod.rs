@@ -12,6 +12,7 @@ use crate::error::CallError;
 
 /// An index buffer, as much of it as is drawn. No index is special: what cuts strips is the caller's to take out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Indices<'a> {
     /// `DXGI_FORMAT_R16_UINT`.
     U16(&'a [u16]),
@@ -59,22 +60,22 @@ impl Call<'_> {
     /// [first vertex](Self::first_vertex) is added to it.
     ///
     /// ```
-    /// use shaderjit::{Attribute, CompileOptions, Config, Engine, Indices, Shader};
+    /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Indices, Shader};
     ///
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
     /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
     /// # let (vertices, constants) = (vec![0; 4 * 12], vec![0; 64]);
     /// let mut call = code.call();
-    /// call.constants(0, &constants)?;
-    /// call.input("POSITION", 0, Attribute::f32x3(&vertices, 12))?;
-    /// # call.zero_unbound(true);
+    /// call.constant_buffer(0, &constants)?;
+    /// call.input("POSITION", 0, VertexBufferView::f32x3(&vertices, 12))?;
+    /// # call.unbound_as_zero(true);
     /// // Two triangles of four vertices.
     /// let indices = [0, 1, 2, 2, 1, 3];
     /// let draw = call.run_indexed(Indices::U16(&indices), 0)?;
     /// assert_eq!(draw.outputs.count(), 4);
-    /// let positions = draw.outputs.get("SV_Position", 0).expect("a vertex shader has a position");
+    /// let positions = draw.outputs.output("SV_Position", 0).expect("a vertex shader has a position");
     /// for triangle in indices.as_chunks::<3>().0 {
-    ///     let corners = triangle.map(|index| positions.f32(draw.row(index.into()).expect("it is drawn")));
+    ///     let corners = triangle.map(|index| positions.vec4(draw.row(index.into()).expect("it is drawn")));
     ///     assert!(corners.iter().all(Option::is_some));
     /// }
     /// # Ok::<(), shaderjit::Error>(())

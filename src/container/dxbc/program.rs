@@ -12,6 +12,7 @@ const HEADER: usize = 8;
 /// The stage a program is for. The numbers are those of the version token (MSDN, tokenized program format).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
+#[non_exhaustive]
 pub enum ProgramKind {
     /// Pixel shader.
     Pixel = 0,

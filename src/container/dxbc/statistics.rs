@@ -76,6 +76,7 @@ counters! {
 
 /// A `STAT` part.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Statistics<'a> {
     /// Of a tokenized program.
     Counters(Counters),

@@ -39,6 +39,7 @@ open_code! {
 
 /// The register files a uniform record or a constant can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum RegisterFile {
     /// Inputs `v0..v15`: attributes with a name.
     Input,

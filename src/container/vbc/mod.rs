@@ -44,6 +44,7 @@ const SPIRV_MAGIC: u32 = 0x0723_0203;
 
 /// A stage of the graphics pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Stage {
     /// Vertex shader.
     Vertex,

@@ -10,7 +10,7 @@
 //! | `print` | instructions → assembly text (`Display` of [`Program`]) |
 //! | [`flow`] | the rings of CALL, IF and LOOP → a control-flow graph |
 //! | `lower` | the graph and its instructions → IR ([`lower()`], [`lower_geometry`]) |
-//! | `slots` | what the rasteriser makes of outputs ([`Slots`]) |
+//! | `slots` | what the rasteriser makes of outputs ([`RasterizerSlots`]) |
 //! | `shbin` | an executable of a SHBIN, constants included → IR ([`lower_shbin`]) |
 //!
 //! A program comes from a SHBIN, or from the words and descriptors an emulator holds:
@@ -39,9 +39,9 @@ mod shbin;
 mod slots;
 
 pub use decode::{MAX_DESCRIPTORS, MAX_WORDS, Program, decode};
-pub use lower::{FlowForm, LowerOptions, NumberMode, lower, lower_geometry};
+pub use lower::{FloatPrecision, FlowForm, LowerOptions, lower, lower_geometry};
 pub use shbin::{lower_dvoj, lower_shbin};
-pub use slots::Slots;
+pub use slots::RasterizerSlots;
 
 #[cfg(test)]
 pub(crate) mod testing;

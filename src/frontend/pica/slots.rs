@@ -8,12 +8,12 @@
 /// NaN gives 1. (3dbrew, "GPU/Internal Registers", `GPUREG_SH_OUTMAP`; the default and the colours as recorded on
 /// hardware by Citra's authors.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slots {
+pub struct RasterizerSlots {
     /// For each slot an output register and a component of it, 0 = x.
-    pub sources: [Option<(u8, u8)>; Slots::COUNT],
+    pub sources: [Option<(u8, u8)>; RasterizerSlots::COUNT],
 }
 
-impl Slots {
+impl RasterizerSlots {
     /// Number of slots.
     pub const COUNT: usize = 24;
     /// What a slot without a source is.

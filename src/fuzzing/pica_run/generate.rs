@@ -3,7 +3,7 @@
 
 use super::{PicaRunCase, VERTICES};
 use crate::frontend::pica::opcode::{Field, Opcode};
-use crate::{NumberMode, PicaUniforms};
+use crate::{FloatPrecision, PicaUniforms};
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 /// Numbers at which arithmetic changes its ways: of 32 bits and of 24.
@@ -91,7 +91,7 @@ impl<'a> Arbitrary<'a> for PicaRunCase {
                 }
             }
         }
-        let numbers = if u.arbitrary()? { NumberMode::Float24 } else { NumberMode::Fast };
+        let numbers = if u.arbitrary()? { FloatPrecision::Float24 } else { FloatPrecision::Fast };
         Ok(PicaRunCase { words, descriptors, entry, uniforms, vertices, numbers, specialize: u.ratio(1, 4)? })
     }
 }

@@ -5,9 +5,8 @@ use super::{ENGINE, PicaRunCase};
 use crate::error::{CallError, Error, LowerError};
 use crate::frontend::StateRow;
 use crate::fuzzing::fenced;
-use crate::{
-    Attribute, Backend, CompileOptions, CompiledShader, EmittedTriangles, FlowForm, GeometryState, Lanes, Shader,
-};
+use crate::pica::{EmittedTriangles, GeometryState};
+use crate::{Backend, CompileOptions, CompiledShader, FlowForm, Lanes, Shader, VertexBufferView};
 
 /// What EMIT copies: some registers whole, one in part.
 const EMITTED: [u8; 16] = [0xf, 0xf, 0b0110, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0b1001];
@@ -18,7 +17,7 @@ type Ended = Vec<(Result<EmittedTriangles, CallError>, GeometryState)>;
 /// Compares both engines and both forms of control flow.
 pub fn check(case: &PicaRunCase) {
     let shader = Shader::from_pica_geometry(&case.words, &case.descriptors, case.entry.into(), EMITTED);
-    let options = CompileOptions::default().numbers(case.numbers);
+    let options = CompileOptions::default().float_precision(case.numbers);
     let options = if case.specialize { options.specialize(&case.uniforms) } else { options };
     let mut other_form: Option<Ended> = None;
     for flow in [FlowForm::Graph, FlowForm::Dispatch] {
@@ -51,7 +50,7 @@ fn run(case: &PicaRunCase, code: &CompiledShader) -> Ended {
     let bytes: Vec<u8> = case.vertices.iter().flatten().flatten().flat_map(|word| word.to_le_bytes()).collect();
     let mut call = code.call();
     for register in 0..16 {
-        call.input_element(register, Attribute::f32x4(&bytes[16 * register..], 256)).expect("v0 to v15");
+        call.input_element(register, VertexBufferView::f32x4(&bytes[16 * register..], 256)).expect("v0 to v15");
     }
     call.pica_uniforms(&case.uniforms);
     let count = case.vertices.len() as u32;

@@ -2,7 +2,7 @@
 //! as lists. What single operations on numbers give is the IR's.
 
 use super::{PicaRunCase, Registers};
-use crate::NumberMode;
+use crate::FloatPrecision;
 use shaderjit_ir::eval::eval;
 use shaderjit_ir::{Op, Type};
 
@@ -165,7 +165,7 @@ impl<'a> Unit<'a> {
     }
 
     fn is_float24(&self) -> bool {
-        self.case.numbers == NumberMode::Float24
+        self.case.numbers == FloatPrecision::Float24
     }
 
     fn bound(&self, word: u32) -> u32 {

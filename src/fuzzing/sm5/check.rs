@@ -24,7 +24,7 @@ static ENGINES: LazyLock<[[Engine; 2]; 2]> = LazyLock::new(|| {
         let config = Config { canonical_nans, ..config.clone() };
         Engine::new(config).expect("nothing is asked of the machine")
     };
-    [config.clone().fused(false), config].map(|config| [false, true].map(|canonical| engine(&config, canonical)))
+    [config.clone().fused_mad(false), config].map(|config| [false, true].map(|canonical| engine(&config, canonical)))
 });
 
 /// The rows of every output element, an invocation after the other, or running out of fuel.
@@ -64,7 +64,7 @@ pub(super) fn well_formed(case: &Sm5Case) -> Option<Lowered> {
     let code = &case.container[program.offset..];
     assert!(code.starts_with(&encoded), "decoding and encoding changed\n{program}");
 
-    match case.shader().lower_with(&case.options()) {
+    match case.shader().lower_for(&case.options()) {
         Ok(lowered) => Some(lowered),
         Err(Error::Lower(LowerError::Limit { .. })) => None,
         Err(error) => panic!("{error}\n{case:?}"),

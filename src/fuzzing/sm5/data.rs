@@ -1,7 +1,7 @@
 //! What a program is run on: everything that its interface asks for, bound, too short, or not bound at all.
 
 use super::image::{image, sampler};
-use crate::call::{Attribute, Call, Resource};
+use crate::call::{BufferView, Call, VertexBufferView};
 use crate::compiled::Prepared;
 use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceKind, UniformKind};
 use crate::texture::{BoundTextures, Image, SamplerState, TexelFormat, Texture};
@@ -109,14 +109,15 @@ impl Data {
     /// Binds all of it.
     pub fn bind<'a>(&'a self, call: &mut Call<'a>, interface: &Interface, streams: &'a [Vec<u8>]) {
         let fits = "the data were made for the interface";
-        call.zero_unbound(true).first_vertex(self.first).instance(self.instance);
+        call.unbound_as_zero(true).first_vertex_id(self.first).instance(self.instance);
         for (number, (element, bytes)) in interface.inputs.iter().zip(streams).enumerate() {
             let format = Prepared::default_format(element);
-            call.input_element(number, Attribute::new(format, bytes, 4 * element.components() as usize)).expect(fits);
+            call.input_element(number, VertexBufferView::new(format, bytes, 4 * element.components() as usize))
+                .expect(fits);
         }
         for (decl, bytes) in interface.uniforms.iter().zip(&self.uniforms) {
             if let (UniformKind::ConstantBuffer { slot, space }, Some(bytes)) = (decl.kind, bytes) {
-                call.constants_in_space(slot, space, bytes).expect(fits);
+                call.constant_buffer_in_space(slot, space, bytes).expect(fits);
             }
         }
         for (decl, bound) in interface.resources.iter().zip(&self.resources) {
@@ -127,11 +128,13 @@ impl Data {
                     call.texture_in_space(slot, space, image).expect(fits);
                     continue;
                 }
-                (Bound::Elements(bytes, format), _) => Resource::typed(bytes, *format),
-                (Bound::Bytes(bytes), ResourceKind::StructuredBuffer { stride }) => Resource::structured(bytes, stride),
-                (Bound::Bytes(bytes), _) => Resource::raw(bytes),
+                (Bound::Elements(bytes, format), _) => BufferView::typed(bytes, *format),
+                (Bound::Bytes(bytes), ResourceKind::StructuredBuffer { stride }) => {
+                    BufferView::structured(bytes, stride)
+                }
+                (Bound::Bytes(bytes), _) => BufferView::raw(bytes),
             };
-            call.resource_in_space(slot, space, resource).expect(fits);
+            call.buffer_in_space(slot, space, resource).expect(fits);
         }
         for (decl, state) in interface.samplers.iter().zip(&self.samplers) {
             if let Some(state) = state {

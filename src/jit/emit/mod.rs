@@ -45,7 +45,7 @@ mod value;
 mod vector;
 
 use super::simd::Simd;
-use super::{CodeInfo, CompileOptions, Layout, Target};
+use super::{CodeInfo, CodegenOptions, Layout, Target};
 use crate::error::JitError;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
@@ -79,7 +79,7 @@ pub fn emit(
     func: &Function,
     layout: &Layout,
     target: &Target,
-    options: &CompileOptions,
+    options: &CodegenOptions,
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {

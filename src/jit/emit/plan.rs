@@ -11,7 +11,7 @@ use super::rows::RowForms;
 use super::stages::{self, Cut, TILE};
 use super::uses::Uses;
 use crate::error::JitError;
-use crate::jit::{CompileOptions, Layout, UniformRows, limit, limits, static_rows};
+use crate::jit::{CodegenOptions, Layout, UniformRows, limit, limits, static_rows};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use shaderjit_ir::fuel::EdgeCosts;
 use shaderjit_ir::function::{Imm, InstData, Terminator};
@@ -131,7 +131,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<Plan, JitError> {
+    pub fn new(func: &Function, layout: &Layout, options: &CodegenOptions) -> Result<Plan, JitError> {
         check(func, layout, options)?;
         let groups = usize::from(options.groups);
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, groups)?;
@@ -385,7 +385,7 @@ fn last_outputs(func: &Function, layout: &Layout, block: Block) -> Vec<[Option<V
     outputs
 }
 
-fn check(func: &Function, layout: &Layout, options: &CompileOptions) -> Result<(), JitError> {
+fn check(func: &Function, layout: &Layout, options: &CodegenOptions) -> Result<(), JitError> {
     if !matches!(options.groups, 1 | 2) {
         return Err(codegen(format!("{} groups of lanes; 1 or 2 are possible", options.groups)));
     }

@@ -11,9 +11,9 @@ use super::hoist::Hoisted;
 use super::plan::Stream;
 use super::uses::Uses;
 use super::value::vector_type;
-use crate::attribute::AttributeFormat;
 use crate::error::JitError;
 use crate::jit::{Layout, fetch};
+use crate::vertex_format::VertexFormat;
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::{F32X4, I8X16};
@@ -64,7 +64,7 @@ struct Finder<'a> {
     func: &'a Function,
     hoisted: &'a Hoisted,
     uniform: &'a EntitySet<Value>,
-    formats: &'a [AttributeFormat],
+    formats: &'a [VertexFormat],
     uses: &'a SecondaryMap<Value, Uses>,
     /// How many components are stored: 3 or 4. Of three, the last one is computed twice.
     stored: usize,

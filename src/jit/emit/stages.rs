@@ -212,9 +212,9 @@ fn uncut(flow: &Flow, steps: &Range<usize>) -> usize {
 /// How many stages and how many queues a function has, if lanes are rows of four words.
 #[cfg(test)]
 pub fn count(func: &Function, groups: u8) -> (usize, usize) {
-    use crate::attribute::AttributeFormat;
-    use crate::jit::{CompileOptions, Layout};
-    let (inputs, outputs) = (vec![AttributeFormat::U32x4; func.inputs as usize], vec![4; func.outputs as usize]);
-    let plan = Plan::new(func, &Layout { inputs, outputs }, &CompileOptions { groups }).expect("the function compiles");
+    use crate::jit::{CodegenOptions, Layout};
+    use crate::vertex_format::VertexFormat;
+    let (inputs, outputs) = (vec![VertexFormat::U32x4; func.inputs as usize], vec![4; func.outputs as usize]);
+    let plan = Plan::new(func, &Layout { inputs, outputs }, &CodegenOptions { groups }).expect("the function compiles");
     (plan.stages.len(), plan.queues.len())
 }

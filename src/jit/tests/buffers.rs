@@ -1,11 +1,11 @@
 //! The caller's buffers: formats, strides, tails, ends; and the memory of the code itself.
 
 use super::{Case, EDGES, bytes, clif_text, compile, lockstep};
-use crate::attribute::AttributeFormat;
 use crate::error::CallError;
 use crate::jit::{
-    Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
+    Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
 };
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::texture::NoTextures;
 use shaderjit_ir::{Function, FunctionBuilder, Type, Value};
 
@@ -34,7 +34,7 @@ fn put_out(inputs: u32, through: impl Fn(&mut FunctionBuilder, Value) -> Value) 
 fn codes(func: &Function, layout: &Layout) -> Vec<Code> {
     let targets = [Target::host().unwrap(), Target::baseline().unwrap()];
     let both =
-        |target: &Target| [1, 2].map(|groups| compile(func, layout, target, &CompileOptions { groups }).unwrap());
+        |target: &Target| [1, 2].map(|groups| compile(func, layout, target, &CodegenOptions { groups }).unwrap());
     targets.iter().flat_map(both).collect()
 }
 
@@ -62,7 +62,7 @@ fn pattern(len: usize) -> Vec<u8> {
 fn every_format_decodes_as_its_definition_does() {
     let func = copy(1);
     let mut scratch = Scratch::default();
-    for &format in AttributeFormat::ALL {
+    for &format in VertexFormat::ALL {
         let layout = Layout { inputs: vec![format], outputs: vec![4] };
         // All 16-bit patterns for formats of 16 bits.
         let bytes_in = if format.kind().component_bytes() == 2 { 132_000 } else { 4_000 };
@@ -88,7 +88,7 @@ fn every_format_decodes_as_its_definition_does() {
 
 #[test]
 fn an_input_that_is_passed_on_is_copied_by_rows() {
-    use AttributeFormat::*;
+    use VertexFormat::*;
     let func = put_out(1, |_, value| value);
     for (words, format) in [(1usize, F32x1), (2, U32x2), (3, F32x3), (4, I32x4)] {
         for stored in 1..=words {
@@ -115,7 +115,7 @@ fn an_input_that_is_passed_on_is_copied_by_rows() {
 
 #[test]
 fn only_some_components_may_be_read() {
-    for &format in AttributeFormat::ALL {
+    for &format in VertexFormat::ALL {
         for component in 0..4u8 {
             let mut b = FunctionBuilder::new("one", 1, 1);
             let value = b.input(Type::F32, 0, component);
@@ -145,8 +145,7 @@ fn every_count_and_width_leaves_the_rest_alone() {
     let func = copy(2);
     let mut scratch = Scratch::default();
     for widths in [[1, 4], [2, 3], [3, 0], [4, 2], [0, 1]] {
-        let layout =
-            Layout { inputs: vec![AttributeFormat::F32x3, AttributeFormat::Unorm8x4], outputs: widths.to_vec() };
+        let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::Unorm8x4], outputs: widths.to_vec() };
         let codes = codes(&func, &layout);
         for count in 0..=20 {
             for (stride, out_stride) in [(16, 37), (17, 41)] {
@@ -181,7 +180,7 @@ fn every_count_and_width_leaves_the_rest_alone() {
 #[test]
 fn a_stride_of_zero_gives_all_vertices_the_same() {
     let func = copy(2);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x3, AttributeFormat::F16x4], outputs: vec![4, 4] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F16x4], outputs: vec![4, 4] };
     // The first row is too short to be read as 16 bytes.
     let input = pattern(12);
     let streams = [InputStream { bytes: &input, stride: 0 }, InputStream { bytes: &input[..8], stride: 0 }];
@@ -200,7 +199,7 @@ fn a_stride_of_zero_gives_all_vertices_the_same() {
 #[test]
 fn strides_smaller_than_a_row_overlap() {
     let func = copy(1);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x3], outputs: vec![3] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3] };
     for (stride, count) in [(1, 40), (3, 17), (4, 9)] {
         let input = pattern((count - 1) * stride + 12);
         for code in codes(&func, &layout) {
@@ -225,8 +224,8 @@ fn short_buffers_and_missing_bindings_are_errors() {
     b.output(0, 0, sum);
     b.ret();
     let func = lockstep(b);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x3, AttributeFormat::F32x4], outputs: vec![2] };
-    let code = compile(&func, &layout, &Target::host().unwrap(), &CompileOptions::default()).unwrap();
+    let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F32x4], outputs: vec![2] };
+    let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions::default()).unwrap();
     assert!(code.reads_input(0) && !code.reads_input(1) && !code.reads_input(2));
     assert_eq!(code.uniform_rows(space), 21);
 
@@ -261,7 +260,7 @@ fn short_buffers_and_missing_bindings_are_errors() {
 #[test]
 fn the_caller_keeps_its_float_mode() {
     let func = copy(1);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x1], outputs: vec![1] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
     let denormal = std::hint::black_box(f32::from_bits(0x0040_0000));
     for code in codes(&func, &layout) {
         let (stream, mut out) = ([InputStream { bytes: &[0; 4], stride: 4 }], [0; 4]);
@@ -275,9 +274,9 @@ fn the_caller_keeps_its_float_mode() {
 #[test]
 fn dropped_code_frees_its_memory() {
     let func = copy(4);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x4; 4], outputs: vec![4; 4] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4; 4], outputs: vec![4; 4] };
     let target = Target::host().unwrap();
-    let make = || compile(&func, &layout, &target, &CompileOptions::default()).unwrap();
+    let make = || compile(&func, &layout, &target, &CodegenOptions::default()).unwrap();
     let mappings = || std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.matches(" r-xp ").count());
     let few = mappings();
     let kept: Vec<Code> = (0..300).map(|_| make()).collect();
@@ -295,10 +294,10 @@ fn dropped_code_frees_its_memory() {
 #[test]
 fn code_is_shared_among_threads_and_the_same_each_time() {
     let func = copy(2);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x4; 2], outputs: vec![4; 2] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4; 2], outputs: vec![4; 2] };
     let target = Target::host().unwrap();
-    let code = compile(&func, &layout, &target, &CompileOptions::default()).unwrap();
-    let again = compile(&func, &layout, &target, &CompileOptions::default()).unwrap();
+    let code = compile(&func, &layout, &target, &CodegenOptions::default()).unwrap();
+    let again = compile(&func, &layout, &target, &CodegenOptions::default()).unwrap();
     assert_eq!(code.bytes(), again.bytes());
     let input = pattern(16 * 100);
     std::thread::scope(|scope| {
@@ -317,7 +316,7 @@ fn code_is_shared_among_threads_and_the_same_each_time() {
 
 #[test]
 fn the_text_shows_the_code() {
-    let layout = Layout { inputs: vec![AttributeFormat::F32x4], outputs: vec![4] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4] };
     let text = clif_text(&copy(1), &layout);
     assert!(text.starts_with("function"), "{text}");
     assert!(text.contains("load.i8x16") && text.contains("shuffle"), "{text}");

@@ -1,9 +1,9 @@
 //! Uniform spaces and register arrays, in range and out of it.
 
 use super::{Case, Rows, check, compile, lockstep};
-use crate::attribute::AttributeFormat;
 use crate::error::JitError;
-use crate::jit::{CompileOptions, Layout, Target, limits};
+use crate::jit::{CodegenOptions, Layout, Target, limits};
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 /// Indices in range, at the end, past it, and wrapping.
@@ -157,9 +157,9 @@ fn arrays_are_zero_again_in_the_next_group_and_call() {
 
 #[test]
 fn huge_arrays_and_functions_are_refused() {
-    let layout = Layout { inputs: vec![AttributeFormat::U32x1], outputs: vec![1] };
+    let layout = Layout { inputs: vec![VertexFormat::U32x1], outputs: vec![1] };
     let compile = |b: FunctionBuilder| {
-        compile(&lockstep(b), &layout, &Target::host().unwrap(), &CompileOptions::default()).map(|_| ())
+        compile(&lockstep(b), &layout, &Target::host().unwrap(), &CodegenOptions::default()).map(|_| ())
     };
     let mut b = FunctionBuilder::new("huge array", 1, 1);
     b.add_array(u32::MAX, 4);

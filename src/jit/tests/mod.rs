@@ -14,9 +14,9 @@ mod stages;
 mod textures;
 
 use super::UniformRows;
-use super::{Batch, Code, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
-use crate::attribute::AttributeFormat;
+use super::{Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 use crate::error::{CallError, JitError};
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -63,13 +63,13 @@ fn verified(func: &Function) -> Verified {
 }
 
 /// Checks and compiles.
-pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &CompileOptions) -> Result<Code, JitError> {
+pub fn compile(func: &Function, layout: &Layout, target: &Target, options: &CodegenOptions) -> Result<Code, JitError> {
     super::compile(&verified(func), layout, target, options)
 }
 
 /// Checks, and says what Cranelift is given.
 pub fn clif_text(func: &Function, layout: &Layout) -> String {
-    super::clif_text(&verified(func), layout, &Target::host().unwrap(), &CompileOptions::default()).unwrap()
+    super::clif_text(&verified(func), layout, &Target::host().unwrap(), &CodegenOptions::default()).unwrap()
 }
 
 pub fn bytes(rows: &[[u32; 4]]) -> Vec<u8> {
@@ -83,14 +83,14 @@ fn resources(case: &Case) -> Vec<&[u8]> {
 /// Every kind of code of a function with rows of four words in and out.
 pub fn compile_all(func: &Function) -> Vec<Code> {
     let layout =
-        Layout { inputs: vec![AttributeFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     let fused = func.insts.values().any(|inst| inst.op == Op::Fma);
     let mut targets = vec![Target::host().unwrap(), Target::baseline().unwrap()];
     targets.retain(|target| target.has_fma() || !fused);
     let mut codes = Vec::new();
     for target in &targets {
         for groups in [1, 2] {
-            codes.push(compile(func, &layout, target, &CompileOptions { groups }).unwrap());
+            codes.push(compile(func, &layout, target, &CodegenOptions { groups }).unwrap());
         }
     }
     codes

@@ -2,7 +2,7 @@
 
 use super::{Case, EDGES, Rows, check, check_case, compile, compile_all, lockstep};
 use crate::error::JitError;
-use crate::jit::{CompileOptions, Layout, Target};
+use crate::jit::{CodegenOptions, Layout, Target};
 use shaderjit_ir::op::{Attribute, Effect, ImmKind, TypeRule};
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 use std::collections::BTreeMap;
@@ -186,7 +186,7 @@ fn vertices_and_instances_are_numbered() {
 
 #[test]
 fn a_fused_product_is_an_error_on_a_machine_without_it() {
-    let layout = Layout { inputs: vec![crate::attribute::AttributeFormat::F32x1], outputs: vec![1] };
+    let layout = Layout { inputs: vec![crate::vertex_format::VertexFormat::F32x1], outputs: vec![1] };
     let mut b = FunctionBuilder::new("fma", 1, 1);
     let x = b.input(Type::F32, 0, 0);
     let value = b.fma([x, x, x]);
@@ -194,7 +194,7 @@ fn a_fused_product_is_an_error_on_a_machine_without_it() {
     b.ret();
     let func = lockstep(b);
     for target in [Target::host().unwrap(), Target::baseline().unwrap()] {
-        let outcome = compile(&func, &layout, &target, &CompileOptions::default()).map(drop);
+        let outcome = compile(&func, &layout, &target, &CodegenOptions::default()).map(drop);
         assert_eq!(outcome.is_ok(), target.has_fma());
         assert!(matches!(outcome, Ok(()) | Err(JitError::Codegen(_))));
     }

@@ -1,10 +1,10 @@
 //! Outputs that are computed row by row, and those that are copied.
 
 use super::{Case, Rows, check, compile, compile_all, lockstep, textures};
-use crate::attribute::AttributeFormat;
 use crate::jit::{
-    Batch, CompileOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
+    Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
 };
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
 
 /// Floats of every kind, denormals and NaN among them; vertices enough for whole groups and a tail.
@@ -150,9 +150,9 @@ fn rows_of_three_components() {
     let matrix = some_matrix();
     let vertices: Vec<f32> = (0..3 * 13u8).map(|word| f32::from(word) * 0.25 - 4.0).collect();
     let bytes: Vec<u8> = vertices.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let layout = Layout { inputs: vec![AttributeFormat::F32x3], outputs: vec![3, 3] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, 3] };
     for groups in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CompileOptions { groups }).unwrap();
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { groups }).unwrap();
         assert_eq!((code.info.rows.len(), code.info.copies.len()), (4, 1));
         let mut out = [0xcc; 13 * 28];
         let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
@@ -192,10 +192,10 @@ fn what_is_never_set_is_zero_beside_rows() {
     outputs(&mut b, 0, position);
     b.ret();
     let func = lockstep(b);
-    let layout = Layout { inputs: vec![AttributeFormat::F32x4], outputs: vec![4, 2, 1] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4, 2, 1] };
     let vertices = vec![0; 6 * 16];
     for groups in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CompileOptions { groups }).unwrap();
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { groups }).unwrap();
         let mut out = [0xcc; 6 * 28];
         let elements = [0, 16, 24].map(|offset| OutputElement { offset, stride: 28 });
         let batch = Batch {

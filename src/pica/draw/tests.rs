@@ -17,8 +17,8 @@ fn engine() -> Engine {
 }
 
 /// v0 and on of the corpus's vertices.
-fn attributes(vertices: &[u8], count: usize) -> Vec<Attribute<'_>> {
-    (0..count).map(|register| Attribute::f32x4(&vertices[16 * register..], 256)).collect()
+fn attributes(vertices: &[u8], count: usize) -> Vec<VertexBufferView<'_>> {
+    (0..count).map(|register| VertexBufferView::f32x4(&vertices[16 * register..], 256)).collect()
 }
 
 /// A unit with t01 and its uniforms.
@@ -58,7 +58,7 @@ fn a_draw_gives_the_reference_in_slots() {
     let draw = Draw { attributes: &attributes(&vertices, 3), vertices: Vertices::Range(0..256) };
     let triangles = both_backends(&unit, &engine, &draw);
     assert_eq!((triangles.indices.len(), triangles.indices[84]), (85, [252, 253, 254]));
-    let slots = unit.output_map.slots(unit.vertex().output_mask());
+    let slots = unit.output_map.rasterizer_slots(unit.vertex().output_mask());
     assert!(slots.sources.iter().flatten().count() >= 8);
     let places = Places::new(&slots, &std::array::from_fn::<u8, 16, _>(|register| register as u8));
     let reference = data("t01_transform.d0.normal256.ref.out");
@@ -74,7 +74,7 @@ fn attributes_go_where_the_permutation_says() {
     let (mut unit, engine) = (transform(), engine());
     let vertices = data("inputs/normal256.bin");
     let mut given = attributes(&vertices, 3);
-    let draw = |unit: &mut Unit, given: &[Attribute<'_>]| {
+    let draw = |unit: &mut Unit, given: &[VertexBufferView<'_>]| {
         unit.draw(&engine, &Draw { attributes: given, vertices: Vertices::Range(0..9) }).unwrap()
     };
     let plain = draw(&mut unit, &given);
@@ -86,11 +86,11 @@ fn attributes_go_where_the_permutation_says() {
     unit.vertex_mut().set_attributes(1);
     unit.vertex_mut().set_permutation(0);
     let zeros = vec![0; 16];
-    let zero = Attribute::f32x4(&zeros, 0);
+    let zero = VertexBufferView::f32x4(&zeros, 0);
     let alone = draw(&mut unit, &attributes(&vertices, 3));
     unit.vertex_mut().set_attributes(3);
     unit.vertex_mut().set_permutation(0x210);
-    assert_eq!(draw(&mut unit, &[Attribute::f32x4(&vertices, 256), zero, zero]), alone);
+    assert_eq!(draw(&mut unit, &[VertexBufferView::f32x4(&vertices, 256), zero, zero]), alone);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn counts_that_a_game_makes_up_are_errors() {
     let (mut unit, engine) = (transform(), engine());
     let zeros = [0; 16];
     for range in [0..u32::MAX, 5..u32::MAX, 0..(1 << 20) + 1] {
-        let attributes = [Attribute::f32x4(&zeros, 0)];
+        let attributes = [VertexBufferView::f32x4(&zeros, 0)];
         let draw = Draw { attributes: &attributes, vertices: Vertices::Range(range) };
         assert!(matches!(unit.draw(&engine, &draw), Err(Error::Call(CallError::Invalid(_)))));
     }

@@ -131,7 +131,7 @@ fn modes_are_their_registers() {
         unit.write_register(register, 0x1f1f_1f00 + attribute as u32);
     }
     unit.write_register(OUTMAP_TOTAL, 0xffff_fff7);
-    let slots = unit.output_map().slots(0x7f);
+    let slots = unit.output_map().rasterizer_slots(0x7f);
     assert!((0..7).all(|slot| slots.sources[usize::from(slot)] == Some((slot, 0))));
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
 //! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w.
-//! Numbers are kept as a [`NumberMode`] says. Only registers that reachable code names exist, so a program costs what
+//! Numbers are kept as a [`FloatPrecision`] says. Only registers that reachable code names exist, so a program costs what
 //! it uses.
 
 mod arithmetic;
@@ -18,7 +18,7 @@ use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
 
 use self::dispatch::Dispatch;
 use self::geometry::{Geometry, Names};
-pub use self::options::{FlowForm, LowerOptions, NumberMode};
+pub use self::options::{FloatPrecision, FlowForm, LowerOptions};
 use self::registers::Registers;
 use super::decode::{Effect, Program};
 use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, check_entry, follow_known};

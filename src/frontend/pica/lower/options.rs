@@ -1,10 +1,11 @@
 //! What callers choose.
 
-use crate::frontend::pica::slots::Slots;
+use crate::frontend::pica::slots::RasterizerSlots;
 
 /// How numbers are kept. The hardware has floats of 24 bits: one sign bit, 7 bits of exponent, 16 of mantissa.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum NumberMode {
+#[non_exhaustive]
+pub enum FloatPrecision {
     /// As `f32`. Infinities and NaN are the hardware's, 0 · ∞ = 0 included; results have up to 7 bits more, and there
     /// is a -0.
     #[default]
@@ -18,6 +19,7 @@ pub enum NumberMode {
 
 /// What becomes of a program's control flow. Every form computes the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FlowForm {
     /// A graph with one block for each state of program counter and rings, the fastest. Where that would be too large,
     /// the other form.
@@ -32,7 +34,7 @@ pub enum FlowForm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LowerOptions {
     /// How numbers are kept.
-    pub numbers: NumberMode,
+    pub numbers: FloatPrecision,
     /// What becomes of control flow.
     pub flow: FlowForm,
     /// The bool uniforms, if the program is made for these alone: bit n is `bn`.
@@ -41,5 +43,5 @@ pub struct LowerOptions {
     pub ints: Option<[[u8; 4]; 4]>,
     /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an
     /// element.
-    pub slots: Option<Slots>,
+    pub slots: Option<RasterizerSlots>,
 }

@@ -1,7 +1,7 @@
 //! Outputs as the rasteriser's slots.
 
 use super::Lowering;
-use crate::frontend::pica::slots::Slots;
+use crate::frontend::pica::slots::RasterizerSlots;
 use crate::frontend::{ComponentType, Element};
 
 /// Four slots an element.
@@ -13,15 +13,15 @@ pub(super) fn elements() -> Vec<Element> {
         mask: 0xf,
         ty: ComponentType::F32,
     };
-    (0..Slots::COUNT / 4).map(element).collect()
+    (0..RasterizerSlots::COUNT / 4).map(element).collect()
 }
 
 impl Lowering<'_> {
     /// Sets the output elements from the output registers, as the rasteriser reads them.
-    pub(super) fn store_slots(&mut self, slots: &Slots) {
+    pub(super) fn store_slots(&mut self, slots: &RasterizerSlots) {
         for (slot, source) in slots.sources.into_iter().enumerate() {
             let value = match source {
-                None => self.b.f32(Slots::DEFAULT),
+                None => self.b.f32(RasterizerSlots::DEFAULT),
                 Some((register, component)) => {
                     match self.registers.output(usize::from(register & 0xf), usize::from(component & 3)) {
                         Some(variable) => self.b.use_var(variable),
@@ -29,7 +29,7 @@ impl Lowering<'_> {
                     }
                 }
             };
-            let value = if source.is_some() && Slots::is_colour(slot) {
+            let value = if source.is_some() && RasterizerSlots::is_colour(slot) {
                 let (magnitude, one) = (self.b.fabs([value]), self.b.f32(1.0));
                 self.b.pmin([magnitude, one])
             } else {

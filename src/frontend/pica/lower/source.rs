@@ -2,7 +2,7 @@
 
 use shaderjit_ir::{Type, Value};
 
-use super::{Lowering, NumberMode, RELATIVE_ROWS};
+use super::{FloatPrecision, Lowering, RELATIVE_ROWS};
 use crate::error::LowerError;
 use crate::frontend::pica::decode::{Program, Sources};
 use crate::frontend::pica::operand::{Component, Descriptor, DescriptorIndex, Source};
@@ -86,7 +86,7 @@ impl Lowering<'_> {
     /// The same as arithmetic sees it, to which denormals are zero. To `f32` arithmetic they are anyway.
     pub(super) fn number(&mut self, operand: Operand, component: Component) -> Value {
         let mut value = self.fetch(operand, component);
-        if self.options.numbers == NumberMode::Float24 {
+        if self.options.numbers == FloatPrecision::Float24 {
             value = self.b.fflush24([value]);
         }
         if operand.descriptor.negates(operand.number) { self.negate(value) } else { value }
@@ -94,9 +94,9 @@ impl Lowering<'_> {
 
     pub(super) fn negate(&mut self, value: Value) -> Value {
         match self.options.numbers {
-            NumberMode::Fast => self.b.fneg([value]),
+            FloatPrecision::Fast => self.b.fneg([value]),
             // There is no -0.
-            NumberMode::Float24 => {
+            FloatPrecision::Float24 => {
                 let zero = self.b.f32(0.0);
                 self.b.fsub([zero, value])
             }
@@ -135,16 +135,16 @@ impl Lowering<'_> {
     /// What the caller binds, as the hardware keeps it.
     pub(super) fn loaded(&mut self, value: Value) -> Value {
         match self.options.numbers {
-            NumberMode::Fast => value,
-            NumberMode::Float24 => self.b.f32tof24([value]),
+            FloatPrecision::Fast => value,
+            FloatPrecision::Float24 => self.b.f32tof24([value]),
         }
     }
 
     /// The result of one arithmetic operation, as the hardware keeps it.
     pub(super) fn rounded(&mut self, value: Value) -> Value {
         match self.options.numbers {
-            NumberMode::Fast => value,
-            NumberMode::Float24 => self.b.fround24([value]),
+            FloatPrecision::Fast => value,
+            FloatPrecision::Float24 => self.b.fround24([value]),
         }
     }
 }

@@ -148,7 +148,7 @@ fn mad_rounds_twice() {
 /// With numbers of 24 bits, and v0 as given.
 fn float24(v0: [f32; 4]) -> Run<'static> {
     let mut run =
-        Run { options: LowerOptions { numbers: NumberMode::Float24, ..LowerOptions::default() }, ..Run::default() };
+        Run { options: LowerOptions { numbers: FloatPrecision::Float24, ..LowerOptions::default() }, ..Run::default() };
     run.inputs[0] = v0;
     run
 }

@@ -14,16 +14,16 @@ const MAX_ELEMENTS: usize = 1 << 27;
 /// only the components that the format stores, the others read as they do everywhere.
 ///
 /// ```
-/// use shaderjit::{Resource, TexelFormat};
+/// use shaderjit::{BufferView, TexelFormat};
 ///
 /// let bytes = [0; 64];
-/// let words = Resource::raw(&bytes); // ByteAddressBuffer
-/// let two = Resource::structured(&bytes, 32); // StructuredBuffer, two structures
-/// let sixteen = Resource::typed(&bytes, TexelFormat::Rgba8Unorm); // Buffer<float4>, sixteen elements
+/// let words = BufferView::raw(&bytes); // ByteAddressBuffer
+/// let two = BufferView::structured(&bytes, 32); // StructuredBuffer, two structures
+/// let sixteen = BufferView::typed(&bytes, TexelFormat::Rgba8Unorm); // Buffer<float4>, sixteen elements
 /// assert_eq!([words, two, sixteen].map(|it| it.elements()), [64, 2, 16]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resource<'a> {
+pub struct BufferView<'a> {
     bytes: &'a [u8],
     view: View,
 }
@@ -36,23 +36,23 @@ enum View {
     Typed(TexelFormat),
 }
 
-impl<'a> Resource<'a> {
+impl<'a> BufferView<'a> {
     /// A `ByteAddressBuffer`: 32-bit words, little-endian. One to three bytes at the end that make no word cannot be
     /// read.
-    pub fn raw(bytes: &'a [u8]) -> Resource<'a> {
-        Resource { bytes, view: View::Raw }
+    pub fn raw(bytes: &'a [u8]) -> BufferView<'a> {
+        BufferView { bytes, view: View::Raw }
     }
 
     /// A `StructuredBuffer` of structures of `stride` bytes, which must be what the program declares. Bytes at the end
     /// that make no whole structure do not count.
-    pub fn structured(bytes: &'a [u8], stride: u32) -> Resource<'a> {
-        Resource { bytes, view: View::Structured { stride } }
+    pub fn structured(bytes: &'a [u8], stride: u32) -> BufferView<'a> {
+        BufferView { bytes, view: View::Structured { stride } }
     }
 
     /// A `Buffer` or `tbuffer` whose elements are stored in `format`. Bytes at the end that make no whole element do
     /// not count. The elements are converted when the buffer is bound, each to 16 bytes.
-    pub fn typed(bytes: &'a [u8], format: TexelFormat) -> Resource<'a> {
-        Resource { bytes, view: View::Typed(format) }
+    pub fn typed(bytes: &'a [u8], format: TexelFormat) -> BufferView<'a> {
+        BufferView { bytes, view: View::Typed(format) }
     }
 
     /// What `bufinfo` says: bytes, whole structures or whole elements.
@@ -131,7 +131,7 @@ impl<'a> BoundResources<'a> {
         &mut self,
         declared: &[ResourceDecl],
         (slot, space): (u32, u32),
-        resource: Resource<'a>,
+        resource: BufferView<'a>,
     ) -> Result<(), CallError> {
         let (index, decl) = find(declared, slot, space)?;
         if !resource.fits(decl.kind) {

@@ -1,37 +1,38 @@
 //! One input stream as the caller has it: bytes, a format, a stride.
 
-use crate::attribute::{AttributeFormat, for_each_format};
+use crate::vertex_format::{VertexFormat, for_each_format};
 use std::ops::Range;
 
 /// A vertex attribute: where vertex `i` has its bytes, and what they are. Vertex `i` lies at `i * stride`; a stride of
-/// 0 gives every vertex the first one's. An attribute [per instance](Attribute::per_instance) gives all vertices of an
+/// 0 gives every vertex the first one's. An attribute [per instance](VertexBufferView::per_instance) gives all vertices of an
 /// instance the same.
 ///
 /// ```
-/// use shaderjit::{Attribute, attribute::AttributeFormat};
+/// use shaderjit::{VertexBufferView, VertexFormat};
 ///
 /// // Position and colour interleaved, 16 bytes a vertex.
 /// let vertices = [0; 32];
-/// let position = Attribute::f32x3(&vertices, 16);
-/// let colour = Attribute::unorm8x4(&vertices[12..], 16);
-/// assert_eq!(colour, Attribute::new(AttributeFormat::Unorm8x4, &vertices[12..], 16));
+/// let position = VertexBufferView::f32x3(&vertices, 16);
+/// let colour = VertexBufferView::unorm8x4(&vertices[12..], 16);
+/// assert_eq!(colour, VertexBufferView::new(VertexFormat::Unorm8x4, &vertices[12..], 16));
 /// assert_eq!((position.vertices(), colour.vertices()), (Some(2), Some(2)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attribute<'a> {
+pub struct VertexBufferView<'a> {
     /// What the bytes of a vertex are.
-    pub format: AttributeFormat,
+    pub format: VertexFormat,
     /// The stream, from the first vertex's first byte.
     pub bytes: &'a [u8],
     /// Bytes from one vertex to the next, or from one row of instances to the next.
     pub stride: usize,
     /// What makes the attribute go on to its next row.
-    pub rate: AttributeRate,
+    pub rate: InputRate,
 }
 
 /// What makes an attribute go on to its next row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum AttributeRate {
+#[non_exhaustive]
+pub enum InputRate {
     /// Every vertex has a row of its own.
     #[default]
     Vertex,
@@ -39,10 +40,10 @@ pub enum AttributeRate {
     Instance(u32),
 }
 
-impl<'a> Attribute<'a> {
+impl<'a> VertexBufferView<'a> {
     /// An attribute of any format.
-    pub fn new(format: AttributeFormat, bytes: &'a [u8], stride: usize) -> Attribute<'a> {
-        Attribute { format, bytes, stride, rate: AttributeRate::Vertex }
+    pub fn new(format: VertexFormat, bytes: &'a [u8], stride: usize) -> VertexBufferView<'a> {
+        VertexBufferView { format, bytes, stride, rate: InputRate::Vertex }
     }
 
     /// The same with a row every `step` instances: vertices of instance `i` have row `i / step`, or row 0 if the step
@@ -50,40 +51,40 @@ impl<'a> Attribute<'a> {
     /// from where it starts.
     ///
     /// ```
-    /// use shaderjit::{Attribute, CompileOptions, Config, Engine, Shader};
+    /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
     ///
     /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
     /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
     /// # let (mesh, places) = (vec![0; 3 * 12], vec![0; 2 * 12]);
     /// let mut call = code.call();
-    /// # call.zero_unbound(true);
-    /// call.input("POSITION", 0, Attribute::f32x3(&mesh, 12))?;
-    /// call.input("NORMAL", 0, Attribute::f32x3(&places, 12).per_instance(1))?;
+    /// # call.unbound_as_zero(true);
+    /// call.input("POSITION", 0, VertexBufferView::f32x3(&mesh, 12))?;
+    /// call.input("NORMAL", 0, VertexBufferView::f32x3(&places, 12).per_instance(1))?;
     /// for instance in 0..2 {
     ///     let outputs = call.instance(instance).run(0..3)?;
     /// }
     /// # Ok::<(), shaderjit::Error>(())
     /// ```
-    pub fn per_instance(self, step: u32) -> Attribute<'a> {
-        Attribute { rate: AttributeRate::Instance(step), ..self }
+    pub fn per_instance(self, step: u32) -> VertexBufferView<'a> {
+        VertexBufferView { rate: InputRate::Instance(step), ..self }
     }
 
     /// What the vertices of a range read in an instance, the first one's bytes first, or the bytes it would need. An
     /// attribute per instance becomes one of stride 0.
-    pub(super) fn slice(&self, vertices: &Range<u32>, instance: u32) -> Result<Attribute<'a>, usize> {
+    pub(super) fn slice(&self, vertices: &Range<u32>, instance: u32) -> Result<VertexBufferView<'a>, usize> {
         let (first, last, stride) = match (self.rate, vertices.end.checked_sub(1)) {
-            (AttributeRate::Vertex, Some(last)) if last >= vertices.start => (vertices.start, last, self.stride),
-            (AttributeRate::Instance(step), Some(last)) if last >= vertices.start => {
+            (InputRate::Vertex, Some(last)) if last >= vertices.start => (vertices.start, last, self.stride),
+            (InputRate::Instance(step), Some(last)) if last >= vertices.start => {
                 let row = instance.checked_div(step).unwrap_or(0);
                 (row, row, 0)
             }
-            _ => return Ok(Attribute { bytes: &[], stride: 0, rate: AttributeRate::Vertex, ..*self }),
+            _ => return Ok(VertexBufferView { bytes: &[], stride: 0, rate: InputRate::Vertex, ..*self }),
         };
         let at = |row: u32| (row as usize).checked_mul(self.stride);
         let end = at(last).and_then(|at| at.checked_add(self.format.bytes())).unwrap_or(usize::MAX);
         match at(first) {
             Some(start) if end <= self.bytes.len() => {
-                Ok(Attribute { bytes: &self.bytes[start..], stride, rate: AttributeRate::Vertex, ..*self })
+                Ok(VertexBufferView { bytes: &self.bytes[start..], stride, rate: InputRate::Vertex, ..*self })
             }
             _ => Err(end),
         }
@@ -94,8 +95,8 @@ impl<'a> Attribute<'a> {
     pub fn vertices(&self) -> Option<usize> {
         match (self.bytes.len().checked_sub(self.format.bytes()), self.rate, self.stride) {
             (None, ..) => Some(0),
-            (Some(_), AttributeRate::Instance(_), _) | (Some(_), AttributeRate::Vertex, 0) => None,
-            (Some(rest), AttributeRate::Vertex, stride) => Some(rest / stride + 1),
+            (Some(_), InputRate::Instance(_), _) | (Some(_), InputRate::Vertex, 0) => None,
+            (Some(rest), InputRate::Vertex, stride) => Some(rest / stride + 1),
         }
     }
 }
@@ -103,11 +104,11 @@ impl<'a> Attribute<'a> {
 macro_rules! constructors {
     ($( $(#[$doc:meta])* $format:ident $name:ident: $components:literal x $kind:ident; )*) => {
         /// One constructor a format.
-        impl<'a> Attribute<'a> {
+        impl<'a> VertexBufferView<'a> {
             $(
                 $(#[$doc])*
-                pub fn $name(bytes: &'a [u8], stride: usize) -> Attribute<'a> {
-                    Attribute::new(AttributeFormat::$format, bytes, stride)
+                pub fn $name(bytes: &'a [u8], stride: usize) -> VertexBufferView<'a> {
+                    VertexBufferView::new(VertexFormat::$format, bytes, stride)
                 }
             )*
         }

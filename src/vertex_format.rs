@@ -1,10 +1,11 @@
 //! Vertex attribute formats: how the bytes of one vertex become the four components of an input element.
 //!
-//! [`AttributeFormat::decode`] is the definition; native code computes the same bits.
+//! [`VertexFormat::decode`] is the definition; native code computes the same bits.
 
 /// How the stored numbers become component bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NumericKind {
+#[non_exhaustive]
+pub(crate) enum NumericKind {
     /// 32 bits, a float; taken as they are.
     Float,
     /// 32 bits, an integer; taken as they are.
@@ -140,42 +141,42 @@ macro_rules! attribute_formats {
         /// The format of one input element in a vertex buffer. All are little-endian.
         ///
         /// ```
-        /// use shaderjit::attribute::AttributeFormat;
+        /// use shaderjit::VertexFormat;
         ///
         /// // Components that are not stored read 0, 0, 0, 1.
-        /// let bits = AttributeFormat::Unorm16x2.decode(&[0xff, 0xff, 0, 0]);
+        /// let bits = VertexFormat::Unorm16x2.decode(&[0xff, 0xff, 0, 0]);
         /// assert_eq!(bits.map(f32::from_bits), [1.0, 0.0, 0.0, 1.0]);
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
-        pub enum AttributeFormat { $( $(#[$doc])* $name, )* }
+        pub enum VertexFormat { $( $(#[$doc])* $name, )* }
 
-        impl AttributeFormat {
+        impl VertexFormat {
             /// Every format.
-            pub const ALL: &'static [AttributeFormat] = &[$( AttributeFormat::$name, )*];
+            pub const ALL: &'static [VertexFormat] = &[$( VertexFormat::$name, )*];
 
             /// The name users write: `f32x3`.
-            pub const fn name(self) -> &'static str { match self { $( AttributeFormat::$name => stringify!($text), )* } }
+            pub const fn name(self) -> &'static str { match self { $( VertexFormat::$name => stringify!($text), )* } }
 
             /// How many components are stored, 1 to 4.
-            pub const fn components(self) -> usize { match self { $( AttributeFormat::$name => $components, )* } }
+            pub const fn components(self) -> usize { match self { $( VertexFormat::$name => $components, )* } }
 
             /// What they are.
-            pub const fn kind(self) -> NumericKind { match self { $( AttributeFormat::$name => NumericKind::$kind, )* } }
+            pub(crate) const fn kind(self) -> NumericKind { match self { $( VertexFormat::$name => NumericKind::$kind, )* } }
         }
     };
 }
 for_each_format!(attribute_formats);
 
-impl AttributeFormat {
+impl VertexFormat {
     /// Bytes a vertex occupies: a multiple of 4, at most 16.
     pub const fn bytes(self) -> usize {
         self.components() * self.kind().component_bytes()
     }
 
     /// The format of that name.
-    pub fn from_name(name: &str) -> Option<AttributeFormat> {
-        AttributeFormat::ALL.iter().copied().find(|format| format.name() == name)
+    pub fn from_name(name: &str) -> Option<VertexFormat> {
+        VertexFormat::ALL.iter().copied().find(|format| format.name() == name)
     }
 
     /// The bits of the four components that `bytes` hold. Bytes that are missing count as zero.
@@ -212,26 +213,26 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_found() {
-        for &format in AttributeFormat::ALL {
-            assert_eq!(AttributeFormat::from_name(format.name()), Some(format));
+        for &format in VertexFormat::ALL {
+            assert_eq!(VertexFormat::from_name(format.name()), Some(format));
             assert!(matches!(format.bytes(), 4 | 8 | 12 | 16), "{}", format.name());
         }
     }
 
     #[test]
     fn normalised_numbers_reach_their_ends_exactly() {
-        let float = |format: AttributeFormat, bytes: &[u8]| format.decode(bytes).map(f32::from_bits);
-        assert_eq!(float(AttributeFormat::Unorm8x4, &[0, 255, 51, 1]), [0.0, 1.0, 0.2, 1.0 / 255.0]);
-        assert_eq!(float(AttributeFormat::Snorm16x2, &[0x00, 0x80, 0x01, 0x80]), [-1.0, -1.0, 0.0, 1.0]);
-        assert_eq!(float(AttributeFormat::Snorm8x4, &[0x80, 0x81, 0x7f, 0xff]), [-1.0, -1.0, 1.0, -1.0 / 127.0]);
-        assert_eq!(float(AttributeFormat::Snorm16x2, &[0xff, 0x7f, 0xff, 0xff]), [1.0, -1.0 / 32767.0, 0.0, 1.0]);
-        assert_eq!(AttributeFormat::Uint16x2.decode(&[1, 2, 3, 4]), [0x201, 0x403, 0, 1]);
-        assert_eq!(AttributeFormat::U32x1.decode(&[0xff; 4]), [u32::MAX, 0, 0, 1]);
+        let float = |format: VertexFormat, bytes: &[u8]| format.decode(bytes).map(f32::from_bits);
+        assert_eq!(float(VertexFormat::Unorm8x4, &[0, 255, 51, 1]), [0.0, 1.0, 0.2, 1.0 / 255.0]);
+        assert_eq!(float(VertexFormat::Snorm16x2, &[0x00, 0x80, 0x01, 0x80]), [-1.0, -1.0, 0.0, 1.0]);
+        assert_eq!(float(VertexFormat::Snorm8x4, &[0x80, 0x81, 0x7f, 0xff]), [-1.0, -1.0, 1.0, -1.0 / 127.0]);
+        assert_eq!(float(VertexFormat::Snorm16x2, &[0xff, 0x7f, 0xff, 0xff]), [1.0, -1.0 / 32767.0, 0.0, 1.0]);
+        assert_eq!(VertexFormat::Uint16x2.decode(&[1, 2, 3, 4]), [0x201, 0x403, 0, 1]);
+        assert_eq!(VertexFormat::U32x1.decode(&[0xff; 4]), [u32::MAX, 0, 0, 1]);
     }
 
     #[test]
     fn halves_are_exact() {
-        let half = |bits: u16| AttributeFormat::F16x2.decode(&bits.to_le_bytes())[0];
+        let half = |bits: u16| VertexFormat::F16x2.decode(&bits.to_le_bytes())[0];
         assert_eq!(half(0x3c00), 1.0f32.to_bits());
         assert_eq!(half(0xc000), (-2.0f32).to_bits());
         assert_eq!(half(0x7bff), 65504.0f32.to_bits());
