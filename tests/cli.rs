@@ -244,7 +244,7 @@ fn truncations_end_in_a_result_or_an_error() {
         let whole = std::fs::read(data(file)).unwrap();
         for length in (0..whole.len()).step_by(whole.len() / 40) {
             let truncated = Temporary::new("cut", &whole[..length]);
-            let output = shaderjit(&["run", truncated.path(), "--count", "1", "--zero-unbound"]);
+            let output = shaderjit(&["run", truncated.path(), "--count", "1", "--unbound-as-zero"]);
             match output.status.code() {
                 Some(0) => {}
                 Some(1) => assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{file} {length}"),
@@ -279,7 +279,7 @@ fn unsupported_and_missing_things_are_named() {
     assert!(fails(&["run", &file], 1).contains("POSITION0 is not bound"));
     assert!(fails(&["run", &file, "--input", &input], 1).contains("cb0 is not bound"));
     assert!(fails(&["run", &file, "--input", "hex:00112233"], 1).contains("no whole number of vertices"));
-    assert!(fails(&["run", &file, "--input", &input, "--count", "1000", "--zero-unbound"], 1).contains("are needed"));
+    assert!(fails(&["run", &file, "--input", &input, "--count", "1000", "--unbound-as-zero"], 1).contains("are needed"));
     assert!(fails(&["run", &file, "--entry", "1"], 1).contains("no entry 1"));
     assert!(fails(&["run", &data("pica/t01_transform.shbin"), "--uniforms", "hex:00"], 1).contains("1556"));
 }
@@ -333,7 +333,7 @@ fn a_run_of_pixels_says_which_are_discarded() {
 fn class_instances_are_bound_by_name() {
     let file = data("dxbc/ps_interface/PS.ps_5_0.fxc101.dxbc");
     let sun = ["--class", "0=sun", "--class", "1=sun", "--class", "2=lamps[2]"];
-    let args = [&["run", &file, "--count", "3", "--zero-unbound"], &sun[..]].concat();
+    let args = [&["run", &file, "--count", "3", "--unbound-as-zero"], &sun[..]].concat();
     assert!(fails(&args, 1).contains("interface slot 3 is called and has no class instance"));
     let all = [&args[..], &["--class", "3=sun", "--class", "4=flatM"]].concat();
     assert_eq!(stdout(&all).lines().count(), 3);
@@ -494,7 +494,7 @@ fn buffers_are_bound_by_slot_and_kind() {
 
     let message = fails(&run(&[]), 1);
     assert!(message.contains("resource t2 is not bound"), "{message}");
-    assert!(stdout(&run(&["--zero-unbound"])).lines().count() > 2);
+    assert!(stdout(&run(&["--unbound-as-zero"])).lines().count() > 2);
     let message = fails(&run(&["--srv", "2=raw,zero:4"]), 1);
     assert!(message.contains("a raw buffer is bound"), "{message}");
     let message = fails(&run(&["--srv", "2=tex2d:rgba8:4x4,zero:64"]), 1);

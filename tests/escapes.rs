@@ -205,8 +205,8 @@ const TEXT: [&str; 16] = [
     "clif FILE",
     "asm FILE",
     "run FILE",
-    "run FILE --count 1 --zero-unbound",
-    "run FILE --gs --count 1 --zero-unbound",
+    "run FILE --count 1 --unbound-as-zero",
+    "run FILE --gs --count 1 --unbound-as-zero",
     "diff FILE --count 4",
     "diff FILE --class 0=none --class 1=none",
     "bench FILE --millis 0 --count 1",
@@ -216,10 +216,10 @@ const JSON: [&str; 6] = [
     "val FILE --json",
     "reflect FILE --json",
     "scan FILE --json",
-    "run FILE --count 1 --zero-unbound --format json",
+    "run FILE --count 1 --unbound-as-zero --format json",
     "bench FILE --millis 0 --count 1 --json",
 ];
-const CSV: &str = "run FILE --count 2 --instances 2 --zero-unbound --format csv";
+const CSV: &str = "run FILE --count 2 --instances 2 --unbound-as-zero --format csv";
 
 /// Runs a command and gives what it printed to stdout. Nothing in that or in stderr may act, and no name may have begun
 /// a line.

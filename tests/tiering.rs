@@ -323,7 +323,7 @@ fn the_command_line_says_why_there_is_no_native_code() {
         let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_shaderjit"));
         process.arg(command).arg(&path).args(arguments).output().unwrap()
     };
-    let run = shaderjit("run", &["--count", "2", "--zero-unbound", "--format", "raw"]);
+    let run = shaderjit("run", &["--count", "2", "--unbound-as-zero", "--format", "raw"]);
     let bench = shaderjit("bench", &["--millis", "1", "--count", "2"]);
     let others = ["asm", "clif", "diff"].map(|command| (command, shaderjit(command, &[])));
     std::fs::remove_file(&path).unwrap();
