@@ -320,11 +320,19 @@ impl CompiledShader {
     /// # Errors
     /// There is no native code, or it could not be made again.
     pub fn clif(&self) -> Result<String, JitError> {
+        self.made_again(jit::clif_text)
+    }
+
+    /// What the back end tells when it compiles the shader once more.
+    pub(crate) fn made_again<T>(
+        &self,
+        compile: impl FnOnce(&Verified, &Layout, &Target, &jit::CodegenOptions) -> Result<T, JitError>,
+    ) -> Result<T, JitError> {
         let jit = match self.native_status() {
             NativeStatus::Refused(reason) => return Err(reason),
             _ => self.jit().ok_or_else(|| JitError::Target("the interpreter runs it".to_string()))?,
         };
-        jit::clif_text(&self.prepared.function, &self.layout, &jit.target, &options(self.lanes))
+        compile(&self.prepared.function, &self.layout, &jit.target, &options(self.lanes))
     }
 
     /// How long it took to make.

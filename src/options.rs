@@ -247,8 +247,8 @@ impl CompileOptions {
         self
     }
 
-    /// How a PICA200 program keeps its numbers. Unless said, [`FloatPrecision::Fast`](pica::FloatPrecision::Fast). Other
-    /// programs have no choice.
+    /// How a PICA200 program keeps its numbers. Other programs have no choice. Default:
+    /// [`Fast`](pica::FloatPrecision::Fast).
     pub fn float_precision(mut self, mode: pica::FloatPrecision) -> CompileOptions {
         self.pica.numbers = mode;
         self

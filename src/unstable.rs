@@ -1,8 +1,8 @@
 //! What public types tell of the insides, for the tools and tests of this repository.
 
-use crate::error::Error;
+use crate::error::{Error, JitError};
 use crate::frontend::Lowered;
-use crate::jit::Layout;
+use crate::jit::{self, Layout};
 use crate::{CompileOptions, CompiledShader, Shader};
 use shaderjit_ir::Function;
 
@@ -21,6 +21,14 @@ impl CompiledShader {
     /// native code of the program without guards runs instead, as the interpreter always does.
     pub fn function(&self) -> &Function {
         &self.prepared().function
+    }
+
+    /// The source instructions that its native code was made for: see [`jit::origins`](crate::jit::origins).
+    ///
+    /// # Errors
+    /// There is no native code, or it could not be made again.
+    pub fn origins(&self) -> Result<Vec<(u32, Option<u32>)>, JitError> {
+        self.made_again(jit::origins)
     }
 
     /// The layout it was compiled for: a format for each input element, the components stored of each output element.

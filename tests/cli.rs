@@ -279,7 +279,9 @@ fn unsupported_and_missing_things_are_named() {
     assert!(fails(&["run", &file], 1).contains("POSITION0 is not bound"));
     assert!(fails(&["run", &file, "--input", &input], 1).contains("cb0 is not bound"));
     assert!(fails(&["run", &file, "--input", "hex:00112233"], 1).contains("no whole number of vertices"));
-    assert!(fails(&["run", &file, "--input", &input, "--count", "1000", "--unbound-as-zero"], 1).contains("are needed"));
+    assert!(
+        fails(&["run", &file, "--input", &input, "--count", "1000", "--unbound-as-zero"], 1).contains("are needed")
+    );
     assert!(fails(&["run", &file, "--entry", "1"], 1).contains("no entry 1"));
     assert!(fails(&["run", &data("pica/t01_transform.shbin"), "--uniforms", "hex:00"], 1).contains("1556"));
 }

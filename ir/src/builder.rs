@@ -7,7 +7,7 @@
 
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
-use crate::function::{ArrayData, BlockCall, Function, Imm, ResourceData, SamplerData, SpaceData, Terminator};
+use crate::function::{ArrayData, BlockCall, Function, Imm, Origin, ResourceData, SamplerData, SpaceData, Terminator};
 use crate::op::{Op, SysVal, for_each_op};
 use crate::pass;
 use crate::texture::TextureShape;
@@ -92,6 +92,11 @@ impl FunctionBuilder {
     /// Sets the numbers of input and output elements, for those who know them later.
     pub fn set_elements(&mut self, inputs: u32, outputs: u32) {
         (self.func.inputs, self.func.outputs) = (inputs, outputs);
+    }
+
+    /// Says what the instructions are made for that are made from now on.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.func.origin = origin;
     }
 
     /// The function so far.
@@ -253,7 +258,9 @@ impl FunctionBuilder {
         if let Some(&value) = self.zeros.get(&ty) {
             return value;
         }
+        let origin = std::mem::take(&mut self.func.origin);
         let inst = self.func.make_inst(Op::Const, ty, &[], Imm::Bits(0));
+        self.func.origin = origin;
         let entry = self.func.entry();
         self.func.blocks[entry].insts.insert(0, inst);
         let value = self.func.insts[inst].result.expect("a constant has a result");
@@ -406,6 +413,7 @@ impl FunctionBuilder {
     /// # Panics
     /// If a block that the entry reaches has no terminator or is not sealed: a defect of the caller.
     pub fn finish(mut self) -> Function {
+        self.func.origin = Origin::default();
         pass::remove_unreachable(&mut self.func);
         for &block in &self.func.layout {
             assert!(self.sealed[block], "{block} is not sealed");

@@ -112,6 +112,26 @@ pub enum Imm {
     },
 }
 
+/// The instruction of the source program that an instruction was made for, by its byte offset; or none. Only listings
+/// look at it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// One more than the offset; 0 for none.
+    number: u32,
+}
+
+impl Origin {
+    /// The source instruction at a byte offset. None, if the offset is too large for a program.
+    pub fn at(offset: usize) -> Origin {
+        Origin { number: u32::try_from(offset).ok().and_then(|offset| offset.checked_add(1)).unwrap_or(0) }
+    }
+
+    /// Its byte offset.
+    pub fn offset(self) -> Option<u32> {
+        self.number.checked_sub(1)
+    }
+}
+
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstData {
@@ -125,6 +145,8 @@ pub struct InstData {
     pub imm: Imm,
     /// The value it defines, if its op has a result.
     pub result: Option<Value>,
+    /// What it was made for.
+    pub origin: Origin,
 }
 
 /// A branch target with the values of its block parameters.
@@ -313,6 +335,8 @@ pub struct Function {
     pub values: PrimaryMap<Value, ValueData>,
     /// The blocks in order. The first is the entry and has no parameters and no predecessors.
     pub layout: Vec<Block>,
+    /// What the instructions are made for that are made next. Whoever makes some sets it before.
+    pub origin: Origin,
 }
 
 impl Function {
@@ -331,6 +355,7 @@ impl Function {
             insts: PrimaryMap::new(),
             values: PrimaryMap::new(),
             layout: Vec::new(),
+            origin: Origin::default(),
         }
     }
 
@@ -369,7 +394,8 @@ impl Function {
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
         let result_ty = if op.result().is_set() { Some(ty) } else { op.result().fixed() };
         let ty = if op.is_typed() { ty } else { op.untyped() };
-        let inst = self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result: None });
+        let inst =
+            self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result: None, origin: self.origin });
         if let Some(ty) = result_ty {
             self.insts[inst].result = Some(self.values.push(ValueData { ty, def: ValueDef::Inst(inst) }));
         }

@@ -1,7 +1,7 @@
 //! The text form. Blocks and values are numbered in the order of printing, so equal functions print equal text.
 
 use crate::entity::{Block, Inst, Value};
-use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
+use crate::function::{BlockCall, Function, Imm, InstData, Origin, Terminator};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use std::fmt::{self, Write};
@@ -181,55 +181,84 @@ pub fn block_name(func: &Function, block: Block) -> String {
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbering = Numbering::new(self);
-        write!(f, "function {:?} inputs {} outputs {}", self.name, self.inputs, self.outputs)?;
-        writeln!(f, "{} {{", if self.lockstep { " lockstep" } else { "" })?;
-        for (space, data) in &self.spaces {
-            write!(f, "    {space} {:?}", data.name)?;
-            if let Some(rows) = &data.table {
-                f.write_str(" = [")?;
-                for (index, row) in rows.iter().enumerate() {
-                    let [x, y, z, w] = row;
-                    write!(f, "{}{{{x:#x}, {y:#x}, {z:#x}, {w:#x}}}", if index == 0 { "" } else { ", " })?;
-                }
-                f.write_str("]")?;
-            }
-            writeln!(f)?;
-        }
-        for (resource, data) in &self.resources {
-            write!(f, "    {resource} {:?}", data.name)?;
-            match data.texture {
-                Some(shape) => writeln!(f, " {shape}")?,
-                None => writeln!(f)?,
-            }
-        }
-        for (sampler, data) in &self.samplers {
-            writeln!(f, "    {sampler} {:?}", data.name)?;
-        }
-        for (array, data) in &self.arrays {
-            let kept = if data.kept { " kept" } else { "" };
-            writeln!(f, "    {array} [{} x {}]{kept}", data.elements, data.components)?;
-        }
-        for &block in &self.layout {
-            let data = &self.blocks[block];
-            write!(f, "{}", numbering.block(block))?;
-            for (index, &param) in data.params.iter().enumerate() {
-                write!(f, "{}{}: {}", if index == 0 { "(" } else { ", " }, numbering.value(param), self.ty(param))?;
-            }
-            f.write_str(if data.params.is_empty() { "" } else { ")" })?;
-            match data.weight {
-                0 => writeln!(f, ":")?,
-                weight => writeln!(f, " weight {weight}:")?,
-            }
-            for &inst in &data.insts {
-                writeln!(f, "    {}", numbering.inst_text(&self.insts[inst]))?;
-            }
-            if let Some(terminator) = &data.terminator {
-                writeln!(f, "    {}", numbering.terminator_text(terminator))?;
-            }
-        }
-        writeln!(f, "}}")
+        print(self, f, |_, _| Ok(()))
     }
+}
+
+/// A function's text with comments that say what instructions were made for.
+pub struct WithOrigins<'a, F> {
+    /// The function.
+    pub function: &'a Function,
+    /// The text of the source instruction at a byte offset, if there is one. It has no line breaks.
+    pub text: F,
+}
+
+impl<'a, F: Fn(u32) -> Option<&'a str>> fmt::Display for WithOrigins<'a, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(self.function, f, |f, offset| writeln!(f, "    ; {offset:#010x}: {}", (self.text)(offset).unwrap_or("?")))
+    }
+}
+
+/// Prints a function. `above` prints what goes above the instructions that were made for the source instruction at a
+/// byte offset.
+fn print(
+    func: &Function,
+    f: &mut fmt::Formatter<'_>,
+    above: impl Fn(&mut fmt::Formatter<'_>, u32) -> fmt::Result,
+) -> fmt::Result {
+    let numbering = Numbering::new(func);
+    write!(f, "function {:?} inputs {} outputs {}", func.name, func.inputs, func.outputs)?;
+    writeln!(f, "{} {{", if func.lockstep { " lockstep" } else { "" })?;
+    for (space, data) in &func.spaces {
+        write!(f, "    {space} {:?}", data.name)?;
+        if let Some(rows) = &data.table {
+            f.write_str(" = [")?;
+            for (index, row) in rows.iter().enumerate() {
+                let [x, y, z, w] = row;
+                write!(f, "{}{{{x:#x}, {y:#x}, {z:#x}, {w:#x}}}", if index == 0 { "" } else { ", " })?;
+            }
+            f.write_str("]")?;
+        }
+        writeln!(f)?;
+    }
+    for (resource, data) in &func.resources {
+        write!(f, "    {resource} {:?}", data.name)?;
+        match data.texture {
+            Some(shape) => writeln!(f, " {shape}")?,
+            None => writeln!(f)?,
+        }
+    }
+    for (sampler, data) in &func.samplers {
+        writeln!(f, "    {sampler} {:?}", data.name)?;
+    }
+    for (array, data) in &func.arrays {
+        let kept = if data.kept { " kept" } else { "" };
+        writeln!(f, "    {array} [{} x {}]{kept}", data.elements, data.components)?;
+    }
+    for &block in &func.layout {
+        let data = &func.blocks[block];
+        write!(f, "{}", numbering.block(block))?;
+        for (index, &param) in data.params.iter().enumerate() {
+            write!(f, "{}{}: {}", if index == 0 { "(" } else { ", " }, numbering.value(param), func.ty(param))?;
+        }
+        f.write_str(if data.params.is_empty() { "" } else { ")" })?;
+        match data.weight {
+            0 => writeln!(f, ":")?,
+            weight => writeln!(f, " weight {weight}:")?,
+        }
+        let mut origin = Origin::default();
+        for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
+            if inst.origin != origin {
+                origin = inst.origin;
+                origin.offset().map_or(Ok(()), |offset| above(f, offset))?;
+            }
+            writeln!(f, "    {}", numbering.inst_text(inst))?;
+        }
+        if let Some(terminator) = &data.terminator {
+            writeln!(f, "    {}", numbering.terminator_text(terminator))?;
+        }
+    }
+    writeln!(f, "}}")
 }
 
 impl PartialEq for Function {

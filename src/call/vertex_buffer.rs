@@ -4,8 +4,8 @@ use crate::vertex_format::{VertexFormat, for_each_format};
 use std::ops::Range;
 
 /// A vertex attribute: where vertex `i` has its bytes, and what they are. Vertex `i` lies at `i * stride`; a stride of
-/// 0 gives every vertex the first one's. An attribute [per instance](VertexBufferView::per_instance) gives all vertices of an
-/// instance the same.
+/// 0 gives every vertex the first one's. An attribute [per instance](VertexBufferView::per_instance)
+/// gives all vertices of an instance the same.
 ///
 /// ```
 /// use shaderjit::{VertexBufferView, VertexFormat};

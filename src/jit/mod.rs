@@ -37,11 +37,11 @@ pub(crate) use width::groups;
 
 use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
-use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::{CompiledCode, Context};
 use cranelift_frontend::FunctionBuilderContext;
 use emit::{ArrayPlace, Splat, Word};
 use memory::CodeMemory;
@@ -198,14 +198,7 @@ impl std::fmt::Debug for Code {
 /// ```
 pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CodegenOptions) -> Result<Code, JitError> {
     with_contexts(|contexts| {
-        let mut info = build(func, layout, target, options, contexts)?;
-        let is_large =
-            contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(func, options.groups);
-        let isa = target.isa(is_large);
-        let compiled = contexts
-            .cranelift
-            .compile(&**isa, &mut ControlPlane::default())
-            .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
+        let (mut info, compiled) = build_code(func, layout, target, options, false, contexts)?;
         let buffer = &compiled.buffer;
         // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not
         // run.
@@ -231,8 +224,42 @@ pub fn clif_text(
     options: &CodegenOptions,
 ) -> Result<String, JitError> {
     with_contexts(|contexts| {
-        build(func, layout, target, options, contexts)?;
+        build(func, layout, target, options, false, contexts)?;
         Ok(contexts.cranelift.func.display().to_string())
+    })
+}
+
+/// The source instructions that the code of [`compile`] was made for: by ascending offset in the code, the byte offset
+/// of an instruction, or `None` where the code is for none: it fetches inputs, stores outputs and goes from wave to
+/// wave. The code is made again.
+///
+/// # Errors
+/// As [`compile`].
+pub fn origins(
+    func: &Verified,
+    layout: &Layout,
+    target: &Target,
+    options: &CodegenOptions,
+) -> Result<Vec<(u32, Option<u32>)>, JitError> {
+    with_contexts(|contexts| {
+        let (_, compiled) = build_code(func, layout, target, options, true, contexts)?;
+        let mut origins: Vec<(u32, Option<u32>)> = Vec::new();
+        let mut end = 0;
+        for range in compiled.buffer.get_srclocs_sorted() {
+            let origin = if range.loc.is_default() { None } else { Some(range.loc.bits()) };
+            let gap = (end < range.start).then_some((end, None));
+            for (start, origin) in gap.into_iter().chain([(range.start, origin)]) {
+                if origins.last().is_none_or(|&(_, last)| last != origin) {
+                    origins.push((start, origin));
+                }
+            }
+            end = range.end;
+        }
+        let size = compiled.code_buffer().len() as u32;
+        if end < size && origins.last().is_some_and(|&(_, last)| last.is_some()) {
+            origins.push((end, None));
+        }
+        Ok(origins)
     })
 }
 
@@ -270,10 +297,29 @@ fn build(
     layout: &Layout,
     target: &Target,
     options: &CodegenOptions,
+    origins: bool,
     contexts: &mut Contexts,
 ) -> Result<CodeInfo, JitError> {
     contexts.cranelift.func.signature = signature();
-    emit::emit(func, layout, target, options, &mut contexts.cranelift.func, &mut contexts.builder)
+    emit::emit(func, layout, target, options, origins, &mut contexts.cranelift.func, &mut contexts.builder)
+}
+
+fn build_code<'a>(
+    func: &Verified,
+    layout: &Layout,
+    target: &Target,
+    options: &CodegenOptions,
+    origins: bool,
+    contexts: &'a mut Contexts,
+) -> Result<(CodeInfo, &'a CompiledCode), JitError> {
+    let info = build(func, layout, target, options, origins, contexts)?;
+    let is_large =
+        contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(func, options.groups);
+    let compiled = contexts
+        .cranelift
+        .compile(&**target.isa(is_large), &mut ControlPlane::default())
+        .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
+    Ok((info, compiled))
 }
 
 /// For each uniform space, how many rows code of the function may read without a check.

@@ -8,7 +8,7 @@ pub mod limits;
 
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
 use crate::function::{
-    ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, ResourceData, SamplerData, SpaceData,
+    ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, Origin, ResourceData, SamplerData, SpaceData,
     Terminator, ValueData, ValueDef,
 };
 use crate::op::{ImmKind, Op, SysVal};
@@ -306,7 +306,7 @@ impl<'t> Parser<'_, 't> {
             (Some(_), None) => return Err(self.cursor.error_at(start, format!("{op} has no result"))),
             (None, Some(_)) => return Err(self.cursor.error_at(start, format!("the result of {op} has no name"))),
         };
-        self.func.insts.push(InstData { op, ty, args, imm, result });
+        self.func.insts.push(InstData { op, ty, args, imm, result, origin: Origin::default() });
         self.func.blocks[block].insts.push(inst);
         Ok(())
     }

@@ -51,6 +51,7 @@ fn guard_block(func: &mut Function, block: Block) {
         guarded.push(inst);
         let result = func.insts[inst].result;
         if let Some(value) = result.filter(|&value| doubtful.contains(value) && !passed_on.contains(value)) {
+            func.origin = func.insts[inst].origin;
             guarded.push(func.make_inst(Op::GuardOrdered, Type::F32, &[value], Imm::None));
         }
     }

@@ -2,8 +2,10 @@
 
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
-use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter};
+use crate::source::Source;
+use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter, OpKind};
 use shaderjit::Backend;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use yaxpeax_arch::{Decoder as _, U8Reader};
 use yaxpeax_arm::armv8::a64::{InstDecoder, Operand};
@@ -17,23 +19,68 @@ pub struct Args {
     /// Print the bytes of each instruction
     #[arg(long)]
     bytes: bool,
+    /// Print above the code what it was made for: the source instruction and its byte offset
+    #[arg(long)]
+    source: bool,
+}
+
+/// One machine instruction.
+struct Instruction {
+    length: usize,
+    text: String,
+    /// Where it branches to or loads from, if it says that by a distance.
+    target: Option<usize>,
+}
+
+/// What stands above an instruction.
+#[derive(Default)]
+struct Notes {
+    /// The names of what others branch to or load from, by its offset.
+    labels: BTreeMap<usize, String>,
+    /// What begins at an offset in the code.
+    sources: BTreeMap<usize, String>,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
+    let (shader, code) = args.compile.compile(&args.shader, Backend::Jit)?;
     args.shader.require_native(&code)?;
-    let code = code.machine_code().expect("it was compiled for the JIT");
+    let bytes = code.machine_code().expect("it was compiled for the JIT");
     // The machines that native code is made for.
-    let instructions = if cfg!(target_arch = "aarch64") { aarch64(code) } else { x86_64(code) };
-    Ok(Report::text(listing(code, &instructions, args.bytes)))
+    let instructions = if cfg!(target_arch = "aarch64") { aarch64(bytes) } else { x86_64(bytes) };
+    let mut notes = Notes { labels: labels(&instructions), ..Notes::default() };
+    if args.source {
+        let source = Source::read(&shader, &args.shader)?;
+        for (at, origin) in code.origins()? {
+            let text = match origin {
+                Some(offset) => format!("{offset:#010x}: {}", source.text(offset).unwrap_or("?")),
+                None => "of no instruction".to_string(),
+            };
+            notes.sources.insert(at as usize, text);
+        }
+    }
+    Ok(Report::text(listing(bytes, &instructions, &notes, args.bytes)))
 }
 
-/// Offset, bytes if asked for, instruction. Constants that follow the code print as instructions too.
-fn listing(code: &[u8], instructions: &[(usize, String)], show_bytes: bool) -> String {
+/// Names for what instructions branch to or load from, in the order of the offsets.
+fn labels(instructions: &[Instruction]) -> BTreeMap<usize, String> {
+    let targets: BTreeSet<usize> = instructions.iter().filter_map(|instruction| instruction.target).collect();
+    targets.into_iter().zip(1..).map(|(target, number)| (target, format!("L{number}"))).collect()
+}
+
+/// Offset, bytes if asked for, instruction, and the label it names. Constants that follow the code print as
+/// instructions too.
+fn listing(code: &[u8], instructions: &[Instruction], notes: &Notes, show_bytes: bool) -> String {
     let mut out = String::new();
     let mut rest = code;
-    for (length, text) in instructions {
-        let _ = write!(out, "{:6x}  ", code.len() - rest.len());
+    for Instruction { length, text, target } in instructions {
+        let offset = code.len() - rest.len();
+        if let Some(label) = notes.labels.get(&offset) {
+            let _ = writeln!(out, "{label}:");
+        }
+        if let Some(source) = notes.sources.get(&offset) {
+            let _ = writeln!(out, "        ; {source}");
+        }
+        let _ = write!(out, "{offset:6x}  ");
         let bytes;
         (bytes, rest) = rest.split_at(*length);
         if show_bytes {
@@ -41,44 +88,44 @@ fn listing(code: &[u8], instructions: &[(usize, String)], show_bytes: bool) -> S
             let _ = write!(out, "{bytes:<22}  ");
         }
         out.push_str(text);
+        if let Some(label) = target.and_then(|target| notes.labels.get(&target)) {
+            let _ = write!(out, "  ; {label}");
+        }
         out.push('\n');
     }
     out
 }
 
-/// Length and text of each instruction.
-fn x86_64(code: &[u8]) -> Vec<(usize, String)> {
+fn x86_64(code: &[u8]) -> Vec<Instruction> {
     let mut formatter = NasmFormatter::new();
     formatter.options_mut().set_first_operand_char_index(10);
-    let text = |instruction: iced_x86::Instruction| {
+    let decoded = |instruction: iced_x86::Instruction| {
         let mut text = String::new();
         formatter.format(&instruction, &mut text);
-        (instruction.len(), text)
+        let target =
+            (instruction.op0_kind() == OpKind::NearBranch64).then(|| instruction.near_branch_target() as usize);
+        Instruction { length: instruction.len(), text, target }
     };
-    Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter().map(text).collect()
+    Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter().map(decoded).collect()
 }
 
-/// Length and text of each instruction, and where branches and addresses go.
-fn aarch64(code: &[u8]) -> Vec<(usize, String)> {
+fn aarch64(code: &[u8]) -> Vec<Instruction> {
     let decoder = InstDecoder::default();
-    let text = |(number, word): (usize, &[u8])| {
+    let decoded = |(number, word): (usize, &[u8])| {
         let Ok(instruction) = decoder.decode(&mut U8Reader::new(word)) else {
             let bytes: String = word.iter().rev().map(|byte| format!("{byte:02x}")).collect();
-            return (word.len(), format!(".word     0x{bytes}"));
+            return Instruction { length: word.len(), text: format!(".word     0x{bytes}"), target: None };
         };
         let text = instruction.to_string();
         let (mnemonic, operands) = text.split_once(' ').unwrap_or((&text, ""));
-        let mut text = format!("{mnemonic:<10}{operands}").trim_end().to_string();
-        let offset = instruction.operands.iter().find_map(|operand| match operand {
-            Operand::PCOffset(offset) => Some(*offset),
+        let text = format!("{mnemonic:<10}{operands}").trim_end().to_string();
+        let target = instruction.operands.iter().find_map(|operand| match operand {
+            Operand::PCOffset(offset) => usize::try_from(number as i64 * 4 + offset).ok(),
             _ => None,
         });
-        if let Some(offset) = offset {
-            let _ = write!(text, "  ; {:x}", number as i64 * 4 + offset);
-        }
-        (word.len(), text)
+        Instruction { length: word.len(), text, target }
     };
-    code.chunks(4).enumerate().map(text).collect()
+    code.chunks(4).enumerate().map(decoded).collect()
 }
 
 #[cfg(test)]
@@ -93,25 +140,35 @@ mod tests {
         let expected = "     0  fd7bbfa9                stp       x29, x30, [sp, #-0x10]!
      4  20cc224e                fmla      v0.4s, v1.4s, v2.4s
      8  20e4a26e                fcmgt     v0.4s, v1.4s, v2.4s
+L1:
      c  0008404c                ld4       {v0.4s, v1.4s, v2.4s, v3.4s}, [x0]
-    10  61000054                b.ne      $+0xc  ; 1c
-    14  feffff17                b         $-0x8  ; c
+    10  61000054                b.ne      $+0xc  ; L2
+    14  feffff17                b         $-0x8  ; L1
     18  c0035fd6                ret
+L2:
     1c  00000000                udf       #0x0
     20  0102                    .word     0x0201
 ";
-        assert_eq!(listing(&code, &aarch64(&code), true), expected);
+        let instructions = aarch64(&code);
+        let notes = Notes { labels: labels(&instructions), ..Notes::default() };
+        assert_eq!(listing(&code, &instructions, &notes, true), expected);
     }
 
     #[test]
     fn x86_64_is_listed() {
         let code = [0x55, 0xc4, 0xe2, 0x71, 0xb8, 0xc2, 0x75, 0xf8, 0xc3, 0x0f];
-        let expected = "     0  push      rbp
+        let expected = "L1:
+     0  push      rbp
+        ; 0x00000010: mad r0.x, r1.x, r2.x, r3.x
      1  vfmadd231ps xmm0,xmm1,xmm2
-     6  jne       short 0
+     6  jne       short 0  ; L1
+        ; of no instruction
      8  ret
      9  (bad)
 ";
-        assert_eq!(listing(&code, &x86_64(&code), false), expected);
+        let instructions = x86_64(&code);
+        let sources = [(1, "0x00000010: mad r0.x, r1.x, r2.x, r3.x".to_string()), (8, "of no instruction".to_string())];
+        let notes = Notes { labels: labels(&instructions), sources: sources.into() };
+        assert_eq!(listing(&code, &instructions, &notes, false), expected);
     }
 }

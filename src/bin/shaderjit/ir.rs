@@ -2,9 +2,11 @@
 
 use crate::options::{PicaArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
+use crate::source::Source;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use shaderjit::CompileOptions;
 use shaderjit::pipeline::{self, PASSES, PassOptions};
+use shaderjit_ir::print::WithOrigins;
 
 /// What `--pass` calls the IR before any pass.
 const NO_PASS: &str = "lower";
@@ -19,6 +21,9 @@ pub struct Args {
     /// `mad` and `dp` round twice where the program leaves it open
     #[arg(long)]
     separate_mad: bool,
+    /// Print above instructions what they were made for: the source instruction and its byte offset
+    #[arg(long)]
+    source: bool,
     #[command(flatten)]
     pica: PicaArgs,
 }
@@ -41,5 +46,9 @@ pub fn run(args: &Args) -> Outcome {
     let mut function = shader.lower(&options).map_err(|error| args.shader.failure(error))?.function;
     pipeline::run_passes(&mut function, &PASSES[..count], &PassOptions { fused: !args.separate_mad, guards: true })
         .map_err(|error| args.shader.failure(error))?;
-    Ok(Report::text(function.to_string()))
+    if !args.source {
+        return Ok(Report::text(function.to_string()));
+    }
+    let source = Source::read(&shader, &args.shader)?;
+    Ok(Report::text(WithOrigins { function: &function, text: |offset| source.text(offset) }.to_string()))
 }

@@ -24,6 +24,7 @@ mod resources;
 mod run;
 mod scan;
 mod sign;
+mod source;
 mod spreadsheet;
 mod val;
 

@@ -47,8 +47,7 @@ impl GeometryState {
     /// Four words of it; `None` if there is no such register or buffer.
     ///
     /// ```
-    /// use shaderjit::GeometryState;
-    /// use shaderjit::pica::StateRow;
+    /// use shaderjit::pica::{GeometryState, StateRow};
     ///
     /// let mut state = GeometryState::default();
     /// *state.row_mut(StateRow::Temporary(15)).expect("there are 16") = [1.0f32.to_bits(); 4];

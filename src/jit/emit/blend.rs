@@ -15,7 +15,7 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::F32X4;
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::{Block, Function, Op, Space, Type, Value};
 use std::collections::BTreeMap;
 
@@ -308,6 +308,7 @@ impl Emitter<'_, '_> {
         if !self.values[value].0[0].is_reserved_value() {
             return Ok(());
         }
+        self.set_origin(self.func.def_inst(value).map_or_else(Origin::default, |inst| inst.origin));
         // What the steps use, every component uses: it is there where the first of them is.
         let family = self.plan.blends.families[number].clone();
         let mut sums = vec![[[self.args; 4]; MAX_GROUPS]; family.len()];

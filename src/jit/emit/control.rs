@@ -10,7 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use cranelift_frontend::Switch;
-use shaderjit_ir::function::{BlockCall, Terminator};
+use shaderjit_ir::function::{BlockCall, Origin, Terminator};
 use shaderjit_ir::{Block, Inst, Type, Value};
 
 /// What a group begins with: its first element, the rows of that, and its record.
@@ -205,6 +205,7 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
+        self.set_origin(Origin::default());
         match terminator {
             Terminator::Jump(call) => {
                 let args = self.edge_args(call);

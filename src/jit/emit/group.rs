@@ -61,6 +61,7 @@ impl<'a> Emitter<'a, '_> {
 
     /// Does an instruction for one group.
     fn inst_in_group(&mut self, inst: &InstData, group: usize) -> Result<(), JitError> {
+        self.set_origin(inst.origin);
         let vector = match inst.op {
             Op::GuardOrdered => {
                 self.guard(inst.args[0], group);

@@ -13,7 +13,7 @@ use crate::jit::limits;
 use cranelift_codegen::entity::packed_option::PackedOption;
 use cranelift_codegen::entity::{EntitySet, SecondaryMap, entity_impl};
 use cranelift_codegen::ir::types::{F32X4, I64};
-use shaderjit_ir::function::Imm;
+use shaderjit_ir::function::{Imm, Origin};
 use shaderjit_ir::op::Effect;
 use shaderjit_ir::{Block, Function, Inst, Op, Type, Value};
 
@@ -211,6 +211,7 @@ impl Emitter<'_, '_> {
         for index in 0..self.plan.hoisted.insts.len() {
             self.inst(&self.func.insts[self.plan.hoisted.insts[index]])?;
         }
+        self.set_origin(Origin::default());
         if self.plan.hoisted_bytes() == 0 {
             return Ok(());
         }

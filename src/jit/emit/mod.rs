@@ -50,7 +50,7 @@ use crate::error::JitError;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir as clif;
-use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::{InstBuilder, SourceLoc};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::{HashMap, HashMapExt};
@@ -59,7 +59,7 @@ pub use plan::ArrayPlace;
 use plan::Plan;
 pub(crate) use plan::size;
 use shaderjit_ir::double::is_double_op;
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use stages::TILE;
@@ -74,12 +74,14 @@ pub use homes::count as home_count;
 #[cfg(test)]
 pub use stages::count as stage_count;
 
-/// Emits the function's code into `output`, which has its signature already.
+/// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
+/// instructions are Cranelift's source locations.
 pub fn emit(
     func: &Function,
     layout: &Layout,
     target: &Target,
     options: &CodegenOptions,
+    origins: bool,
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
@@ -102,7 +104,7 @@ pub fn emit(
         rows: plan.hoisted.call_rows().collect(),
     };
     let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
-    let mut emitter = Emitter::new(func, layout, plan, simd, target);
+    let mut emitter = Emitter { origins, ..Emitter::new(func, layout, plan, simd, target) };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
     emitter.simd.builder.finalize(target.isa(false).frontend_config());
@@ -175,6 +177,8 @@ struct Emitter<'a, 'b> {
     next: clif::Block,
     /// Ends the function.
     done: clif::Block,
+    /// Whether code says what it is for.
+    origins: bool,
 }
 
 impl<'a, 'b> Emitter<'a, 'b> {
@@ -219,12 +223,21 @@ impl<'a, 'b> Emitter<'a, 'b> {
             group,
             next,
             done,
+            origins: false,
             plan,
+        }
+    }
+
+    /// Says what the next code is for, if that is to be listed.
+    fn set_origin(&mut self, origin: Origin) {
+        if self.origins {
+            self.simd.builder.set_srcloc(origin.offset().map_or_else(SourceLoc::default, SourceLoc::new));
         }
     }
 
     /// What is not done [by group](Self::is_by_group).
     fn inst(&mut self, inst: &InstData) -> Result<(), JitError> {
+        self.set_origin(inst.origin);
         match (inst.op, inst.imm) {
             // Made where it is used.
             (Op::Const, _) => {}

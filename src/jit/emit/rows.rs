@@ -17,7 +17,7 @@ use crate::vertex_format::VertexFormat;
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::{F32X4, I8X16};
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::{Function, Op, Type, Value};
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ enum Step {
     /// Literals.
     Literal { words: [u32; 4], ty: Type },
     /// An operation, and whether its results are [guarded](Op::GuardOrdered).
-    Op { op: Op, args: [u32; 3], guarded: bool },
+    Op { op: Op, args: [u32; 3], guarded: bool, origin: Origin },
 }
 
 /// The steps of one output. The last one's result is stored.
@@ -205,7 +205,7 @@ impl Finder<'_> {
         if op == Op::Fma && matches!(self.steps[args[0] as usize], Step::Uniform(_) | Step::Literal { .. }) {
             args.swap(0, 1);
         }
-        Some(Step::Op { op, args, guarded })
+        Some(Step::Op { op, args, guarded, origin: insts[0].origin })
     }
 }
 
@@ -247,6 +247,7 @@ impl Emitter<'_, '_> {
     pub(super) fn store_form(&mut self, output: u32, stored: u8) -> Result<(), JitError> {
         let form = self.plan.rows.of_output[output as usize].clone().expect("the plan has a form of it");
         let uniforms = form.steps.iter().filter(|step| matches!(step, Step::Uniform(_))).count();
+        self.set_origin(form.origin());
         let shared: Vec<Option<clif::Value>> = form
             .steps
             .iter()
@@ -267,6 +268,7 @@ impl Emitter<'_, '_> {
                 let at = sources.iter().position(|source| source.element == element).expect("every input has one");
                 (sources[at].rows[vertex], whole[at])
             };
+            self.set_origin(form.origin());
             let mut results: Vec<clif::Value> = Vec::with_capacity(form.steps.len());
             for (step, shared) in form.steps.iter().zip(&shared) {
                 let result = match (*step, *shared) {
@@ -278,7 +280,8 @@ impl Emitter<'_, '_> {
                     (Step::InputRow { element, ty }, _) => self.simd.load(vector_type(ty), source(element).0, 0),
                     (Step::Uniform(number), _) => self.uniform_row(number),
                     (Step::Literal { .. }, _) => unreachable!("literals are shared"),
-                    (Step::Op { op, args, guarded }, _) => {
+                    (Step::Op { op, args, guarded, origin }, _) => {
+                        self.set_origin(origin);
                         let result = self.vector_op(op, |arg| results[args[arg] as usize])?;
                         if guarded {
                             self.note(result);
@@ -291,6 +294,7 @@ impl Emitter<'_, '_> {
             let row = *results.last().expect("a form has steps");
             fetch::store_row(&mut self.simd, row, stored, to);
         }
+        self.set_origin(Origin::default());
         Ok(())
     }
 
@@ -332,6 +336,15 @@ struct Source {
 impl RowForm {
     fn is_guarded(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Op { guarded: true, .. }))
+    }
+
+    /// What its first operation was made for.
+    fn origin(&self) -> Origin {
+        let mut origins = self.steps.iter().filter_map(|step| match step {
+            Step::Op { origin, .. } => Some(*origin),
+            _ => None,
+        });
+        origins.next().unwrap_or_default()
     }
 
     /// The inputs it reads, each once.

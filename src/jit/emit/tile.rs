@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use foldhash::{HashMap, HashMapExt};
-use shaderjit_ir::function::{InstData, Terminator};
+use shaderjit_ir::function::{InstData, Origin, Terminator};
 use shaderjit_ir::{Op, Value};
 
 /// The tile at hand.
@@ -115,6 +115,7 @@ impl Emitter<'_, '_> {
     /// Emits the loop of a stage, and goes on behind it.
     fn stage(&mut self, stage: usize, terminator: &Terminator) -> Result<(), JitError> {
         self.region = stage as u32;
+        self.set_origin(Origin::default());
         let Stage { block, ref insts, .. } = self.plan.stages[stage];
         let insts = insts.clone();
         let is_last = self.plan.stages.get(stage + 1).is_none_or(|next| next.block != block);

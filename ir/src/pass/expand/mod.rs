@@ -97,6 +97,7 @@ impl Writer<'_> {
     fn rewrite(&mut self, inst: Inst, replaced: &mut Aliases) {
         let data = self.func.insts[inst];
         if data.op.attribute() == Attribute::Composite {
+            self.func.origin = data.origin;
             let args: Vec<Value> = data.args.iter().map(|&arg| replaced.find(arg)).collect();
             let value = expansion(self, data.op, &args);
             replaced.replace(data.result.expect("composite ops have a result"), value);

@@ -70,6 +70,7 @@ impl Folder<'_> {
     /// Appends an instruction in its simplest form, or nothing if its result is some other value; returns its result.
     fn visit(&mut self, inst: Inst) -> Option<Value> {
         let mut data = self.func.insts[inst];
+        self.func.origin = data.origin;
         data.args.iter_mut().for_each(|arg| *arg = self.resolve(*arg));
         for _ in 0..MAX_STEPS {
             self.order_operands(&mut data);

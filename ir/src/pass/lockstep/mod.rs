@@ -224,6 +224,7 @@ impl<'a> Writer<'a> {
     }
 
     fn inst(&mut self, inst: &InstData, block: Block) {
+        self.b.set_origin(inst.origin);
         let args: Vec<Value> = inst.args.iter().map(|&arg| self.value(arg, block)).collect();
         match (inst.op, inst.imm, args.as_slice()) {
             (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),

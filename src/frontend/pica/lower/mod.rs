@@ -2,8 +2,8 @@
 //!
 //! The state of an invocation starts as zero: temporaries, outputs, `a0`, `aL` and the flags (hardware leaves vertex
 //! shaders whatever was there before). Every product has the hardware's rule 0 · ∞ = 0, and sums run from x to w.
-//! Numbers are kept as a [`FloatPrecision`] says. Only registers that reachable code names exist, so a program costs what
-//! it uses.
+//! Numbers are kept as a [`FloatPrecision`] says. Only registers that reachable code names exist, so a program costs
+//! what it uses.
 
 mod arithmetic;
 mod dispatch;
@@ -13,7 +13,7 @@ mod registers;
 mod slots;
 mod source;
 
-use shaderjit_ir::function::Imm;
+use shaderjit_ir::function::{Imm, Origin};
 use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
 
 use self::dispatch::Dispatch;
@@ -188,6 +188,7 @@ impl Lowering<'_> {
         }
         self.b.seal_block(exit);
         self.b.switch_to_block(exit);
+        self.b.set_origin(Origin::default());
         match (&self.geometry, self.options.slots) {
             (Some(geometry), _) => geometry.store(&mut self.b),
             (None, Some(slots)) => self.store_slots(&slots),
@@ -265,6 +266,7 @@ impl Lowering<'_> {
     fn execute(&mut self, address: Address) -> Result<(), LowerError> {
         let instruction = self.program.get(address).expect("the graph names words of the program");
         let offset = self.program.byte_offset(address);
+        self.b.set_origin(Origin::at(offset));
         match instruction.effect {
             Effect::Arithmetic { destination, sources, descriptor } => {
                 let descriptor = source::descriptor(self.program, descriptor, offset)?;

@@ -36,6 +36,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 
 use shaderjit_ir::FunctionBuilder;
+use shaderjit_ir::function::Origin;
 
 use self::call::Subroutines;
 use self::flow::Flow;
@@ -166,6 +167,7 @@ pub fn lower_with(
         match program.instructions.get(lowering.next) {
             Some(instruction) => {
                 lowering.offset = instruction.offset;
+                lowering.b.set_origin(Origin::at(instruction.offset));
                 lowering.next += 1;
                 lowering.instruction(instruction)?;
                 lowering.check_values()?;
@@ -268,6 +270,7 @@ impl Lowering {
 
     /// Sets the outputs and makes the function.
     fn finish(mut self) -> Result<Lowered, LowerError> {
+        self.b.set_origin(Origin::default());
         for output in self.registers.outputs.written() {
             let value = self.read_output(output);
             self.b.output(output.number, output.component, value);
