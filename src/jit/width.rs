@@ -4,7 +4,7 @@
 //! as many values. The processor overlaps groups by itself only as far as its window reaches: not past a loop that
 //! depends on data, nor past some hundred instructions, if the function is not [cut](super::emit::can_be_cut) into
 //! shorter loops. Where a function is so large that its values live in memory, two groups are slower than one.
-//! Measured on K1 to K4 and on PICA200 programs: `README.md`.
+//! Measured on K1 to K4 and on PICA200 programs: `docs/performance.md`.
 
 use super::emit::{can_be_cut, size};
 use shaderjit_ir::uniform::uniform_values;

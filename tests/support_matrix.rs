@@ -1,7 +1,7 @@
-//! README's support matrix is what the tables of parts and opcodes say, and what lowering refuses; and that is all
+//! The tables of `docs/support.md` are what the tables of parts and opcodes say, and what lowering refuses; and that is all
 //! there is: an opcode runs and has a file that says what it computes, or is refused by name.
 //!
-//! `BLESS=1 cargo test --test readme` rewrites the matrix.
+//! `BLESS=1 cargo test --test support_matrix` rewrites them.
 
 mod support;
 
@@ -83,19 +83,19 @@ fn list(names: &[&str]) -> String {
 
 #[test]
 fn the_support_matrix_is_what_the_tables_say() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let readme = std::fs::read_to_string(path).unwrap();
-    let mut expected = readme.clone();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/support.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut expected = text.clone();
     for (name, table) in [("parts", parts()), ("sm4 opcodes", sm4_opcodes()), ("pica opcodes", pica_opcodes())] {
         let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-        let start = expected.find(&begin).unwrap_or_else(|| panic!("README has no {begin}")) + begin.len();
-        let length = expected[start..].find(&end).unwrap_or_else(|| panic!("README has no {end}"));
+        let start = expected.find(&begin).unwrap_or_else(|| panic!("docs/support.md has no {begin}")) + begin.len();
+        let length = expected[start..].find(&end).unwrap_or_else(|| panic!("docs/support.md has no {end}"));
         expected.replace_range(start..start + length, &format!("\n{table}\n"));
     }
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, expected).unwrap();
     } else {
-        assert!(readme == expected, "README's support matrix is out of date: BLESS=1 cargo test --test readme");
+        assert!(text == expected, "docs/support.md is out of date: BLESS=1 cargo test --test support_matrix");
     }
 }
 

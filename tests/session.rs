@@ -1,0 +1,41 @@
+//! README's terminal session is what the tool prints.
+//!
+//! `BLESS=1 cargo test --all-features --test session` rewrites it. A line that begins with `$ ` is run by `sh` at the
+//! root of the repository; what follows, up to the next such line, is what it prints.
+#![cfg(unix)]
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+const BEGIN: &str = "```console\n";
+const END: &str = "```";
+
+/// What a command prints to both outputs, with `shaderjit` in its path.
+fn output(command: &str) -> String {
+    let folder = Path::new(env!("CARGO_BIN_EXE_shaderjit")).parent().expect("a file is in a folder");
+    let rest = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([folder.to_path_buf()].into_iter().chain(env::split_paths(&rest)));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{{ {command}; }} 2>&1")]).env("PATH", path.expect("the folder's name has no colon"));
+    let output = shell.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("there is a shell");
+    String::from_utf8(output.stdout).expect("the tool prints text")
+}
+
+#[test]
+fn the_session_of_the_readme_is_what_happens() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(path).expect("there is a README");
+    let start = readme.find(BEGIN).expect("README has a session") + BEGIN.len();
+    let length = readme[start..].find(END).expect("the session ends");
+    let session = &readme[start..start + length];
+
+    let commands: Vec<&str> = session.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    assert!(commands.len() >= 4 && session.lines().count() <= 60, "a session of a few commands");
+    let actual: String = commands.iter().map(|command| format!("$ {command}\n{}", output(command))).collect();
+    if env::var_os("BLESS").is_some() {
+        std::fs::write(path, format!("{}{actual}{}", &readme[..start], &readme[start + length..])).expect("it is ours");
+    } else {
+        assert_eq!(session, actual, "BLESS=1 cargo test --all-features --test session rewrites README's session");
+    }
+}
