@@ -1,22 +1,5 @@
-//! Runs `tests/filetests`: each file is a test, text in and text out. Files of IR end in `.ir`, those of the command
-//! line in `.txt`.
-//!
-//! A file of IR begins with `; test: MODE`. The input follows, up to the end or to a line `; ---`, after which comes
-//! the output that is expected. `BLESS=1 cargo test --test filetests` rewrites that part; look at what changed.
-//!
-//! * `print`: the text of the functions is what the printer makes of them; with a `; ---` part, the printer's text is
-//!   that part.
-//! * `verify`: what the verifier says of each function.
-//! * `run`: each function is followed by lines that say what it computes, see [`run_line`]. All engines must agree.
-//! * `pass NAME, NAME…`: the functions after these passes.
-//!
-//! A file of shader model 4 and 5 ends in `.op`, has the name of an opcode and begins with `; opcode: NAME`. Programs
-//! with that opcode follow and what they must compute, see [`support::sections`]; what must come out is what the rules
-//! say, so there is no `BLESS`.
-//!
-//! A file of the command line begins with `; run: ARGUMENTS`, separated by blanks, paths from the root of the
-//! repository. What follows the line `; ---` is what `shaderjit` prints when it is run with them: its output, or if it
-//! fails its exit code and message.
+//! Runs `tests/filetests`: each file is a test, text in and text out. `README.md` in that folder says what the files look
+//! like. `BLESS=1 cargo test --all-features --test filetests` rewrites expected text; look at what changed.
 
 #[path = "filetests/run_line.rs"]
 mod run_line;
@@ -159,7 +142,7 @@ impl TestFile {
             ("run", "") => self.check_runs(),
             ("run:", arguments) => self.check_text(&run_command(arguments)?),
             ("pass", names) => self.check_text(&self.after_passes(names)?),
-            _ => Err(format!("there is no mode `{}`", self.mode).into()),
+            _ => Err(format!("mode `{}`: expected run, pass, verify or print", self.mode).into()),
         }
     }
 

@@ -1,20 +1,5 @@
 //! The lines of `run` tests: what a function sees and what must come out.
-//!
-//! ```text
-//! ; run: inputs [{1.0, 2}, {0x7f800000}] uniforms [[{1, 2, 3, 4}, {5}]] == outputs [{inf}]
-//! ; run: inputs [{(1 2 3 4)}] == outputs [{(2 4 6 8), nan}]
-//! ; run: resources [0011aaBB22, -] == outputs [{0xbbaa1100}]
-//! ; run: fuel 10 == out_of_fuel
-//! ; run: inputs [{nan}] == guard_failed
-//! ```
-//!
-//! A row `{x, y, z, w}` is an input element, an output element or a row of a uniform space; components left out are
-//! zero. A component is an integer, a float (with a point or an exponent), `inf`, `nan` (any NaN, in outputs), or 32
-//! bits in hexadecimal. A resource is its bytes in hexadecimal, `-` if it has none; a texture is `-`, and every access
-//! to it answers with its first operand, which is zero if there is none, after adding the texel offsets and the
-//! gathered component to its words as integers. `(a b c d)` are four lanes; with one such list the line is about four
-//! invocations, else about one. Before `==` may also stand `vertex_id N` (of lane 0; the others count on),
-//! `instance_id N`, `fuel N` and `unfused`, which makes `fmad` round twice.
+//! `README.md` beside this file has their grammar.
 
 use shaderjit::VertexFormat;
 use shaderjit::error::CallError;
@@ -104,14 +89,17 @@ impl RunLine {
                 "fuel" => line.options.fuel.wave = reader.number()?,
                 "unfused" => line.options.fused = false,
                 "==" => break,
-                token => return Err(format!("`{token}` is not known here")),
+                token => {
+                    let words = "inputs, uniforms, resources, vertex_id, instance_id, fuel, unfused or ==";
+                    return Err(format!("`{token}` where {words} is expected"));
+                }
             }
         }
         line.expected = match reader.take()? {
             "outputs" => Expected::Outputs(reader.list(|reader| reader.row(pattern_of))?),
             "out_of_fuel" => Expected::Error(Stop::Wave.to_string()),
             GUARD_FAILED => Expected::Error(GUARD_FAILED.to_string()),
-            token => return Err(format!("`{token}` is not known here")),
+            token => return Err(format!("`{token}` where outputs, out_of_fuel or {GUARD_FAILED} is expected")),
         };
         if reader.next != reader.tokens.len() {
             return Err(format!("`{}` after the end of the line", reader.tokens[reader.next]));
@@ -290,7 +278,9 @@ fn pattern_of(token: &str) -> Result<Option<u32>, String> {
         float if float.contains(['.', 'e']) => Type::F32,
         _ => Type::I32,
     };
-    let bits = literal_bits(ty, token).ok_or_else(|| format!("`{token}` is not a component"))?;
+    let bits = literal_bits(ty, token).ok_or_else(|| {
+        format!("`{token}` is not a component: expected a number, inf, nan or 32 bits in hexadecimal")
+    })?;
     Ok(Some(bits as u32))
 }
 

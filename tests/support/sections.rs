@@ -1,29 +1,6 @@
 //! Programs in text with what they must compute, on both engines: `tests/filetests/sm4/*.op` and the tests of
 //! `tests/semantics`.
-//!
-//! ```text
-//! ; What a float of a constant buffer and one of a raw buffer add up to.
-//! dcl_constantbuffer cb0[1], immediateIndexed
-//! dcl_resource_raw t0
-//! cb0 = {1.0, 2.0}
-//! t0 = raw 0000803f
-//! within 2 ulp
-//! ld_raw r0.x, v0.x, t0.xxxx
-//! add o0.xyzw, r0.xxxx, cb0[0].xyzw
-//!   {0} == {2.0, 3.0, 1.0, 1.0}
-//!   {4} == {1.0, 2.0}
-//! ```
-//!
-//! The lines of a program (see [`assembler`](super::assembler)), bindings and a bound (see
-//! [`components`](super::components)) come in any order; runs follow, one a line. What follows the runs is the next
-//! section. A run has a row for each `v#`, `==`, and a row for each `o#`, then one for `oDepth` and the like; behind
-//! them may stand `discarded` and `aborted`. `== out_of_fuel` is a run that does not end. The number of a run in its
-//! section is its `SV_VertexID`.
-//!
-//! Bound are, before an equals sign with blanks around it, in a register space of shader model 5.1 as `t3:1`: `cb#` to
-//! rows; `t#` to `raw`, `struct:STRIDE`, the name of a [`TexelFormat`], or a texture (see [`textures`]), then bytes in
-//! hexadecimal or rows of words; `s#` to a sampler; `fp2 = ft1 cb0[5]` to a class instance that has function table 1
-//! and lies at row 5 of a buffer. What is not bound reads zero.
+//! `tests/filetests/README.md` has their grammar; lines of programs are those of [`assembler`](super::assembler).
 
 use super::components::{Bound, Pattern, patterns, words};
 use super::interfaces::Instance;
@@ -143,7 +120,9 @@ impl Reader {
     }
 
     fn bind(&mut self, place: &str, bound: &str) -> Result<(), String> {
-        let number = |digits: &str| digits.parse::<u32>().map_err(|_| format!("`{place}` cannot be bound"));
+        let number = |digits: &str| {
+            digits.parse::<u32>().map_err(|_| format!("`{place}` cannot be bound: expected cb#, t#, s# or fp#"))
+        };
         let slot = |digits: &str| {
             let (slot, space) = digits.split_once(':').unwrap_or((digits, "0"));
             Ok::<Slot, String>((number(slot)?, number(space)?))
@@ -162,7 +141,8 @@ impl Reader {
             self.samplers.push((slot(digits)?, state));
             return Ok(());
         }
-        let digits = place.strip_prefix('t').ok_or_else(|| format!("`{place}` cannot be bound"))?;
+        let digits =
+            place.strip_prefix('t').ok_or_else(|| format!("`{place}` cannot be bound: expected cb#, t#, s# or fp#"))?;
         let (kind, stored) = bound.split_once(' ').unwrap_or((bound, ""));
         let stored = if stored.starts_with('{') { bytes(words(stored)?.as_flattened()) } else { from_hex(stored)? };
         if kind.starts_with("tex") {
@@ -215,7 +195,7 @@ impl Expected {
                 "discarded" => discarded = true,
                 "aborted" => aborted = true,
                 "out_of_fuel" if rows.is_empty() => return Ok(Expected::OutOfFuel),
-                _ => return Err(format!("`{flag}` is not known here")),
+                _ => return Err(format!("`{flag}` where discarded, aborted or out_of_fuel is expected")),
             }
         }
         Ok(Expected::Outputs { rows: patterns(rows)?, discarded, aborted })
