@@ -158,8 +158,8 @@ impl Engine {
         code.home().is_some_and(|home| std::ptr::eq(home.as_ptr(), Arc::as_ptr(&self.home)))
     }
 
-    /// The compiled shaders in the cache whose container carries this digest. For people, who know shaders by it: the
-    /// digest is whatever the container says, and several shaders may say the same.
+    /// The compiled shaders in the cache whose container carries this digest. People know shaders by it; containers may
+    /// carry any digest, and several the same one.
     pub fn find_by_digest(&self, digest: Digest) -> Vec<Arc<CompiledShader>> {
         let compiled = self.home.cache.values().into_iter().filter_map(|cached| match cached {
             Cached::Compiled(compiled) => Some(compiled),
@@ -173,7 +173,7 @@ impl Engine {
         self.home.cache.stats()
     }
 
-    /// Empties the cache. What is in use stays until its users let go.
+    /// Empties the cache. Shaders in use stay until their last user drops them.
     pub fn clear_cache(&self) {
         self.home.cache.clear();
     }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Whether native code runs a shader, and why not if it does not. Results are the same either way.
+/// Whether native code runs a shader, and the reason if it does not. Results are the same either way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NativeStatus {
@@ -17,9 +17,9 @@ pub enum NativeStatus {
     Pending,
     /// It was compiled for the [interpreter](crate::Backend::Interpreter).
     NotRequested,
-    /// The interpreter runs it, for there will be no native code: the program is [too large](JitError::Limit). A tiered
-    /// shader can have other reasons, which are errors of the compilation elsewhere, and
-    /// [lose its engine](JitError::Abandoned).
+    /// The interpreter runs it for good: the program is [too large](JitError::Limit) for native code. For a tiered
+    /// shader the reason may also be an error that `compile` would have returned, or that its engine is
+    /// [gone](JitError::Abandoned).
     Refused(JitError),
 }
 

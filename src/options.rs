@@ -57,16 +57,16 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bytes of code and IR the cache may hold. What a user still holds does not count.
+    /// Bytes of code and IR that the cache may hold; shaders that are in use elsewhere do not count. Default: 64 MiB.
     pub fn cache_bytes(mut self, bytes: u64) -> Config {
         self.cache_bytes = bytes;
         self
     }
 
-    /// How many instructions each *wave*, which are the vertices that run together, may execute in loops before the
-    /// call ends with [`OutOfFuel`](CallError::OutOfFuel). Counted are instructions of the IR, whatever runs them: what
-    /// a loop's body holds, with each round. Transcendental functions, doubles and textures count as several, up to 64.
-    /// Unless said, 2^26: a tenth of a second or so of native code, about one of the interpreter.
+    /// How many instructions each *wave*, the vertices that run together, may execute in loops before the call ends
+    /// with [`OutOfFuel`](CallError::OutOfFuel). Each round of a loop counts the IR instructions of its body, on every
+    /// engine alike; transcendental functions, doubles and textures count as several, up to 64. Default: 2^26, about a
+    /// tenth of a second of native code or a second of the interpreter.
     ///
     /// A host that runs shaders of strangers should set both this and a [deadline](crate::Call::deadline) for its
     /// calls: fuel bounds the same program in the same way on every machine, a deadline bounds the time. Results are
@@ -78,35 +78,36 @@ impl Config {
     }
 
     /// How many such instructions all waves of a call may execute together before it ends with
-    /// [`OutOfCallFuel`](CallError::OutOfCallFuel). Unless said, 2^40: a quarter of an hour or so of native code, which
-    /// is for no more than that every call ends.
+    /// [`OutOfCallFuel`](CallError::OutOfCallFuel). Default: 2^40, about a quarter of an hour of native code: enough
+    /// for any work, and an end for every call.
     pub fn call_fuel(mut self, call: u64) -> Config {
         self.fuel.call = call;
         self
     }
 
     /// How long decoding, lowering and the passes may take before a compilation ends with
-    /// [`OutOfTime`](shaderjit_ir::pass::PassError::OutOfTime), which the cache does not remember. Looked at between
-    /// passes, so it may be a little late; making native code, which is behind them, is bounded by the size of what
-    /// they leave. Unless said, only limits on sizes bound all of it: to about half a second for a file of 300 KB.
+    /// [`OutOfTime`](shaderjit_ir::pass::PassError::OutOfTime), which the cache does not remember. The clock is
+    /// read between passes, so the end may be a little late. Making native code comes afterwards and is bounded by the
+    /// size of the function. Default: none; limits on sizes bound all of it to about half a second for a file of
+    /// 300 KB.
     pub fn compile_time(mut self, time: Duration) -> Config {
         self.compile_time = Some(time);
         self
     }
 
-    /// Whether D3D's `mad` and `dp` round once or twice where the program leaves it open. Unless said, once if the
-    /// machine has such an instruction. Saying twice gives the same results on every machine.
+    /// Whether Direct3D's `mad` and `dp` round once (`true`) or twice (`false`) where the program leaves it open.
+    /// `false` gives the same results on every machine. Default: once, if the machine has such an instruction.
     ///
-    /// Asking for one rounding on a machine that cannot do it is an error of [`Engine::new`](crate::Engine::new).
+    /// One rounding on a machine without the instruction is an error of [`Engine::new`](crate::Engine::new).
     pub fn fused_mad(mut self, fused: bool) -> Config {
         self.fused = Some(fused);
         self
     }
 
-    /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece that is
-    /// made, `shaderjit:<program>-<digest>:<entry>:<lanes>`. Unless said, it is not. Without effect elsewhere. What
-    /// already has that name is left alone, and then there is no map. Nothing says when code is freed; where a later
-    /// piece lies at the same place, the later line counts.
+    /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece of code,
+    /// `shaderjit:<program>-<digest>:<entry>:<lanes>`. An existing file of that name stays, and then there is no map.
+    /// Freed code keeps its line; where a later piece lies at the same place, the later line counts. Default: `false`.
+    /// Other systems ignore it.
     pub fn perf_map(mut self, write: bool) -> Config {
         self.perf_map = write;
         self
@@ -121,15 +122,16 @@ pub enum Backend {
     /// large for that: see [`CompiledShader::native_status`](crate::CompiledShader::native_status).
     #[default]
     Jit,
-    /// The IR's interpreter: slow, on every machine, and without compile time.
+    /// The interpreter: runs on every machine, compiles nothing, about a hundred times as slow as native code.
     Interpreter,
-    /// The interpreter at first, and native code as soon as it is there: a thread of the engine makes it, in the order
-    /// in which it was asked for, and the same [`CompiledShader`](crate::CompiledShader) uses it from the next call on.
-    /// Compiling takes as long as decoding and the passes do, and no run waits for code: one with another layout is
-    /// interpreted until the thread has made the code for that. For programs that must not stutter when a new shader
-    /// comes.
+    /// The interpreter first, then native code: a thread of the engine compiles in the order of requests, and the same
+    /// [`CompiledShader`](crate::CompiledShader) uses the code from the next call on. [`Engine::compile`] takes as long
+    /// as decoding and the passes do. No run waits for code: a run with another layout is interpreted until the thread
+    /// has made the code for it. Meant for programs that must not stutter when a new shader comes.
     ///
-    /// Code is made only for shaders that somebody holds. Where none can be made, the interpreter goes on.
+    /// The thread drops requests whose shader nobody holds any more. Where no code can be made, the interpreter stays.
+    ///
+    /// [`Engine::compile`]: crate::Engine::compile
     ///
     /// ```
     /// use shaderjit::{Backend, CompileOptions, Config, Engine, NativeStatus, Shader};
@@ -197,44 +199,44 @@ pub struct CompileOptions {
 }
 
 impl CompileOptions {
-    /// Which program of the shader, see [`Shader::entry`](crate::Shader::entry). Unless said, the first.
+    /// Which program of the shader, see [`Shader::entry`](crate::Shader::entry). Default: 0, the first.
     pub fn entry(mut self, entry: usize) -> CompileOptions {
         self.entry = entry;
         self
     }
 
-    /// What runs it. Unless said, native code.
+    /// What runs it. Default: [`Backend::Jit`].
     pub fn backend(mut self, backend: Backend) -> CompileOptions {
         self.backend = backend;
         self
     }
 
-    /// How many vertices run in lockstep. Unless said, eight for programs that are faster so: rather long ones, and
-    /// those with a short loop that depends on data; four, which compile two to three times as fast, for the others and
-    /// for all of a PICA200. [`CompiledShader::lanes`](crate::CompiledShader::lanes) says which.
+    /// How many vertices run in lockstep. Default: eight for programs that gain by it, which are rather long ones and
+    /// those with a short loop that depends on data; four for the others and for all of a PICA200. Four compile two to
+    /// three times as fast. [`CompiledShader::lanes`](crate::CompiledShader::lanes) tells the choice.
     pub fn lanes(mut self, lanes: Lanes) -> CompileOptions {
         self.lanes = Some(lanes);
         self
     }
 
-    /// The class instance of an interface slot, for programs with interfaces: its name, and its number if it is an
-    /// array, else
-    /// 0. Every slot that the program calls must have one, for the functions are compiled in.
+    /// Binds a class instance to an interface slot, for programs with interfaces. `number` chooses among an array of
+    /// instances; of a single one it is 0. Every slot that the program calls needs an instance, because its functions
+    /// are compiled in.
     pub fn class(mut self, slot: u32, instance: &str, number: u32) -> CompileOptions {
         self.classes.insert(slot, (instance.to_string(), number));
         self
     }
 
-    /// How many samples a pixel of the target has: what a Direct3D shader is told that asks the rasterizer. Unless
-    /// said, 1; 0 if there is no target, at most 32. Each invocation is a whole pixel all the same.
+    /// How many samples a pixel of the target has, 0 (no target) to 32: the answer to a Direct3D shader that asks the
+    /// rasteriser. Each invocation is a whole pixel all the same. Default: 1.
     pub fn samples(mut self, samples: u32) -> CompileOptions {
         self.samples = Some(samples);
         self
     }
 
     /// How many registers a range without an end has (`Texture2D t[]` of shader model 5.1), for programs that choose
-    /// one of them at run time: each is a binding of its own, and a larger index reads zero. Such programs are refused
-    /// unless it is said.
+    /// one of them at run time: each is a binding of its own, and a larger index reads zero. Default: such programs are
+    /// refused.
     pub fn unbounded(mut self, registers: NonZero<u32>) -> CompileOptions {
         self.unbounded = Some(registers);
         self
@@ -274,19 +276,19 @@ impl CompileOptions {
         self.specialize_bools(uniforms.bools).specialize_ints(uniforms.ints)
     }
 
-    /// The same for bool uniforms only: bit n is `bn`.
+    /// As [`specialize`](Self::specialize), for bool uniforms only: bit n is `bn`.
     pub fn specialize_bools(mut self, bools: u16) -> CompileOptions {
         self.pica.bools = Some(bools);
         self
     }
 
-    /// The same for integer uniforms only: `i0` to `i3`.
+    /// As [`specialize`](Self::specialize), for integer uniforms only: `i0` to `i3`.
     pub fn specialize_ints(mut self, ints: [[u8; 4]; 4]) -> CompileOptions {
         self.pica.ints = Some(ints);
         self
     }
 
-    /// What becomes of a PICA200 program's control flow. Unless said, [`FlowForm::Graph`](pica::FlowForm::Graph).
+    /// The form that a PICA200 program's control flow takes. Default: [`FlowForm::Graph`](pica::FlowForm::Graph).
     pub fn flow(mut self, form: pica::FlowForm) -> CompileOptions {
         self.pica.flow = form;
         self
@@ -299,7 +301,8 @@ impl CompileOptions {
         self
     }
 
-    /// The outputs calls will store. Unless said, all. A call that stores others is compiled for again.
+    /// The outputs that calls will store, by semantic and index. A call that stores others compiles again. Default:
+    /// all.
     pub fn outputs(mut self, outputs: &[(&str, u32)]) -> CompileOptions {
         self.outputs = Some(outputs.iter().map(|&(semantic, index)| (semantic.to_string(), index)).collect());
         self

@@ -21,8 +21,8 @@ impl Bounds<'_> {
 
 impl<'a> Call<'a> {
     /// Ends runs with [`Cancelled`](crate::error::CallError::Cancelled) once the flag is set, by whichever thread:
-    /// between waves of vertices, and in loops every 65 536 instructions, which is well under a millisecond. What is
-    /// stored by then stays.
+    /// between waves of vertices, and in loops every 65 536 instructions, well under a millisecond. Outputs that were
+    /// stored before stay.
     ///
     /// ```
     /// use shaderjit::error::CallError;
@@ -42,8 +42,8 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Ends runs with [`Cancelled`](crate::error::CallError::Cancelled) at that time, looked at as often as
-    /// [a flag](Self::cancel_on). An access of the caller's own textures is not interrupted.
+    /// Ends runs with [`Cancelled`](crate::error::CallError::Cancelled) at that time. The clock is read as often as
+    /// [a flag](Self::cancel_on). An access to the caller's own textures is not interrupted.
     pub fn deadline(&mut self, end: Instant) -> &mut Call<'a> {
         self.bounds.deadline = Some(end);
         self

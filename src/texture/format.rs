@@ -1,4 +1,4 @@
-//! What the elements of a typed buffer and the texels of an image are stored as.
+//! Texel formats: how elements of typed buffers and texels of images are stored.
 
 use crate::vertex_format::{NumericKind, decode, half_to_float};
 use std::sync::LazyLock;

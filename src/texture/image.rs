@@ -54,7 +54,8 @@ impl ImageLayout {
         ImageLayout::new(TextureShape::Cube, format, [edge, edge, 1])
     }
 
-    /// The same as an array of so many slices, or cubes. A block stays what it is, and fails to become an image.
+    /// An array of so many slices, or cubes, of this layout. There are no arrays of blocks: their
+    /// [`bytes`](Self::bytes) are an error.
     pub fn slices(mut self, slices: u32) -> ImageLayout {
         self.info.slices = slices;
         self.info.shape = match self.info.shape {
@@ -67,13 +68,13 @@ impl ImageLayout {
         self
     }
 
-    /// The same with so many levels.
+    /// This layout with so many levels.
     pub fn levels(mut self, levels: u32) -> ImageLayout {
         self.info.levels = levels;
         self
     }
 
-    /// What the image will say of itself.
+    /// Shape, sizes and kind of texels that an image of this layout has.
     pub fn info(&self) -> TextureInfo {
         self.info
     }
@@ -86,7 +87,7 @@ impl ImageLayout {
     /// How many bytes an image has.
     ///
     /// # Errors
-    /// The sizes make no texture, or more bytes than there can be.
+    /// The sizes fit no texture, or need more bytes than memory has addresses.
     pub fn bytes(&self) -> Result<usize, TextureError> {
         self.info.check()?;
         let layer = (0..self.info.levels).try_fold(0usize, |sum, level| sum.checked_add(self.level_bytes(level)?));
@@ -122,10 +123,10 @@ pub struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Checks that there are as many bytes as the layout says. More do no harm.
+    /// An image of at least as many bytes as the layout needs; the rest is ignored.
     ///
     /// # Errors
-    /// There are fewer, or the layout makes no texture.
+    /// There are too few bytes, or the sizes fit no texture.
     pub fn new(layout: ImageLayout, bytes: impl Into<Cow<'a, [u8]>>) -> Result<Image<'a>, TextureError> {
         let (needed, bytes) = (layout.bytes()?, bytes.into());
         if bytes.len() < needed {

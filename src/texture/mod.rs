@@ -1,4 +1,4 @@
-//! Textures: what a caller binds, and what a shader's accesses make of it.
+//! Textures as a caller binds them, and the filtering and addressing of a shader's accesses.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -60,10 +60,10 @@ pub trait Texture: Send + Sync {
     /// Shape, sizes and kind of texels. Asked once, when the texture is bound to a call.
     fn info(&self) -> TextureInfo;
 
-    /// The bits of a texel's components: red, green, blue, alpha. The place is inside of what [`info`](Self::info)
-    /// said. What is given for components that the format lacks does not count.
+    /// The bits of a texel's components: red, green, blue, alpha. The place is inside the sizes of
+    /// [`info`](Self::info). Components that the format lacks are ignored.
     ///
-    /// The same place must give the same bits all through a run. It may be asked for texels that no vertex needs.
+    /// A place must give the same bits throughout a run. Texels that no vertex needs may be asked for, too.
     fn texel(&self, at: Texel) -> [u32; 4];
 }
 
@@ -84,7 +84,7 @@ pub struct Texel {
     pub sample: u32,
 }
 
-/// What a texture is.
+/// Shape, sizes and kind of texels of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextureInfo {
     /// Shape.
@@ -93,15 +93,15 @@ pub struct TextureInfo {
     pub width: u32,
     /// Texels of level 0 from top to bottom; 1 for rows.
     pub height: u32,
-    /// Texels of level 0 from front to back; 1 but for blocks.
+    /// Texels of level 0 from front to back; 1 unless the texture is a block (3D).
     pub depth: u32,
-    /// Slices of an array, of six faces for cubes; 1 for what is no array.
+    /// Slices of an array, of six faces each for cubes; 1 without an array.
     pub slices: u32,
     /// Levels, each half as large as the one before, rounded down, but at least one texel.
     pub levels: u32,
-    /// Samples of a texel; 1 for what is not multisampled.
+    /// Samples of a texel; 1 unless the texture is multisampled.
     pub samples: u32,
-    /// What the components are.
+    /// Numeric kind of the components.
     pub kind: TexelKind,
     /// How many components the format has, 1 to 4. Others read 0, 0, 0 and 1.
     pub components: u8,
@@ -116,7 +116,7 @@ impl TextureInfo {
     /// Whether the numbers fit each other and Direct3D 11's limits.
     ///
     /// # Errors
-    /// Names the first that does not.
+    /// The first number that does not fit, by name.
     pub fn check(&self) -> Result<(), TextureError> {
         let shape = self.shape;
         let only_one = |is_free: bool, limit: u32| if is_free { limit } else { 1 };

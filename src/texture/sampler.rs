@@ -1,6 +1,6 @@
-//! How textures are filtered.
+//! Sampler states: filters, address modes, comparisons.
 
-/// Which texels a sample is made of.
+/// Which texels a sample weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Filter {
@@ -9,7 +9,7 @@ pub enum Filter {
     /// The nearest two in each direction, weighted.
     #[default]
     Linear,
-    /// Allowed to look at more than [`Linear`](Self::Linear), and does not.
+    /// Accepted, and filtered as [`Linear`](Self::Linear): anisotropic footprints are not implemented.
     Anisotropic,
 }
 
@@ -21,20 +21,20 @@ pub enum AddressMode {
     Wrap,
     /// The texture repeats, every other time reversed.
     Mirror,
-    /// The last one.
+    /// The texel at the edge.
     #[default]
     Clamp,
-    /// None: the border colour.
+    /// The border colour.
     Border,
-    /// The texture is reversed on the other side of 0, and then the last one.
+    /// The texture, mirrored at 0; beyond that, the texel at the edge.
     MirrorOnce,
 }
 
-/// When a reference passes: the reference is on the left of the sign.
+/// The test that a comparison sampler applies, with the reference on the left and the texel on the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Comparison {
-    /// At no time.
+    /// Fails always.
     #[default]
     Never,
     /// `<`
@@ -49,7 +49,7 @@ pub enum Comparison {
     NotEqual,
     /// `>=`
     GreaterEqual,
-    /// Always.
+    /// Passes always.
     Always,
 }
 

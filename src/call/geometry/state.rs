@@ -5,9 +5,9 @@ use crate::frontend::{GeometryInterface, StateRow};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Function, Op};
 
-/// What one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the three vertex
-/// buffers, `a0`, `aL`, `cmp`, what SETEMIT set, and whether `b15` is set because an invocation ended. It begins as
-/// zero. As on hardware it outlives draws and changes of the program.
+/// The state that one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the
+/// three vertex buffers, `a0`, `aL`, `cmp`, the operands of the last SETEMIT, and whether `b15` is set because an
+/// invocation ended. It starts as zero. As on hardware it outlives draws and changes of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeometryState {
     /// By [`GeometryState::index`].
@@ -58,7 +58,7 @@ impl GeometryState {
         self.index(row).map(|index| self.rows[index])
     }
 
-    /// The same four words, to change.
+    /// Four words of it, to change; `None` if there is no such register or buffer.
     pub fn row_mut(&mut self, row: StateRow) -> Option<&mut [u32; 4]> {
         self.index(row).map(|index| &mut self.rows[index])
     }

@@ -28,12 +28,12 @@ impl EmittedTriangles {
         self.rows.clear();
     }
 
-    /// How many there are.
+    /// Number of triangles.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// Whether there are none.
+    /// Whether nothing was emitted.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
@@ -43,7 +43,7 @@ impl EmittedTriangles {
         &self.registers
     }
 
-    /// Each in turn.
+    /// The triangles in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = EmittedTriangle<'_>> {
         let rows = 3 * self.registers.len();
         self.heads.iter().enumerate().map(move |(index, &(invocation, inverted))| EmittedTriangle {

@@ -10,7 +10,7 @@ use super::shade::Choice;
 use super::{Call, OutputLayout, Outputs};
 use crate::error::CallError;
 
-/// An index buffer, as much of it as is drawn. No index is special: what cuts strips is the caller's to take out.
+/// The part of an index buffer that is drawn. No index restarts a strip: the caller removes such indices before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Indices<'a> {
@@ -35,12 +35,12 @@ impl Indices<'_> {
     }
 }
 
-/// What an indexed draw gives: a row of outputs a distinct vertex, and which row is an index's.
+/// The results of an indexed draw: one row of outputs for each distinct vertex, and the row of each index.
 #[derive(Clone, Debug)]
 pub struct IndexedOutputs {
     /// The rows.
     pub outputs: Outputs,
-    /// Which vertex has which.
+    /// The row of each vertex.
     pub vertices: DistinctVertices,
 }
 
@@ -53,8 +53,8 @@ impl IndexedOutputs {
 }
 
 impl Call<'_> {
-    /// Shades the vertices of an indexed draw, each once, however often it is indexed. Vertex `index + base_vertex` of
-    /// the streams is an index's.
+    /// Shades the vertices of an indexed draw, each once, however often it is indexed. An index names vertex
+    /// `index + base_vertex` of the streams.
     ///
     /// As in Direct3D, the number the shader sees (`SV_VertexID`) is the index, the base vertex not added; the call's
     /// [first vertex](Self::first_vertex) is added to it.
@@ -88,7 +88,7 @@ impl Call<'_> {
         self.indexed_outputs(indices, base_vertex, Choice::Jit)
     }
 
-    /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
+    /// As [`run_indexed`](Self::run_indexed) on the interpreter, in the same waves: same bits, same errors.
     ///
     /// # Errors
     /// As [`run_indexed`](Self::run_indexed).
@@ -96,9 +96,9 @@ impl Call<'_> {
         self.indexed_outputs(indices, base_vertex, Choice::Interpreter)
     }
 
-    /// The same into the caller's memory: which vertices there are goes to `vertices`, and their outputs where `layout`
-    /// says, the first row at its offsets. There are at most as many rows as indices. Native code allocates nothing in
-    /// a call like one it has run before.
+    /// As [`run_indexed`](Self::run_indexed), into the caller's memory: the distinct vertices go to `vertices`, and
+    /// their outputs to `bytes` as `layout` says, the first row at its offsets. There are at most as many rows as
+    /// indices. A call on native code allocates nothing if an earlier one was as large.
     ///
     /// # Errors
     /// As [`run_indexed`](Self::run_indexed), and if the buffer is too short for the rows; `vertices` then says how
@@ -115,7 +115,8 @@ impl Call<'_> {
         self.run_distinct_into(vertices, layout, bytes)
     }
 
-    /// The same for vertices that are known: those of an index buffer that is drawn again and again are found once.
+    /// Shades vertices that an earlier draw found: the work of finding the distinct vertices of an index buffer is done
+    /// once, however often it is drawn.
     ///
     /// # Errors
     /// As [`run`](Self::run), and if the buffer is too short for the rows.
