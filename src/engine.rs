@@ -178,7 +178,7 @@ impl Engine {
         self.home.cache.clear();
     }
 
-    /// Whether `mad` rounds once; see [`Config::fused`].
+    /// Whether `mad` rounds once; see [`Config::fused_mad`](crate::Config::fused_mad).
     pub fn is_fused(&self) -> bool {
         self.home.fused
     }

@@ -1,5 +1,5 @@
-//! Runs `tests/filetests`: each file is a test, text in and text out. `README.md` in that folder says what the files look
-//! like. `BLESS=1 cargo test --all-features --test filetests` rewrites expected text; look at what changed.
+//! Runs `tests/filetests`: each file is a test, text in and text out. `README.md` in that folder has the forms of the
+//! files. `BLESS=1 cargo test --all-features --test filetests` rewrites expected text; look at what changed.
 
 #[path = "filetests/run_line.rs"]
 mod run_line;

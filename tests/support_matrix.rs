@@ -1,7 +1,7 @@
-//! The tables of `docs/support.md` are what the tables of parts and opcodes say, and what lowering refuses; and that is all
-//! there is: an opcode runs and has a file that says what it computes, or is refused by name.
+//! The tables of `docs/support.md` are what the tables of parts and opcodes say, and what lowering refuses; and that is
+//! all there is: an opcode runs and has a file that says what it computes, or is refused by name.
 //!
-//! `BLESS=1 cargo test --test support_matrix` rewrites them.
+//! `BLESS=1 cargo test --all-features --test support_matrix` rewrites them.
 
 mod support;
 

@@ -98,7 +98,7 @@ impl ShaderSetup {
     }
 
     /// The uniforms. Writing `b15` here does not reset what an ended invocation of the geometry shader has set; see
-    /// [`GeometryState::set_ran`](crate::GeometryState::set_ran).
+    /// [`GeometryState::set_ran`](super::GeometryState::set_ran).
     pub fn uniforms(&self) -> &PicaUniforms {
         &self.uniforms
     }

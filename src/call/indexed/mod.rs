@@ -57,7 +57,7 @@ impl Call<'_> {
     /// `index + base_vertex` of the streams.
     ///
     /// As in Direct3D, the number the shader sees (`SV_VertexID`) is the index, the base vertex not added; the call's
-    /// [first vertex](Self::first_vertex) is added to it.
+    /// [first vertex](Self::first_vertex_id) is added to it.
     ///
     /// ```
     /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Indices, Shader};

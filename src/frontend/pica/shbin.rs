@@ -14,7 +14,7 @@ use crate::frontend::{Interface, Lowered, UniformKind, UniformPreset};
 const DVLE_COUNT_OFFSET: usize = 4;
 
 /// Lowers executable `index` of a SHBIN as [`lower`] or [`lower_geometry`] does; its constants become
-/// [`Interface::presets`]. A geometry shader emits what its output mask says.
+/// `Interface::presets`. A geometry shader emits what its output mask says.
 ///
 /// # Errors
 ///
