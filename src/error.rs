@@ -346,8 +346,8 @@ pub enum CallError {
         /// Number of the invocation that emitted the last, counted from the first of the call.
         invocation: u32,
     },
-    /// A guard failed, so the results must not be used. A [`Call`](crate::Call) never returns it: it runs the form without
-    /// guards instead.
+    /// A guard failed, so the results must not be used. A [`Call`](crate::Call) never returns it: it runs the form
+    /// without guards instead.
     #[error("a guard failed in the vertices from {vertex} on")]
     GuardFailed {
         /// The first vertex of the group.
