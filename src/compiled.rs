@@ -153,6 +153,7 @@ pub(crate) fn reads_resources(function: &Function) -> (Vec<bool>, Vec<bool>) {
 
 /// Time spent on making a shader runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompileTimes {
     /// From bytes to IR.
     pub lower: Duration,

@@ -34,25 +34,25 @@ macro_rules! passes {
 }
 
 passes! {
-    "fold" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
-    "gvn" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
-    "dce" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
-    "if_convert" "small branches become selects" |f, _| { pass::if_convert(f); Ok(()) };
-    "lockstep" "divergent branches become exec masks" |f, _| pass::lockstep(f);
-    "straighten" "blocks that follow each other become one" |f, _| { pass::straighten(f); Ok(()) };
-    "thread" "edges go past branches they decide" |f, _| { pass::thread(f); Ok(()) };
-    "weigh" "what blocks of loops cost is written down" |f, _| { pass::weigh(f); Ok(()) };
-    "guard_products" "products whose rule hardly ever matters become plain ones under guard" |f, o| {
+    "fold" "computes operations on literals, and simplifies others" |f, _| { pass::fold(f); Ok(()) };
+    "gvn" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };
+    "dce" "removes unused values" |f, _| { pass::dce(f); Ok(()) };
+    "if_convert" "turns small branches into selects" |f, _| { pass::if_convert(f); Ok(()) };
+    "lockstep" "turns divergent branches into exec masks" |f, _| pass::lockstep(f);
+    "straighten" "joins blocks that follow each other" |f, _| { pass::straighten(f); Ok(()) };
+    "thread" "takes edges past branches whose outcome they decide" |f, _| { pass::thread(f); Ok(()) };
+    "weigh" "writes down the fuel that blocks of loops cost" |f, _| { pass::weigh(f); Ok(()) };
+    "guard_products" "turns PICA200 products into plain ones under guard" |f, o| {
         if o.guards {
             pass::guard_products(f);
         }
         Ok(())
     };
-    "expand" "composite ops become plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
-    "fold2" "operations on literals become literals" |f, _| { pass::fold(f); Ok(()) };
-    "gvn2" "equal values are computed once" |f, _| { pass::gvn(f); Ok(()) };
-    "dce2" "what nobody uses goes" |f, _| { pass::dce(f); Ok(()) };
-    "order" "inputs and outputs go to what is computed between them" |f, _| { pass::order(f); Ok(()) };
+    "expand" "replaces composite ops by plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
+    "fold2" "computes operations on literals, and simplifies others" |f, _| { pass::fold(f); Ok(()) };
+    "gvn2" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };
+    "dce2" "removes unused values" |f, _| { pass::dce(f); Ok(()) };
+    "order" "brings inputs and outputs next to their uses" |f, _| { pass::order(f); Ok(()) };
 }
 
 /// Runs every pass, and verifies what comes out of them. If that takes until `end`, no further pass begins.

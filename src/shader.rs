@@ -138,6 +138,7 @@ impl fmt::Display for Stage {
 
 /// One program of a shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EntryPoint {
     /// Its profile (`vs_5_0`), or its place in the container (`DVLE 0`).
     pub name: String,

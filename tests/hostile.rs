@@ -29,7 +29,7 @@ fn read(bytes: &[u8]) {
     let shader = Shader::parse(bytes).expect("the container parses");
     let _ = shader.digest();
     for entry in 0..shader.entry_count().min(4) {
-        let _ = shader.disassemble(entry, ListingOptions { offsets: true, raw: true });
+        let _ = shader.disassemble(entry, ListingOptions::default().offsets(true).raw(true));
     }
 }
 

@@ -224,6 +224,7 @@ pub(super) fn same_bits(a: u32, b: u32) -> bool {
 
 /// Where two runs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// Vertex, counted from the start of the range.
     pub vertex: usize,

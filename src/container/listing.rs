@@ -2,6 +2,7 @@
 
 /// One part of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PartInfo {
     /// The part's name: its four-CC, or for the executables of a SHBIN `DVLE` and their number,
     /// for the stages of a VBC their short name.

@@ -6,11 +6,30 @@
 pub(crate) mod dxbc;
 pub(crate) mod pica;
 
-/// What a listing shows besides the instructions.
+/// What a listing shows besides the instructions. Default: nothing.
+///
+/// ```
+/// use shaderjit::{ListingOptions, Shader};
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pica/t01_transform.shbin"));
+/// let listing = Shader::parse(bytes)?.disassemble(0, ListingOptions::default().offsets(true))?;
+/// assert!(listing.contains("0x00000034:     000  dp4"));
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListingOptions {
-    /// In front of each instruction its absolute byte offset.
-    pub offsets: bool,
-    /// Under each instruction the words it is made of.
-    pub raw: bool,
+    pub(crate) offsets: bool,
+    pub(crate) raw: bool,
+}
+
+impl ListingOptions {
+    /// Whether each instruction has its absolute byte offset in front.
+    pub fn offsets(self, offsets: bool) -> ListingOptions {
+        ListingOptions { offsets, ..self }
+    }
+
+    /// Whether each instruction has the words it is made of below.
+    pub fn raw(self, raw: bool) -> ListingOptions {
+        ListingOptions { raw, ..self }
+    }
 }

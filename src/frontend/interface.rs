@@ -43,6 +43,7 @@ impl ComponentType {
 /// Component `c` of the element is the `c`-th set bit of [`mask`](Element::mask), so an element that a compiler packed
 /// into `o2.z` has its value in component 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Element {
     /// Semantic name as spelt in the container (`POSITION`), or the register (`v0`, `o3`) where the format has no
     /// names.
@@ -212,6 +213,7 @@ pub struct SamplerDecl {
 
 /// Everything a caller must know to bind and read a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Interface {
     /// Input elements in signature order, the system values left out that a batch generates. The index is the IR's
     /// input element number.

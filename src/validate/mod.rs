@@ -71,6 +71,7 @@ impl fmt::Display for Severity {
 
 /// Something that is wrong, or worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,

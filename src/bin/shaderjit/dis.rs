@@ -18,7 +18,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
-    let options = ListingOptions { offsets: args.offsets, raw: args.raw };
+    let options = ListingOptions::default().offsets(args.offsets).raw(args.raw);
     let text = shader.disassemble(args.shader.entry, options).map_err(|error| args.shader.failure(error))?;
     Ok(Report::text(text))
 }

@@ -2,7 +2,7 @@
 
 use crate::options::{FileArgs, OutputArgs};
 use crate::report::Outcome;
-use shaderjit::container::{Container, PartInfo};
+use shaderjit::container::Container;
 use std::str::FromStr;
 
 #[derive(clap::Args)]
@@ -46,11 +46,11 @@ impl FromStr for Selector {
 
 impl Selector {
     /// The row of the listing.
-    fn find(&self, listing: &[PartInfo]) -> Option<usize> {
+    fn find(&self, names: &[&str]) -> Option<usize> {
         match self {
-            Selector::Row(row) => Some(*row).filter(|&row| row < listing.len()),
+            Selector::Row(row) => Some(*row).filter(|&row| row < names.len()),
             Selector::Name(name, nth) => {
-                let rows = listing.iter().enumerate().filter(|(_, part)| part.name == *name);
+                let rows = names.iter().enumerate().filter(|(_, part)| *part == name);
                 rows.map(|(row, _)| row).nth(*nth)
             }
         }
@@ -61,9 +61,9 @@ pub fn run(args: &Args) -> Outcome {
     let bytes = args.file.read()?;
     let container = Container::parse(&bytes).map_err(|error| args.file.failure(error))?;
     let listing = container.listing();
-    let data = args.part.find(&listing).and_then(|row| container.part_data(row));
+    let names: Vec<_> = listing.iter().map(|part| part.name.as_str()).collect();
+    let data = args.part.find(&names).and_then(|row| container.part_data(row));
     let data = data.ok_or_else(|| {
-        let names: Vec<_> = listing.iter().map(|part| part.name.as_str()).collect();
         let wanted = match &args.part {
             Selector::Row(row) => format!("part {}", row + 1),
             Selector::Name(name, 0) => name.clone(),
@@ -92,9 +92,7 @@ mod tests {
 
     #[test]
     fn of_several_with_one_name_each_is_found() {
-        let part = |name: &str| PartInfo { name: name.to_string(), offset: 0, size: 0, meaning: "" };
-        let listing = [part("A"), part("B"), part("A")];
-        let find = |text: &str| text.parse::<Selector>().unwrap().find(&listing);
+        let find = |text: &str| text.parse::<Selector>().unwrap().find(&["A", "B", "A"]);
         assert_eq!(
             [find("A"), find("A:1"), find("A:2"), find("B"), find("C")],
             [Some(0), Some(2), None, Some(1), None]

@@ -11,7 +11,7 @@ pub struct Source(BTreeMap<u32, String>);
 impl Source {
     /// The instructions of the program that the arguments name.
     pub fn read(shader: &Shader, args: &ProgramArgs) -> Result<Source, Failure> {
-        let listing = shader.disassemble(args.entry(), ListingOptions { offsets: true, raw: false });
+        let listing = shader.disassemble(args.entry(), ListingOptions::default().offsets(true));
         let listing = listing.map_err(|error| args.failure(error))?;
         let instruction = |line: &str| {
             let (offset, text) = line.strip_prefix("0x")?.split_once(": ")?;
