@@ -158,7 +158,7 @@ impl DecodeError {
 #[non_exhaustive]
 pub enum LowerError {
     /// A legal program uses something this crate does not run yet.
-    #[error("unsupported: {what} (at offset {offset:#x})")]
+    #[error("unsupported: {what}{} (at offset {offset:#x})", reason(.what))]
     Unsupported {
         /// The opcode's mnemonic, or the feature.
         what: String,
@@ -174,10 +174,12 @@ pub enum LowerError {
         offset: usize,
     },
     /// The program calls a function of an interface slot to which no class instance is bound.
-    #[error("interface slot {slot} is called and has no class instance (at offset {offset:#x})")]
+    #[error("interface slot {slot} is called and has no class instance{} (at offset {offset:#x})", listed("; it takes ", .candidates))]
     Unbound {
         /// The slot.
         slot: u32,
+        /// The class instances that fit it, as the container names them.
+        candidates: Vec<String>,
         /// Absolute byte offset of the call.
         offset: usize,
     },
@@ -193,6 +195,32 @@ pub enum LowerError {
         /// Absolute byte offset of the instruction at which it was passed.
         offset: usize,
     },
+}
+
+/// Why an opcode does not run, where its name does not tell.
+fn reason(what: &str) -> &'static str {
+    match what {
+        "sample" | "sample_b" | "sample_c" | "lod" | "sample_cl_s" | "sample_b_cl_s" | "sample_c_cl_s" => {
+            ", whose level of detail comes from the texture coordinates of neighbouring pixels, and each pixel runs alone"
+        }
+        what if what.starts_with("deriv_") => {
+            ", which subtracts values of neighbouring pixels, and each pixel runs alone"
+        }
+        _ => "",
+    }
+}
+
+/// Most names that a message lists.
+const MAX_LISTED: usize = 24;
+
+/// Names behind an introduction; nothing if there are none.
+fn listed(introduction: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = names.iter().take(MAX_LISTED).map(|name| Printable(name).to_string()).collect();
+    let more = if names.len() > MAX_LISTED { ", …" } else { "" };
+    format!("{introduction}{}{more}", shown.join(", "))
 }
 
 /// Why native code could not be made.
@@ -279,10 +307,12 @@ pub enum CallError {
         what: String,
     },
     /// The name is not one of the shader's.
-    #[error("the shader has no {}", Printable(.what))]
+    #[error("the shader has no {}{}", Printable(.what), listed("; it has ", .known))]
     UnknownBinding {
         /// The input, output, uniform space, resource or sampler asked for.
         what: String,
+        /// What there is of that kind.
+        known: Vec<String>,
     },
     /// The code is compiled for other values of these uniforms.
     #[error("{what} is bound to other values than the code is compiled for")]
@@ -362,6 +392,11 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The shader has no such thing; `known` is what it has of that kind.
+    pub(crate) fn unknown(what: impl Into<String>, known: impl IntoIterator<Item = String>) -> CallError {
+        CallError::UnknownBinding { what: what.into(), known: known.into_iter().collect() }
+    }
+
     /// What a wave that got no more fuel ends with.
     pub(crate) fn stopped(stop: Stop, fuel: &Fuel<'_>) -> CallError {
         match stop {

@@ -4,7 +4,7 @@ use crate::call::{PicaUniforms, find};
 use crate::compiled::Prepared;
 use crate::error::CallError;
 use crate::frontend::sm4::ClassInstance;
-use crate::frontend::{Interface, pica, sm4};
+use crate::frontend::{Element, Interface, label, pica, sm4};
 use crate::jit::Layout;
 use crate::vertex_format::VertexFormat;
 use std::collections::BTreeMap;
@@ -321,7 +321,7 @@ impl CompileOptions {
         let mut inputs: Vec<VertexFormat> = interface.inputs.iter().map(Prepared::default_format).collect();
         for (semantic, index, format) in &self.formats {
             let element = find(&interface.inputs, semantic, *index);
-            let element = element.ok_or_else(|| unknown("input", semantic, *index))?;
+            let element = element.ok_or_else(|| unknown("input", (semantic, *index), &interface.inputs))?;
             inputs[element] = *format;
         }
         let mut outputs: Vec<u8> = interface.outputs.iter().map(|element| element.components() as u8).collect();
@@ -329,7 +329,7 @@ impl CompileOptions {
             let mut keep = vec![false; outputs.len()];
             for (semantic, index) in stored {
                 let element = find(&interface.outputs, semantic, *index);
-                keep[element.ok_or_else(|| unknown("output", semantic, *index))?] = true;
+                keep[element.ok_or_else(|| unknown("output", (semantic, *index), &interface.outputs))?] = true;
             }
             for (components, keep) in outputs.iter_mut().zip(keep) {
                 *components *= u8::from(keep);
@@ -339,6 +339,7 @@ impl CompileOptions {
     }
 }
 
-fn unknown(what: &str, semantic: &str, index: u32) -> CallError {
-    CallError::UnknownBinding { what: format!("{what} {semantic}{index}") }
+/// There is no input or output of that semantic and index.
+pub(crate) fn unknown(what: &str, (semantic, index): (&str, u32), elements: &[Element]) -> CallError {
+    CallError::unknown(format!("{what} {}", label(semantic, index)), elements.iter().map(Element::label))
 }

@@ -9,6 +9,7 @@ use crate::container::{Dvoj, Dxbc, Shbin, Vbc, dxbc, shbin};
 
 /// A container somewhere in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Found {
     /// Byte offset of its magic.
     pub offset: usize,
@@ -88,6 +89,36 @@ pub fn scan(bytes: &[u8]) -> impl Iterator<Item = Found> + '_ {
     })
 }
 
+/// A container that a file has the beginning of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Truncated {
+    /// Byte offset of its magic.
+    pub offset: usize,
+    /// Its size in bytes, as its header says: more than the file has behind the magic.
+    pub length: usize,
+    /// What it is.
+    pub format: ShaderFormat,
+}
+
+/// The `DXBC` containers that reach past the end of `bytes`, by ascending offset: those whose header and index of parts
+/// are there, with names of parts that are known. What [`scan`] finds is not among them. Takes linear time, as `scan`.
+///
+/// ```
+/// use shaderjit::scan::truncated;
+///
+/// let shader = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_4_0.fxc101.dxbc"));
+/// let found: Vec<_> = truncated(&shader[..shader.len() - 1]).collect();
+/// assert_eq!((found[0].offset, found[0].length), (0, shader.len()));
+/// ```
+pub fn truncated(bytes: &[u8]) -> impl Iterator<Item = Truncated> + '_ {
+    let magics = bytes.windows(4).enumerate().filter(|(_, magic)| *magic == dxbc::MAGIC);
+    magics.filter_map(|(offset, _)| {
+        let length = Dxbc::size_if_truncated(&bytes[offset..])?;
+        Some(Truncated { offset, length, format: ShaderFormat::Dxbc })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +185,20 @@ mod tests {
     }
 
     #[test]
+    fn a_container_without_its_end_is_said_to_have_one() {
+        let whole = file("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
+        for kept in [whole.len() - 1, whole.len() / 2, 200] {
+            let bytes = [b"before", &whole[..kept]].concat();
+            let expected = Truncated { offset: 6, length: whole.len(), format: ShaderFormat::Dxbc };
+            assert_eq!((scan(&bytes).count(), truncated(&bytes).collect::<Vec<_>>()), (0, vec![expected]), "{kept}");
+        }
+        // Whole ones are not, nor are magics without an index of parts.
+        assert_eq!(truncated(&whole).count(), 0);
+        assert_eq!(truncated(&whole[..40]).count(), 0);
+        assert_eq!(truncated(&[&b"DXBC"[..], &[0xff; 4000]].concat()).count(), 0);
+    }
+
+    #[test]
     fn magics_alone_are_not_containers() {
         for bytes in [b"".as_slice(), b"DXB", b"DXBC", b"DVLB", b"DXBCDXBCDVLBDVLB DXBC", b"VBC\x01\x01VBC\x01\x01"] {
             assert_eq!(scan(bytes).count(), 0);
@@ -192,6 +237,7 @@ mod tests {
             [b"DXBC".to_vec(), b"DVLB".to_vec(), dvlb, dxbc(1024), [dxbc(1024), index].concat(), shared, vbc];
         for pattern in patterns {
             let bytes: Vec<u8> = pattern.into_iter().cycle().take(4 << 20).collect();
+            assert!(truncated(&bytes).count() <= bytes.len() / 32);
             // A scan that took more than linear time would not end; one that went back would find some twice.
             let mut end = 0;
             for found in scan(&bytes) {

@@ -3,7 +3,7 @@
 use crate::cache::{Key, KeyBuilder};
 use crate::container::Container;
 use crate::container::digest::{Digest, DigestClass};
-use crate::container::dxbc::{self, Dxbc, ProgramKind};
+use crate::container::dxbc::{self, Dxbc, FourCc, ProgramKind};
 use crate::container::shbin::ShaderKind;
 use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
@@ -279,7 +279,13 @@ impl Shader {
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
                 let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
                 let lower_options = options.sm4(classes);
-                let mut lowered = sm4::lower_with(&program, &inputs, &outputs, &lower_options)?;
+                let lowered = sm4::lower_with(&program, &inputs, &outputs, &lower_options);
+                let mut lowered = lowered.map_err(|error| match error {
+                    LowerError::Unbound { slot, offset, .. } => {
+                        LowerError::Unbound { slot, candidates: interfaces::candidates(&dxbc, slot), offset }
+                    }
+                    error => error,
+                })?;
                 name_bindings(&dxbc, &mut lowered.interface);
                 Ok(lowered)
             }
@@ -336,10 +342,24 @@ fn spirv_unsupported(vbc: &Vbc<'_>, index: usize) -> Error {
     }
 }
 
-/// The header of the program of a `DXBC`.
-fn program<'a>(dxbc: &Dxbc<'a>) -> Result<dxbc::Program<'a>, ContainerError> {
-    dxbc.program()?.ok_or(ContainerError::MissingPart { what: "SHEX or SHDR" })
+/// The header of the tokenized program of a `DXBC`.
+fn program<'a>(dxbc: &Dxbc<'a>) -> Result<dxbc::Program<'a>, Error> {
+    match (dxbc.program()?, dxbc.parts().iter().find(|part| DXIL_PARTS.contains(&part.name))) {
+        (Some(program), _) => Ok(program),
+        (None, Some(part)) => {
+            let model = match part.data {
+                [model, ..] => format!(" of shader model {}.{}", model >> 4, model & 0xf),
+                [] => String::new(),
+            };
+            let what = format!("DXIL programs{model}, whose bitcode is not decoded");
+            Err(LowerError::Unsupported { what, offset: part.offset }.into())
+        }
+        (None, None) => Err(ContainerError::MissingPart { what: "SHEX or SHDR" }.into()),
+    }
 }
+
+/// The parts that hold a program of shader model 6.
+const DXIL_PARTS: [FourCc; 2] = [FourCc::DXIL, FourCc::ILDB];
 
 /// Adds the names that resource definitions have, if there are any; the program runs without.
 fn name_bindings(dxbc: &Dxbc<'_>, interface: &mut Interface) {

@@ -69,17 +69,27 @@ fn what_is_not_bound_reads_zero_if_asked_to() {
 fn names_the_shader_does_not_have_are_errors() {
     let code = transform();
     let mut call = code.call();
-    let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
-    assert_eq!(call.input("POSITION", 1, VertexBufferView::f32x3(&[], 12)).map(drop), unknown("input POSITION1"));
-    assert_eq!(call.input_element(99, VertexBufferView::f32x3(&[], 12)).map(drop), unknown("input element 99"));
-    assert_eq!(call.constant_buffer(13, &[]).map(drop), unknown("constant buffer cb13"));
-    assert_eq!(call.constant_buffer_in_space(0, 2, &[]).map(drop), unknown("constant buffer cb0 of space 2"));
-    assert_eq!(call.pica_bools(1).map(drop), unknown("file of bool uniforms b0..b15"));
+    let unknown = |what: &str, known: &[&str]| {
+        Err(CallError::UnknownBinding {
+            what: what.to_string(),
+            known: known.iter().map(|&name| name.into()).collect(),
+        })
+    };
+    let (inputs, buffers) = (&["POSITION[0]", "NORMAL[0]", "TEXCOORD[0]", "COLOR[0]"], &["constant buffer cb0"]);
+    assert_eq!(
+        call.input("POSITION", 1, VertexBufferView::f32x3(&[], 12)).map(drop),
+        unknown("input POSITION[1]", inputs)
+    );
+    assert_eq!(call.input_element(99, VertexBufferView::f32x3(&[], 12)).map(drop), unknown("input element 99", inputs));
+    assert_eq!(call.constant_buffer(13, &[]).map(drop), unknown("constant buffer cb13", buffers));
+    assert_eq!(call.constant_buffer_in_space(0, 2, &[]).map(drop), unknown("constant buffer cb0 of space 2", buffers));
+    assert_eq!(call.pica_bools(1).map(drop), unknown("file of bool uniforms b0..b15", buffers));
     assert_eq!(call.input("position", 0, VertexBufferView::f32x3(&[], 12)).map(drop), Ok(()), "case does not matter");
 
+    let outputs = &["SV_Position[0]", "NORMAL[0]", "TEXCOORD[0]", "FOG[0]", "COLOR[0]"];
     for element in [5, 99, usize::MAX] {
         let layout = OutputLayout::none(&code).with(element, Place { offset: 0, stride: 16 });
-        assert_eq!(call.run_into(0..0, &layout, &mut []), unknown(&format!("output element {element}")));
+        assert_eq!(call.run_into(0..0, &layout, &mut []), unknown(&format!("output element {element}"), outputs));
     }
     for options in [
         CompileOptions::default().format("NOTHING", 0, VertexFormat::F32x1),
@@ -506,12 +516,16 @@ fn instances_must_exist_and_fit() {
     assert!(compile(&bound("sun")).is_err_and(|error| unbound(4)(&error)));
     assert_eq!(compile(&bound("sun").class(4, "flatM", 0)), Ok(()));
     assert_eq!(compile(&bound("sun").class(4, "texM", 0)), Ok(()));
-    let unknown = |what: &str| Err(Error::Call(CallError::UnknownBinding { what: what.to_string() }));
-    assert_eq!(compile(&bound("moon")), unknown("class instance moon[0]"));
-    assert_eq!(compile(&bound("sun").class(3, "lamps", 3)), unknown("class instance lamps[3]"));
-    assert_eq!(compile(&bound("sun").class(5, "flatM", 0)), unknown("interface slot 5"));
+    let unknown = |what: &str, known: &[&str]| {
+        let known = known.iter().map(|&name| name.into()).collect();
+        Err(Error::Call(CallError::UnknownBinding { what: what.to_string(), known }))
+    };
+    let instances = &["sun", "lamps[0..3]", "flatM", "texM"];
+    assert_eq!(compile(&bound("moon")), unknown("class instance moon[0]", instances));
+    assert_eq!(compile(&bound("sun").class(3, "lamps", 3)), unknown("class instance lamps[3]", instances));
+    assert_eq!(compile(&bound("sun").class(5, "flatM", 0)), unknown("interface slot 5", &[]));
     let misfit = compile(&bound("sun").class(4, "sun", 0));
     assert!(matches!(misfit, Err(Error::Call(CallError::Invalid(what))) if what.contains("slot 4")));
     let none = engine().compile(&self::shader(TRANSFORM), &bound("sun")).map(drop);
-    assert_eq!(none, unknown("interfaces"));
+    assert_eq!(none, unknown("interfaces", &[]));
 }

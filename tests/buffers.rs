@@ -140,9 +140,20 @@ fn kinds_and_strides_must_be_the_declared_ones() {
     let wrong = call.buffer(2, BufferView::structured(&bytes, 12)).map(drop);
     assert_eq!(wrong, mismatch(2, "typed buffer", structures));
 
-    let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
-    assert_eq!(call.buffer(3, BufferView::raw(&bytes)).map(drop), unknown("resource t3"));
-    assert_eq!(call.buffer_in_space(0, 1, BufferView::raw(&bytes)).map(drop), unknown("resource t0 of space 1"));
+    let unknown = |what: &str, known: &[&str]| {
+        Err(CallError::UnknownBinding {
+            what: what.to_string(),
+            known: known.iter().map(|&name| name.into()).collect(),
+        })
+    };
+    assert_eq!(
+        call.buffer(3, BufferView::raw(&bytes)).map(drop),
+        unknown("resource t3", &["resource t0", "resource t1", "resource t2"])
+    );
+    assert_eq!(
+        call.buffer_in_space(0, 1, BufferView::raw(&bytes)).map(drop),
+        unknown("resource t0 of space 1", &["resource t0", "resource t1", "resource t2"])
+    );
 }
 
 #[test]

@@ -6,79 +6,8 @@ mod buffers;
 mod support;
 
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-fn data(path: &str) -> String {
-    format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
-}
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shaderjit"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn shaderjit(args: &[&str]) -> Output {
-    command(args).output().unwrap()
-}
-
-/// What it prints, which must be all that happens.
-fn stdout(args: &[&str]) -> String {
-    let output = shaderjit(args);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
-    assert!(output.stderr.is_empty(), "{args:?}: {}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// It fails with that code and prints nothing but a message.
-fn fails(args: &[&str], code: i32) -> String {
-    let output = shaderjit(args);
-    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
-    assert!(output.stdout.is_empty(), "{args:?} printed {} bytes", output.stdout.len());
-    assert!(!output.stderr.is_empty(), "{args:?}");
-    stderr(&output)
-}
-
-/// A file of its own, gone with the guard.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(name: &str, bytes: &[u8]) -> Temporary {
-        let path = std::env::temp_dir().join(format!("shaderjit-cli-{}-{name}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        Temporary(path)
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// A directory of its own, gone with the guard.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        Folder(std::env::temp_dir().join(format!("shaderjit-cli-{}-{name}", std::process::id())))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::process::Stdio;
+use support::tool::{Folder, LAYOUT, Temporary, command, data, fails, shaderjit, stderr, stdout};
 
 const VERBS: [&str; 8] = ["parts", "dis", "ir", "clif", "asm", "run", "diff", "bench"];
 
@@ -139,7 +68,7 @@ fn signing_restores_the_digest() {
 #[test]
 fn findings_are_printed_and_errors_have_exit_code_1() {
     let path = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
-    assert_eq!(stdout(&["val", &path]), "");
+    assert_eq!(stdout(&["val", &path]), "ok\n");
     let whole = std::fs::read(&path).unwrap();
     let mut changed = whole.clone();
     changed[4..20].fill(0);
@@ -177,10 +106,11 @@ fn containers_are_found_in_any_file() {
 
     let text = stdout(&["scan", file.path()]);
     let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
-    let digests = [("DXBC", "retail"), ("SHBIN", "-"), ("DXBC", "debug")];
+    let digests = [("DXBC", "vs_5_0", "retail"), ("SHBIN", "vertex", "-"), ("DXBC", "cs_5_0", "debug")];
     assert_eq!(rows.len(), 3, "{text}");
-    for (row, ((offset, part), (format, digest))) in rows.iter().zip(offsets.iter().zip(&parts).zip(digests)) {
-        let expected = [format!("{offset:#x}"), part.len().to_string(), format.to_string(), digest.to_string()];
+    for (row, ((offset, part), (format, program, digest))) in rows.iter().zip(offsets.iter().zip(&parts).zip(digests)) {
+        let strings = [format, program, digest].map(String::from);
+        let expected = [&[format!("{offset:#x}"), part.len().to_string()], strings.as_slice()].concat();
         assert_eq!(*row, expected);
     }
 
@@ -188,7 +118,7 @@ fn containers_are_found_in_any_file() {
     let json = stdout(&["scan", file.path(), "--carve", folder.0.to_str().unwrap(), "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     for (container, part) in json["containers"].as_array().unwrap().iter().zip(&parts) {
-        assert_eq!(std::fs::read(container["file"].as_str().unwrap()).unwrap(), *part);
+        assert_eq!(std::fs::read(container["carved"].as_str().unwrap()).unwrap(), *part);
     }
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
 
@@ -260,7 +190,7 @@ fn usage_errors_have_a_code_of_their_own() {
     fails(&[], 2);
     fails(&["no-such-verb"], 2);
     fails(&["run"], 2);
-    fails(&["run", &file, "--groups", "3"], 2);
+    fails(&["run", &file, "--lanes", "3"], 2);
     fails(&["run", &file, "--engine", "gpu"], 2);
     fails(&["run", &file, "--cb", "0"], 2);
     fails(&["run", &file, "--cb", "0=hex:xyz"], 2);
@@ -350,12 +280,12 @@ fn raw_files_go_in_and_out() {
     let (file, input) = (data("pica/t01_transform.shbin"), data("pica/inputs/normal256.bin"));
     let uniforms = data("pica/t01_transform.d0.uni.bin");
     let output = Temporary::new("raw", b"");
-    for (engine, groups) in [("jit", "1"), ("jit", "2"), ("interp", "1"), ("interp", "2")] {
-        let args = ["run", &file, "--engine", engine, "--groups", groups, "--input", &input, "--uniforms", &uniforms];
+    for (engine, lanes) in [("jit", "4"), ("jit", "8"), ("interp", "4"), ("interp", "8")] {
+        let args = ["run", &file, "--engine", engine, "--lanes", lanes, "--input", &input, "--uniforms", &uniforms];
         assert_eq!(stdout(&[&args[..], &["-o", output.path()]].concat()), "");
-        assert!(std::fs::read(output.path()).unwrap() == reference, "{engine} {groups}");
+        assert!(std::fs::read(output.path()).unwrap() == reference, "{engine} {lanes}");
         let piped = shaderjit(&[&args[..], &["--format", "raw"]].concat());
-        assert!(piped.stdout == reference, "{engine} {groups}");
+        assert!(piped.stdout == reference, "{engine} {lanes}");
     }
     // Fewer vertices than the file holds.
     let args = ["run", &file, "--input", &input, "--uniforms", &uniforms, "--count", "3", "--format", "raw"];
@@ -404,7 +334,7 @@ fn listings_show_what_they_are_asked_for() {
     assert!(lowered.contains("fmad") && !lowered.contains(" lockstep {"), "{lowered}");
     assert!(!last.contains("fmad") && last.contains(" lockstep {"), "{last}");
     assert_eq!(stdout(&["ir", &file, "--pass", "order"]), last);
-    assert!(stdout(&["ir", &file, "--separate-mad"]).contains("fadd"));
+    assert!(stdout(&["ir", &file, "--mad", "separate"]).contains("fadd"));
 
     assert!(stdout(&["clif", &file]).starts_with("function "));
     let assembly = stdout(&["asm", &file, "--bytes"]);
@@ -424,7 +354,18 @@ fn the_engines_agree_on_made_up_values() {
     }
     let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
     let (input, constants) = (data("dxbc/vs_transform/in.r0.0.bin"), data("dxbc/vs_transform/in.r0.1.bin"));
-    let text = stdout(&["diff", &file, "--input", &input, "--cb", &format!("0={constants}"), "--groups", "2"]);
+    let text = stdout(&[
+        "diff",
+        &file,
+        "--input",
+        &input,
+        "--cb",
+        &format!("0={constants}"),
+        "--layout",
+        LAYOUT,
+        "--lanes",
+        "8",
+    ]);
     assert!(text.starts_with("no difference in 6 vertices"), "{text}");
 }
 
@@ -546,7 +487,7 @@ fn slots_are_of_register_spaces() {
     let elsewhere = [&["--cb", "3=hex:01000000"], &bound[0], &bound[2], &bound[3], &bound[4], &bound[5]];
     let elsewhere: Vec<&str> = elsewhere.into_iter().flatten().copied().collect();
     let message = fails(&[&["run", file.path(), "--count", "3"], &elsewhere[..]].concat(), 1);
-    assert!(message.contains("the shader has no constant buffer cb3\n"), "{message}");
+    assert!(message.contains("the shader has no constant buffer cb3; it has "), "{message}");
     assert!(message.contains("constant buffer cb3 of space 2 is not bound"), "{message}");
     fails(&run(&["--unbounded", "0"]), 2);
     fails(&run(&["--cb", "3:x=hex:00"]), 2);

@@ -182,11 +182,20 @@ fn shapes_sizes_and_states_must_fit() {
     assert_eq!(call.texture(1, &slices).map(drop), mismatch(1, "typed buffer", "texture2darray"));
     assert_eq!(call.buffer(0, BufferView::raw(&[])).map(drop), mismatch(0, "texture2d", "raw buffer"));
 
-    let unknown = |what: &str| Err(CallError::UnknownBinding { what: what.to_string() });
-    assert_eq!(call.texture(9, &slices).map(drop), unknown("resource t9"));
-    assert_eq!(call.texture_in_space(0, 1, &slices).map(drop), unknown("resource t0 of space 1"));
-    assert_eq!(call.sampler(1, SamplerState::point()).map(drop), unknown("sampler s1"));
-    assert_eq!(call.sampler_in_space(0, 2, SamplerState::point()).map(drop), unknown("sampler s0 of space 2"));
+    let unknown = |what: &str, known: &[&str]| {
+        Err(CallError::UnknownBinding {
+            what: what.to_string(),
+            known: known.iter().map(|&name| name.into()).collect(),
+        })
+    };
+    let resources = &["resource t0", "resource t1", "resource t2", "resource t3"];
+    assert_eq!(call.texture(9, &slices).map(drop), unknown("resource t9", resources));
+    assert_eq!(call.texture_in_space(0, 1, &slices).map(drop), unknown("resource t0 of space 1", resources));
+    assert_eq!(call.sampler(1, SamplerState::point()).map(drop), unknown("sampler s1", &["sampler s0"]));
+    assert_eq!(
+        call.sampler_in_space(0, 2, SamplerState::point()).map(drop),
+        unknown("sampler s0 of space 2", &["sampler s0"])
+    );
 
     // A texture of the caller's that says of itself what cannot be.
     for hostile in &hostile {

@@ -155,7 +155,7 @@ impl<'a> BoundResources<'a> {
 /// The resource of that slot and register space, and its number.
 pub(super) fn find(declared: &[ResourceDecl], slot: u32, space: u32) -> Result<(usize, &ResourceDecl), CallError> {
     let found = declared.iter().enumerate().find(|(_, decl)| (decl.slot, decl.space) == (slot, space));
-    found.ok_or_else(|| CallError::UnknownBinding { what: name(slot, space) })
+    found.ok_or_else(|| CallError::unknown(name(slot, space), declared.iter().map(|decl| name(decl.slot, decl.space))))
 }
 
 /// How errors name a resource.

@@ -26,6 +26,7 @@ use crate::compiled::{CompiledShader, Prepared};
 use crate::error::CallError;
 use crate::frontend::{Element, UniformKind};
 use crate::jit::Scratch;
+use crate::options::unknown;
 use crate::texture::BoundTextures;
 use buffer::BoundResources;
 use fuel::Bounds;
@@ -135,8 +136,9 @@ impl<'a> Call<'a> {
         attribute: VertexBufferView<'a>,
     ) -> Result<&mut Call<'a>, CallError> {
         let element = self.shader.input(semantic, index);
-        let what = || CallError::UnknownBinding { what: format!("input {semantic}{index}") };
-        self.input_element(element.ok_or_else(what)?, attribute)
+        let inputs = self.shader.interface().signature_inputs();
+        let element = element.ok_or_else(|| unknown("input", (semantic, index), inputs))?;
+        self.input_element(element, attribute)
     }
 
     /// Binds the input element of that number.
@@ -148,7 +150,8 @@ impl<'a> Call<'a> {
         element: usize,
         attribute: VertexBufferView<'a>,
     ) -> Result<&mut Call<'a>, CallError> {
-        let what = || CallError::UnknownBinding { what: format!("input element {element}") };
+        let inputs = self.shader.interface().signature_inputs();
+        let what = || CallError::unknown(format!("input element {element}"), inputs.iter().map(Element::label));
         *self.inputs.get_mut(element).ok_or_else(what)? = Some(attribute);
         Ok(self)
     }
@@ -215,7 +218,10 @@ impl<'a> Call<'a> {
         rows: impl Iterator<Item = [u32; 4]>,
     ) -> Result<&mut Call<'a>, CallError> {
         let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
-        let index = index.ok_or_else(|| CallError::UnknownBinding { what: uniforms::name(kind) })?;
+        let index = index.ok_or_else(|| {
+            let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind != UniformKind::Table);
+            CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
+        })?;
         self.spaces.bind(self.shader, index, rows);
         Ok(self)
     }

@@ -74,7 +74,8 @@ impl OutputLayout {
     /// Checks that every element placed is one of `elements` and lies within `available` bytes for each of `count`
     /// vertices.
     pub(super) fn check(&self, elements: &[Element], count: usize, available: usize) -> Result<(), CallError> {
-        let unknown = |number: usize| CallError::UnknownBinding { what: format!("output element {number}") };
+        let unknown =
+            |number: usize| CallError::unknown(format!("output element {number}"), elements.iter().map(Element::label));
         if let Some(number) = self.unknown {
             return Err(unknown(number));
         }

@@ -66,7 +66,12 @@ impl<'a> Call<'a> {
     pub fn sampler_in_space(&mut self, slot: u32, space: u32, state: SamplerState) -> Result<&mut Call<'a>, CallError> {
         let declared = &self.shader.interface().samplers;
         let index = declared.iter().position(|decl| (decl.slot, decl.space) == (slot, space));
-        let index = index.ok_or_else(|| CallError::UnknownBinding { what: sampler_name(slot, space) })?;
+        let index = index.ok_or_else(|| {
+            CallError::unknown(
+                sampler_name(slot, space),
+                declared.iter().map(|decl| sampler_name(decl.slot, decl.space)),
+            )
+        })?;
         if let Some(objection) = state.objection() {
             return Err(CallError::Invalid(format!("{}: {objection}", sampler_name(slot, space))));
         }

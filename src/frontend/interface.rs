@@ -74,6 +74,12 @@ impl Element {
         }
     }
 
+    /// How messages name it: `TEXCOORD[1]`, which no other element is named; the register alone (`v0`) where the format
+    /// has no names.
+    pub(crate) fn label(&self) -> String {
+        label(&self.semantic, self.index)
+    }
+
     /// Number of components, 0 to 4.
     pub fn components(&self) -> u32 {
         u32::from(self.mask & 0xf).count_ones()
@@ -84,6 +90,12 @@ impl Element {
         let bit = 1u8.checked_shl(u32::from(register_component))?;
         (self.mask & bit != 0).then(|| (self.mask & (bit - 1)).count_ones() as u8)
     }
+}
+
+/// How messages name a semantic: with its index, apart from registers.
+pub(crate) fn label(semantic: &str, index: u32) -> String {
+    let is_register = semantic.starts_with(['v', 'o']) && semantic[1..].parse::<u8>().is_ok();
+    if is_register && index == 0 { semantic.to_string() } else { format!("{semantic}[{index}]") }
 }
 
 /// What the caller binds to a uniform space of the IR function. A space is an array of 16-byte rows.

@@ -9,5 +9,7 @@ pub mod program;
 pub mod run;
 pub mod sections;
 pub mod textures;
+#[cfg(feature = "cli")]
+pub mod tool;
 
 use shaderjit::frontend::sm4;

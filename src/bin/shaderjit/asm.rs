@@ -22,6 +22,9 @@ pub struct Args {
     /// Print above the code what it was made for: the source instruction and its byte offset
     #[arg(long)]
     source: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// One machine instruction.
@@ -58,7 +61,7 @@ pub fn run(args: &Args) -> Outcome {
             notes.sources.insert(at as usize, text);
         }
     }
-    Ok(Report::text(listing(bytes, &instructions, &notes, args.bytes)))
+    Ok(Report::lines(&listing(bytes, &instructions, &notes, args.bytes), args.json))
 }
 
 /// Names for what instructions branch to or load from, in the order of the offsets.

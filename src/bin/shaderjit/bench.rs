@@ -2,7 +2,7 @@
 
 use crate::bindings::{BindArgs, Missing};
 use crate::options::{CompileArgs, ProgramArgs};
-use crate::report::{Outcome, Report};
+use crate::report::{Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Outcome {
     let engine = args.compile.engine(None)?;
     let options = args.compile.options(&args.shader)?;
     let compile = || engine.compile(&shader, &options);
-    let code = compile().map_err(|error| args.shader.failure(error))?;
+    let code = compile().map_err(|error| args.shader.failure(with_hint(&error)))?;
     let refused = match code.native_status() {
         NativeStatus::Refused(reason) => Some(reason.to_string()),
         _ => None,

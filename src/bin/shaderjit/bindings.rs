@@ -1,12 +1,13 @@
 //! What a shader is run on: the options that say it, and the bytes they name.
 
 use crate::generate::Random;
+use crate::layout::{LayoutElement, VertexLayout};
 use crate::options::{ConstantBuffer, Source};
 use crate::report::{Failure, message};
 use crate::resources::{BoundResource, ShaderResource, ShaderSampler};
 use shaderjit::error::CallError;
 use shaderjit::{Call, CompiledShader, PicaUniforms, ShaderFormat, VertexBufferView};
-use shaderjit::{ComponentType, UniformKind};
+use shaderjit::{ComponentType, Element, UniformKind};
 
 #[derive(clap::Args)]
 pub struct BindArgs {
@@ -14,6 +15,10 @@ pub struct BindArgs {
     /// (DXBC); v0 to v15 (PICA). Or pixels: every element, then SV_Coverage and SV_InnerCoverage if declared
     #[arg(long, value_name = "RAW")]
     input: Option<Source>,
+    /// What --input looks like if it is an interleaved file: format and offset of each element, and bytes of a vertex,
+    /// as in POSITION=f32x3@0,NORMAL=f32x3@12/40. Elements that are not named are not bound
+    #[arg(long, value_name = "LAYOUT", requires = "input")]
+    layout: Option<VertexLayout>,
     /// A constant buffer's bytes. Of cb3 in register space 2 (shader model 5.1), SLOT is 3:2, here as in the other
     /// options
     #[arg(long, value_name = "SLOT=RAW")]
@@ -35,6 +40,10 @@ pub struct BindArgs {
     /// What is not bound reads 0 instead of being an error
     #[arg(long)]
     unbound_as_zero: bool,
+    /// Warnings are errors: bindings that the shader does not have, buffers shorter than it reads, input that may be
+    /// laid out otherwise, formats of another type than the input
+    #[arg(long)]
+    strict: bool,
 }
 
 /// What to do about inputs that the options do not name.
@@ -50,6 +59,8 @@ pub enum Missing {
 /// The bytes to bind.
 pub struct Bindings {
     input: Option<Vec<u8>>,
+    layout: Option<VertexLayout>,
+    strict: bool,
     constants: Vec<(u32, u32, Vec<u8>)>,
     resources: Vec<BoundResource>,
     samplers: Vec<ShaderSampler>,
@@ -82,14 +93,20 @@ impl BindArgs {
     pub fn read(&self, format: ShaderFormat, code: &CompiledShader, missing: Missing) -> Result<Bindings, Failure> {
         let record = Record::new(format, code.interface().signature_inputs().len());
         let input = self.input.as_ref().map(Source::read).transpose()?;
-        let held = input.as_deref().map(|bytes| vertices(bytes, record.stride)).transpose()?;
+        let stride = self.layout.as_ref().map_or(record.stride, |layout| layout.stride);
+        let held = input.as_deref().map(|bytes| vertices(bytes, stride)).transpose()?;
+        if let (Some(bytes), None) = (&input, &self.layout) {
+            self.check_guess(bytes, format, code)?;
+        }
         let constants = self.cb.iter().map(|cb| Ok((cb.slot, cb.space, cb.source.read()?)));
         let constants = constants.collect::<Result<Vec<_>, Failure>>()?;
         let pica = self.uniforms.as_ref().map(|source| Ok::<_, Failure>(PicaUniforms::from_bytes(&source.read()?)?));
         let resources = self.srv.iter().map(BoundResource::read).collect::<Result<_, _>>()?;
         let (pica, unbound_as_zero) = (pica.transpose()?, self.unbound_as_zero);
         let samplers = self.smp.clone();
-        let mut bindings = Bindings { input, constants, resources, samplers, pica, unbound_as_zero, count: 0 };
+        let (layout, strict) = (self.layout.clone(), self.strict);
+        let mut bindings =
+            Bindings { input, layout, strict, constants, resources, samplers, pica, unbound_as_zero, count: 0 };
 
         let made_up = match missing {
             Missing::Leave => None,
@@ -104,6 +121,31 @@ impl BindArgs {
         Ok(bindings)
     }
 
+    /// A file of packed vertices may have the size of records of 16 bytes an element, too. Records have nothing in
+    /// the words that an element lacks; packed vertices have other data there.
+    fn check_guess(&self, bytes: &[u8], format: ShaderFormat, code: &CompiledShader) -> Result<(), Failure> {
+        let elements = code.interface().signature_inputs();
+        let packed: usize = elements.iter().map(|element| 4 * element.components() as usize).sum();
+        let record = Record::new(format, elements.len()).stride;
+        if format.is_pica() || packed == record || packed == 0 || !bytes.len().is_multiple_of(packed) {
+            return Ok(());
+        }
+        let is_filler = |word: &[u8; 4]| matches!(u32::from_le_bytes(*word), 0 | 1 | 0x3f80_0000);
+        let fills = |(row, element): (&[u8; 16], &Element)| {
+            row.as_chunks().0.iter().skip(element.components() as usize).all(is_filler)
+        };
+        if bytes.as_chunks().0.iter().zip(elements.iter().cycle()).all(fills) {
+            return Ok(());
+        }
+        let what = format!(
+            "--input is read as {} vertices of {record} bytes, 16 for each element; if it holds {} of {packed} bytes, \
+             describe them with --layout",
+            bytes.len() / record,
+            bytes.len() / packed
+        );
+        warn(self.strict, what)
+    }
+
     fn no_count(&self, code: &CompiledShader) -> Failure {
         let inputs = code.interface().signature_inputs();
         match (0..inputs.len()).find(|&element| code.reads_input(element)) {
@@ -113,6 +155,15 @@ impl BindArgs {
             _ => Failure::usage("--count is needed: no input says how many vertices there are"),
         }
     }
+}
+
+/// A message, or with `--strict` an error.
+fn warn(strict: bool, what: impl std::fmt::Display) -> Result<(), Failure> {
+    if strict {
+        return Err(Failure::input(what));
+    }
+    message(format_args!("warning: {what}"));
+    Ok(())
 }
 
 /// How many vertices a raw file holds.
@@ -148,43 +199,100 @@ impl Bindings {
         self.input.as_deref().unwrap_or_default()
     }
 
+    /// Makes up what another shader needs besides.
+    pub fn complete(&mut self, seed: u64, format: ShaderFormat, code: &CompiledShader) {
+        if !self.unbound_as_zero {
+            let record = Record::new(format, code.interface().signature_inputs().len());
+            self.make_up(&mut Random::new(seed), false, &record, code);
+        }
+    }
+
     /// A call with everything bound.
     pub fn call<'a>(&'a self, format: ShaderFormat, code: &'a CompiledShader) -> Result<Call<'a>, Failure> {
+        self.call_as((format, code), code)
+    }
+
+    /// The values of a vertex's inputs, one text an element.
+    pub fn inputs(&self, format: ShaderFormat, code: &CompiledShader, vertex: usize) -> Vec<String> {
+        let elements = code.interface().signature_inputs();
+        let record = Record::new(format, elements.len());
+        let views = elements.iter().enumerate().filter(|&(number, _)| code.reads_input(number));
+        let text = |(number, element): (usize, &Element)| {
+            let (name, place, vertex_format) = match &self.layout {
+                None => (element.name(), record.offset(number, element.register) + vertex * record.stride, None),
+                Some(layout) => {
+                    let of = |of: &&LayoutElement| {
+                        of.semantic.eq_ignore_ascii_case(&element.semantic) && of.index == element.index
+                    };
+                    let of = layout.elements.iter().find(of)?;
+                    (element.name(), of.offset + vertex * layout.stride, Some(of.format))
+                }
+            };
+            let vertex_format = vertex_format.unwrap_or(code.layout().inputs[number]);
+            let bits = vertex_format.decode(self.vertices().get(place..)?);
+            let components = &bits[..element.components() as usize];
+            let values: Vec<String> = components.iter().map(|&bits| element.ty.text(bits)).collect();
+            Some(format!("{name} = {}", values.join(" ")))
+        };
+        views.filter_map(text).collect()
+    }
+
+    /// A call of `code` with everything bound, where the input is laid out as another shader's records are: elements
+    /// are found there by their semantics.
+    pub fn call_as<'a>(
+        &'a self,
+        (format, like): (ShaderFormat, &CompiledShader),
+        code: &'a CompiledShader,
+    ) -> Result<Call<'a>, Failure> {
         let mut call = code.call();
         call.unbound_as_zero(self.unbound_as_zero);
+        // One set of options may serve several compilations of a shader, of which some need less.
+        let known = |bound: Result<(), CallError>| match bound {
+            Err(error @ CallError::UnknownBinding { .. }) => warn(self.strict, error),
+            bound => Ok(bound?),
+        };
         for (slot, space, bytes) in &self.constants {
-            // One set of options may serve several compilations of a shader, of which some need less.
-            if let Err(CallError::UnknownBinding { what }) = call.constant_buffer_in_space(*slot, *space, bytes) {
-                message(format_args!("warning: the shader has no {what}"));
-            }
+            known(call.constant_buffer_in_space(*slot, *space, bytes).map(drop))?;
         }
         for resource in &self.resources {
-            match resource.bind(&mut call) {
-                Err(CallError::UnknownBinding { what }) => {
-                    message(format_args!("warning: the shader has no {what}"));
-                }
-                bound => bound?,
-            }
+            known(resource.bind(&mut call))?;
         }
         for sampler in &self.samplers {
-            match sampler.bind(&mut call) {
-                Err(CallError::UnknownBinding { what }) => {
-                    message(format_args!("warning: the shader has no {what}"));
-                }
-                bound => bound?,
-            }
+            known(sampler.bind(&mut call))?;
         }
         if let Some(uniforms) = &self.pica {
             call.pica_uniforms(uniforms);
         }
-        let record = Record::new(format, code.interface().signature_inputs().len());
-        for (number, element) in code.interface().signature_inputs().iter().enumerate() {
-            if let Some(input) = &self.input {
-                let bytes = input.get(record.offset(number, element.register)..).unwrap_or_default();
-                call.input_element(number, VertexBufferView::new(code.layout().inputs[number], bytes, record.stride))?;
-            }
-        }
+        self.bind_input((format, like), code, &mut call)?;
         Ok(call)
+    }
+
+    fn bind_input<'a>(
+        &'a self,
+        (format, like): (ShaderFormat, &CompiledShader),
+        code: &CompiledShader,
+        call: &mut Call<'a>,
+    ) -> Result<(), Failure> {
+        let Some(input) = &self.input else { return Ok(()) };
+        if let Some(layout) = &self.layout {
+            for element in &layout.elements {
+                let bytes = input.get(element.offset..).unwrap_or_default();
+                let view = VertexBufferView::new(element.format, bytes, layout.stride);
+                match call.input(&element.semantic, element.index, view) {
+                    Err(error @ CallError::UnknownBinding { .. }) => warn(self.strict, error)?,
+                    bound => drop(bound?),
+                }
+            }
+            return Ok(());
+        }
+        let record = Record::new(format, like.interface().signature_inputs().len());
+        for (number, element) in code.interface().signature_inputs().iter().enumerate() {
+            let Some(place) = like.input(&element.semantic, element.index) else { continue };
+            let register = like.interface().inputs[place].register;
+            let bytes = input.get(record.offset(place, register)..).unwrap_or_default();
+            call.input_element(number, VertexBufferView::new(code.layout().inputs[number], bytes, record.stride))?;
+        }
+        Ok(())
     }
 
     fn has_constants(&self, slot: u32, space: u32) -> bool {

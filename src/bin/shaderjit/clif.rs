@@ -10,10 +10,13 @@ pub struct Args {
     shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: &Args) -> Outcome {
     let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
     args.shader.require_native(&code)?;
-    Ok(Report::text(code.clif()?))
+    Ok(Report::lines(&code.clif()?, args.json))
 }

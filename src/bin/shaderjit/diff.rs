@@ -1,12 +1,14 @@
-//! `diff`: the same call on both engines.
+//! `diff`: the same call on both engines, or of two shaders.
 
 use crate::bindings::{BindArgs, Missing};
-use crate::options::{CompileArgs, ProgramArgs};
-use crate::report::{Failure, Outcome, Report};
+use crate::compare::Comparison;
+use crate::options::{CompileArgs, ProgramArgs, Source};
+use crate::report::{Failure, Outcome, Report, with_hint};
+use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
 use shaderjit::printable::Printable;
-use shaderjit::{Call, CompiledShader, Difference, Outputs};
+use shaderjit::{Call, CompiledShader, Difference, Outputs, Shader};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -19,6 +21,16 @@ const FUEL: u32 = 1 << 16;
 pub struct Args {
     #[command(flatten)]
     shader: ProgramArgs,
+    /// Another shader, to be compared with FILE instead of the engines with each other: outputs by semantic, on native
+    /// code
+    #[arg(value_name = "OTHER", conflicts_with = "raw")]
+    other: Option<Source>,
+    /// Which program of OTHER [default: as --entry]
+    #[arg(long, value_name = "N", requires = "other")]
+    other_entry: Option<usize>,
+    /// Units of the last place that floats of two shaders may be apart
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "other")]
+    ulp: u64,
     #[command(flatten)]
     compile: CompileArgs,
     #[command(flatten)]
@@ -29,6 +41,21 @@ pub struct Args {
     /// What made-up values begin with; everything not bound is made up
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed of two engines.
+#[derive(Serialize)]
+struct Engines {
+    /// `equal` or `different`.
+    result: &'static str,
+    /// Vertices, or invocations of a geometry shader.
+    vertices: u64,
+    out_of_fuel: u64,
+    /// The first difference.
+    difference: Option<String>,
 }
 
 /// What was compared.
@@ -39,23 +66,65 @@ struct Tally {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    match &args.other {
+        Some(other) => shaders(args, other),
+        None => engines(args),
+    }
+}
+
+/// Both shaders on the same inputs, on native code.
+fn shaders(args: &Args, other: &Source) -> Outcome {
+    let engine = args.compile.engine(Some(FUEL))?;
+    let options = args.compile.options(&args.shader)?;
+    let first = args.shader.load()?;
+    let first_code = engine.compile(&first, &options).map_err(|error| args.shader.failure(with_hint(&error)))?;
+    let failure = |error: &shaderjit::Error| Failure::input(format_args!("{}: {}", other.name(), with_hint(error)));
+    let second = Shader::parse(&other.read()?).map_err(|error| failure(&error))?;
+    let options = options.entry(args.other_entry.unwrap_or(args.shader.entry()));
+    let second_code = engine.compile(&second, &options).map_err(|error| failure(&error))?;
+    if first_code.interface().is_geometry() || second_code.interface().is_geometry() {
+        return Err(Failure::input("geometry shaders are compared by their engines only"));
+    }
+
+    let missing = Missing::Ordinary(MADE_UP_VERTICES, args.seed);
+    let mut bindings = args.bind.read(first.format(), &first_code, missing)?;
+    bindings.complete(args.seed, first.format(), &second_code);
+    let mut calls =
+        [bindings.call(first.format(), &first_code)?, bindings.call_as((first.format(), &first_code), &second_code)?];
+    let elements = [&first_code, &second_code].map(|code| code.interface().signature_outputs());
+    let mut comparison = Comparison::new(elements[0], elements[1]);
+    for instance in 0..args.instances {
+        let [a, b] = calls.each_mut().map(|call| call.instance(instance).run(0..bindings.count));
+        if !comparison.add(instance, [&a?, &b?], args.ulp) {
+            break;
+        }
+    }
+    if let Some(found) = &mut comparison.difference {
+        found.inputs = bindings.inputs(first.format(), &first_code, found.vertex);
+    }
+    let report = if args.json { Report::json(&comparison) } else { Report::text(comparison.text()) };
+    Ok(if comparison.difference.is_some() { report.difference() } else { report })
+}
+
+/// The shader on both engines.
+fn engines(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let engine = args.compile.engine(Some(FUEL))?;
     let options = args.compile.options(&args.shader)?;
-    let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(error))?;
+    let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(with_hint(&error)))?;
     args.shader.require_native(&code)?;
     let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
     let mut call = bindings.call(shader.format(), &code)?;
 
     if code.interface().is_geometry() {
-        return geometry(&call, bindings.count);
+        return geometry(&call, bindings.count, args.json);
     }
     let mut tally = Tally::default();
     for instance in 0..args.instances {
         call.instance(instance);
         if let Some((first, difference)) = compare(&call, &code, 0..bindings.count, &mut tally)? {
             let text = describe(&code, instance, first, &difference);
-            return Ok(Report::text(text).difference());
+            return Ok(engines_report(tally, Some(text), String::new(), args.json));
         }
     }
     let Tally { vertices, out_of_fuel } = tally;
@@ -64,11 +133,25 @@ pub fn run(args: &Args) -> Outcome {
     if out_of_fuel > 0 {
         text += &format!("; {out_of_fuel} vertices ran out of fuel on both engines");
     }
-    Ok(Report::text(text + "\n"))
+    Ok(engines_report(tally, None, text, args.json))
+}
+
+/// The first difference of two engines, or what to say if there is none.
+fn engines_report(tally: Tally, difference: Option<String>, equal: String, json: bool) -> Report {
+    let result = if difference.is_some() { "different" } else { "equal" };
+    let text = difference.clone().unwrap_or(equal);
+    let is_different = difference.is_some();
+    let Tally { vertices, out_of_fuel } = tally;
+    let report = if json {
+        Report::json(&Engines { result, vertices, out_of_fuel, difference })
+    } else {
+        Report::text(text + "\n")
+    };
+    if is_different { report.difference() } else { report }
 }
 
 /// The same invocations of a geometry shader on both engines, one after the other with what each leaves to the next.
-fn geometry(call: &Call<'_>, count: u32) -> Outcome {
+fn geometry(call: &Call<'_>, count: u32, json: bool) -> Outcome {
     let [mut jit, mut interpreter] = [GeometryState::default(), GeometryState::default()];
     let (mut triangles, mut errors) = (0, 0);
     for invocation in 0..count {
@@ -76,8 +159,9 @@ fn geometry(call: &Call<'_>, count: u32) -> Outcome {
         match (call.run_geometry(range.clone(), &mut jit), call.interpret_geometry(range, &mut interpreter)) {
             (Ok(one), Ok(other)) => {
                 if let Some(triangle) = one.first_difference(&other) {
-                    let text = format!("invocation {invocation}: triangle {triangle} differs\n");
-                    return Ok(Report::text(text).difference());
+                    let text = format!("invocation {invocation}: triangle {triangle} differs");
+                    let tally = Tally { vertices: invocation.into(), out_of_fuel: 0 };
+                    return Ok(engines_report(tally, Some(text), String::new(), json));
                 }
                 triangles += one.len();
             }
@@ -95,7 +179,7 @@ fn geometry(call: &Call<'_>, count: u32) -> Outcome {
     if errors > 0 {
         text += &format!("; {errors} invocations ended in the same error on both engines");
     }
-    Ok(Report::text(text + "\n"))
+    Ok(engines_report(Tally { vertices: count.into(), out_of_fuel: 0 }, None, text, json))
 }
 
 /// The first difference in a range of vertices, and the vertex it is counted from. Where both engines run out of fuel,
@@ -148,9 +232,5 @@ fn describe(code: &CompiledShader, instance: u32, first: u32, difference: &Diffe
     let component = ["x", "y", "z", "w"][component];
     let value = |bits| format!("{} [{bits:08x}]", element.ty.text(bits));
     let vertex = first as usize + vertex;
-    format!(
-        "instance {instance} vertex {vertex} {name}.{component}: jit {} interp {}\n",
-        value(jit),
-        value(interpreter)
-    )
+    format!("instance {instance} vertex {vertex} {name}.{component}: jit {} interp {}", value(jit), value(interpreter))
 }

@@ -4,7 +4,7 @@ use crate::bindings::Bindings;
 use crate::format::Format;
 use crate::json;
 use crate::options::{CompileArgs, ProgramArgs};
-use crate::report::Failure;
+use crate::report::{Failure, with_hint};
 use crate::spreadsheet::Sheet;
 use serde::Serialize;
 use shaderjit::ComponentType;
@@ -60,7 +60,8 @@ impl GeometryArgs {
         let entry = entries.into_iter().find(|&entry| is_geometry(entry));
         let entry = entry.ok_or_else(|| shader.failure("there is no geometry shader"))?;
         let options = compile.options(shader)?.entry(entry).backend(backend);
-        let code = compile.engine(None)?.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
+        let code =
+            compile.engine(None)?.compile(&loaded, &options).map_err(|error| shader.failure(with_hint(&error)))?;
         if !code.interface().is_geometry() {
             return Err(shader.failure("this is no geometry shader of a PICA200"));
         }

@@ -1,10 +1,9 @@
 //! `ir`: the IR after a pass.
 
-use crate::options::{PicaArgs, ProgramArgs};
-use crate::report::{Outcome, Report};
+use crate::options::{LowerArgs, MadArgs, ProgramArgs};
+use crate::report::{Outcome, Report, with_hint};
 use crate::source::Source;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use shaderjit::CompileOptions;
 use shaderjit::pipeline::{self, PASSES, PassOptions};
 use shaderjit_ir::print::WithOrigins;
 
@@ -18,14 +17,16 @@ pub struct Args {
     /// Stop after this pass [default: the last]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     pass: Option<String>,
-    /// `mad` and `dp` round twice where the program leaves it open
-    #[arg(long)]
-    separate_mad: bool,
+    #[command(flatten)]
+    mad: MadArgs,
     /// Print above instructions what they were made for: the source instruction and its byte offset
     #[arg(long)]
     source: bool,
     #[command(flatten)]
-    pica: PicaArgs,
+    lower: LowerArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 fn names() -> impl Iterator<Item = PossibleValue> {
@@ -42,13 +43,18 @@ pub fn run(args: &Args) -> Outcome {
         Some(None) => 0,
     };
     let shader = args.shader.load()?;
-    let options = args.pica.apply(CompileOptions::default().entry(args.shader.entry()))?;
-    let mut function = shader.lower(&options).map_err(|error| args.shader.failure(error))?.function;
-    pipeline::run_passes(&mut function, &PASSES[..count], &PassOptions { fused: !args.separate_mad, guards: true })
-        .map_err(|error| args.shader.failure(error))?;
+    let options = args.lower.options(&args.shader)?;
+    let mut function = shader.lower(&options).map_err(|error| args.shader.failure(with_hint(&error)))?.function;
+    pipeline::run_passes(
+        &mut function,
+        &PASSES[..count],
+        &PassOptions { fused: args.mad.fused().unwrap_or(true), guards: true },
+    )
+    .map_err(|error| args.shader.failure(error))?;
     if !args.source {
-        return Ok(Report::text(function.to_string()));
+        return Ok(Report::lines(&function.to_string(), args.json));
     }
     let source = Source::read(&shader, &args.shader)?;
-    Ok(Report::text(WithOrigins { function: &function, text: |offset| source.text(offset) }.to_string()))
+    let text = WithOrigins { function: &function, text: |offset| source.text(offset) }.to_string();
+    Ok(Report::lines(&text, args.json))
 }

@@ -7,15 +7,18 @@ mod asm;
 mod bench;
 mod bindings;
 mod clif;
+mod compare;
 mod completions;
 mod diff;
 mod dis;
+mod dxgi;
 mod extract;
 mod format;
 mod generate;
 mod geometry;
 mod ir;
 mod json;
+mod layout;
 mod options;
 mod parts;
 mod reflect;
@@ -47,13 +50,13 @@ struct Cli {
 enum Command {
     /// List the parts of a container
     Parts(parts::Args),
-    /// Say what is wrong with a container
+    /// Print what is wrong with a container
     Val(val::Args),
     /// Write the data of one part
     Extract(extract::Args),
     /// Compute the digest anew and write the container
     Sign(sign::Args),
-    /// Find containers inside any file
+    /// Find containers inside any files
     Scan(scan::Args),
     /// Print a program's instructions
     Dis(dis::Args),
@@ -61,13 +64,13 @@ enum Command {
     Reflect(reflect::Args),
     /// Print the IR, after any pass
     Ir(ir::Args),
-    /// Print what Cranelift is given
+    /// Print Cranelift's form of the native code
     Clif(clif::Args),
     /// Print the native code
     Asm(asm::Args),
     /// Run a vertex shader on raw vertices, or a pixel shader on raw pixels, and print the outputs
     Run(run::Args),
-    /// Run a vertex shader on both engines and print the first difference
+    /// Run two shaders, or both engines, on the same inputs and print the first difference
     Diff(diff::Args),
     /// Measure how fast a vertex shader compiles and runs
     Bench(bench::Args),

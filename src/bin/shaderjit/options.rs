@@ -1,6 +1,6 @@
 //! Options that several subcommands have, and reading what they name.
 
-use crate::report::{Failure, Outcome, Report};
+use crate::report::{Failure, Outcome, Report, with_hint};
 use clap::ValueEnum;
 use shaderjit::{
     Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, NativeStatus,
@@ -26,7 +26,7 @@ pub struct ShaderArgs {
 impl ShaderArgs {
     pub fn load(&self) -> Result<Shader, Failure> {
         let bytes = self.file.read()?;
-        Shader::parse(&bytes).map_err(|error| Failure::input(format_args!("{}: {error}", self.file.0)))
+        Shader::parse(&bytes).map_err(|error| self.failure(with_hint(&error)))
     }
 
     /// An error with the file's name in front.
@@ -69,7 +69,7 @@ impl ProgramArgs {
                 let entry = u32::try_from(self.entry).map_err(|error| self.failure(error))?;
                 Ok(from_words(&raw.words()?, &descriptors, entry))
             }
-            (Some(file), None) => Shader::parse(&file.read()?).map_err(|error| self.failure(error)),
+            (Some(file), None) => Shader::parse(&file.read()?).map_err(|error| self.failure(with_hint(&error))),
             (None, None) => unreachable!("one of them is required"),
         }
     }
@@ -161,6 +161,14 @@ impl FileArgs {
     }
 }
 
+/// Files and directories.
+#[derive(clap::Args)]
+pub struct PathArgs {
+    /// Files, or `-` for standard input; directories stand for every file below them
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub paths: Vec<Source>,
+}
+
 /// Where results go that are bytes.
 #[derive(clap::Args)]
 pub struct OutputArgs {
@@ -186,18 +194,24 @@ impl OutputArgs {
 /// How to compile.
 #[derive(clap::Args)]
 pub struct CompileArgs {
-    /// Groups of four vertices that run in lockstep [default: as suits the program]
-    #[arg(long, value_name = "1|2", value_parser = ["1", "2"])]
-    groups: Option<String>,
-    /// Whether `mad` and `dp` round once where the program leaves it open [default: as this machine can]
-    #[arg(long, value_enum, value_name = "HOW")]
-    mad: Option<Mad>,
+    /// Vertices that run in lockstep [default: as suits the program]
+    #[arg(long, value_name = "4|8", value_parser = ["4", "8"])]
+    lanes: Option<String>,
+    #[command(flatten)]
+    mad: MadArgs,
     /// Instructions that the loops of each wave, the vertices that run together, may take [default: 67108864]
     #[arg(long, value_name = "N")]
     fuel: Option<u32>,
     /// Instructions that the loops of all waves of a call may take together [default: 1099511627776]
     #[arg(long, value_name = "N")]
     call_fuel: Option<u64>,
+    #[command(flatten)]
+    lower: LowerArgs,
+}
+
+/// How to lower.
+#[derive(clap::Args)]
+pub struct LowerArgs {
     /// Samples that a pixel of the target has, for programs that ask [default: 1]
     #[arg(long, value_name = "N")]
     samples: Option<u32>,
@@ -209,6 +223,39 @@ pub struct CompileArgs {
     class: Vec<Class>,
     #[command(flatten)]
     pica: PicaArgs,
+}
+
+impl LowerArgs {
+    /// What to lower of the shader.
+    pub fn options(&self, shader: &ProgramArgs) -> Result<CompileOptions, Failure> {
+        let mut options = CompileOptions::default().entry(shader.entry());
+        if let Some(samples) = self.samples {
+            options = options.samples(samples);
+        }
+        if let Some(registers) = self.unbounded {
+            options = options.unbounded(registers);
+        }
+        options = self.pica.apply(options)?;
+        for Class { slot, name, number } in &self.class {
+            options = options.class(*slot, name, *number);
+        }
+        Ok(options)
+    }
+}
+
+/// How sums of products round.
+#[derive(clap::Args)]
+pub struct MadArgs {
+    /// Whether `mad` and `dp` round once where the program leaves it open [default: as this machine can]
+    #[arg(long, value_enum, value_name = "HOW")]
+    mad: Option<Mad>,
+}
+
+impl MadArgs {
+    /// Whether they round once, if that was said.
+    pub fn fused(&self) -> Option<bool> {
+        self.mad.map(|mad| matches!(mad, Mad::Fused))
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -229,34 +276,24 @@ impl CompileArgs {
         if let Some(fuel) = self.call_fuel {
             config = config.call_fuel(fuel);
         }
-        if let Some(mad) = self.mad {
-            config = config.fused_mad(matches!(mad, Mad::Fused));
+        if let Some(fused) = self.mad.fused() {
+            config = config.fused_mad(fused);
         }
         Ok(Engine::new(config)?)
     }
 
     /// How many lanes, if that was said.
     pub fn lanes(&self) -> Option<Lanes> {
-        self.groups.as_ref().map(|groups| if groups == "2" { Lanes::Eight } else { Lanes::Four })
+        self.lanes.as_ref().map(|lanes| if lanes == "8" { Lanes::Eight } else { Lanes::Four })
     }
 
     /// What to compile of the shader.
     pub fn options(&self, shader: &ProgramArgs) -> Result<CompileOptions, Failure> {
-        let mut options = CompileOptions::default().entry(shader.entry());
-        if let Some(lanes) = self.lanes() {
-            options = options.lanes(lanes);
-        }
-        if let Some(samples) = self.samples {
-            options = options.samples(samples);
-        }
-        if let Some(registers) = self.unbounded {
-            options = options.unbounded(registers);
-        }
-        options = self.pica.apply(options)?;
-        for Class { slot, name, number } in &self.class {
-            options = options.class(*slot, name, *number);
-        }
-        Ok(options)
+        let options = self.lower.options(shader)?;
+        Ok(match self.lanes() {
+            Some(lanes) => options.lanes(lanes),
+            None => options,
+        })
     }
 
     /// Loads and compiles the shader.
@@ -264,7 +301,7 @@ impl CompileArgs {
         let loaded = shader.load()?;
         let engine = self.engine(None)?;
         let options = self.options(shader)?.backend(backend);
-        let code = engine.compile(&loaded, &options).map_err(|error| shader.failure(error))?;
+        let code = engine.compile(&loaded, &options).map_err(|error| shader.failure(with_hint(&error)))?;
         Ok((loaded, code))
     }
 }
@@ -305,6 +342,16 @@ impl Source {
 }
 
 impl Source {
+    /// The file of that path, whatever its name looks like.
+    pub fn of_path(path: &std::path::Path) -> Source {
+        Source(path.display().to_string())
+    }
+
+    /// The path, or the text that stands for the bytes.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
     /// Words, little-endian.
     fn words(&self) -> Result<Vec<u32>, Failure> {
         let bytes = self.read()?;
@@ -343,7 +390,7 @@ impl FromStr for ConstantBuffer {
 
     fn from_str(text: &str) -> Result<ConstantBuffer, String> {
         let (slot, source) = text.split_once('=').ok_or("expected SLOT=PATH")?;
-        let (slot, space) = slot_and_space(slot)?;
+        let (slot, space) = slot_and_space(slot, &["cb", "b"])?;
         Ok(ConstantBuffer { slot, space, source: source.parse()? })
     }
 }
@@ -370,11 +417,12 @@ impl FromStr for Class {
     }
 }
 
-/// `SLOT` or `SLOT:SPACE`.
-pub fn slot_and_space(text: &str) -> Result<(u32, u32), String> {
+/// `SLOT` or `SLOT:SPACE`. One of these register names may stand in front: `3`, `b3` and `cb3` are one slot.
+pub fn slot_and_space(text: &str, names: &[&str]) -> Result<(u32, u32), String> {
     let (slot, space) = text.split_once(':').unwrap_or((text, "0"));
+    let digits = names.iter().find_map(|name| slot.strip_prefix(name)).unwrap_or(slot);
     let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is no slot number"));
-    Ok((number(slot)?, number(space)?))
+    Ok((number(digits)?, number(space)?))
 }
 
 #[cfg(test)]
@@ -397,9 +445,13 @@ mod tests {
         let buffer: ConstantBuffer = "3=hex:00ff7F".parse().unwrap();
         assert_eq!((buffer.slot, buffer.space), (3, 0));
         assert!(buffer.source.read().is_ok_and(|bytes| bytes == [0, 0xff, 0x7f]));
+        let buffer: ConstantBuffer = "cb3=zero:4".parse().unwrap();
+        assert_eq!((buffer.slot, buffer.space), (3, 0));
+        let buffer: ConstantBuffer = "b3:1=zero:4".parse().unwrap();
+        assert_eq!((buffer.slot, buffer.space), (3, 1));
         let buffer: ConstantBuffer = "3:2=a=b".parse().unwrap();
         assert_eq!((buffer.slot, buffer.space, buffer.source.0.as_str()), (3, 2, "a=b"));
-        for bad in ["3", "x=a", "-1=a", "0=hex:abc", "0=hex:zz", ""] {
+        for bad in ["3", "x=a", "t3=a", "-1=a", "0=hex:abc", "0=hex:zz", ""] {
             assert!(bad.parse::<ConstantBuffer>().is_err(), "{bad}");
         }
     }

@@ -50,7 +50,8 @@ pub fn run(args: &Args) -> Outcome {
         parts: container.listing().into_iter().map(part).collect(),
         errors: container.errors().iter().map(ToString::to_string).collect(),
     };
-    Ok(if args.json { Report::json(&listing) } else { Report::text(text(&listing)) })
+    let report = if args.json { Report::json(&listing) } else { Report::text(text(&listing)) };
+    Ok(if listing.errors.is_empty() { report } else { report.invalid() })
 }
 
 fn text(listing: &Listing) -> String {

@@ -34,6 +34,15 @@ impl Report {
         Report { stdout, bad: false }
     }
 
+    /// Text for people, or with `json` a document with its lines.
+    pub fn lines(text: &str, json: bool) -> Report {
+        #[derive(Serialize)]
+        struct Lines<'a> {
+            lines: Vec<&'a str>,
+        }
+        if json { Report::json(&Lines { lines: text.lines().collect() }) } else { Report::text(text) }
+    }
+
     /// One JSON document and a newline.
     pub fn json(value: &impl Serialize) -> Report {
         Report::bytes(json::pretty(value))
@@ -48,6 +57,45 @@ impl Report {
     pub fn invalid(self) -> Report {
         Report { bad: true, ..self }
     }
+}
+
+/// An error with what to do about it, where a verb or an option helps.
+pub fn with_hint(error: &shaderjit::Error) -> String {
+    match error {
+        shaderjit::Error::Container(error) => container_hint(error),
+        shaderjit::Error::Lower(LowerError::Unbound { slot, candidates, .. }) => {
+            let name = candidates.first().map_or("NAME", String::as_str);
+            let name = name.split_once('[').map_or(name.to_string(), |(array, _)| format!("{array}[0]"));
+            format!("{error}; bind one with --class {slot}={name}")
+        }
+        shaderjit::Error::Lower(LowerError::Unsupported { what, .. }) if what.starts_with("DXIL") => {
+            format!("{error}; parts, extract, reflect, val, sign and scan work on it")
+        }
+        error => error.to_string(),
+    }
+}
+
+/// The same for an error of a container.
+pub fn container_hint(error: &ContainerError) -> String {
+    let ContainerError::UnknownMagic { found } = error else { return error.to_string() };
+    /// The first bytes of files that may hold shaders.
+    const OTHERS: [(&[u8], &str); 9] = [
+        (b"\x7fELF", "an ELF executable"),
+        (b"MZ", "a Windows executable"),
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"\x1f\x8b", "gzip data"),
+        (b"NCCH", "a 3DS title"),
+        (b"NCSD", "a 3DS card image"),
+        (b"3DSX", "a 3DS homebrew executable"),
+        (b"CGFX", "a 3DS scene"),
+        (b"\x03\x02\x23\x07", "SPIR-V, which is read inside of VBC files only"),
+    ];
+    if found.is_empty() {
+        return "the file is empty (at offset 0x0)".to_string();
+    }
+    let kind = OTHERS.iter().find(|(magic, _)| found.starts_with(magic));
+    let kind = kind.map_or(String::new(), |(_, kind)| format!(", but {kind}"));
+    format!("{error}{kind}; `shaderjit scan FILE` finds containers inside other files")
 }
 
 impl Failure {
@@ -69,7 +117,19 @@ macro_rules! input_errors {
         } )*
     };
 }
-input_errors!(shaderjit::Error, ContainerError, DecodeError, LowerError, JitError, CallError);
+input_errors!(DecodeError, LowerError, JitError, CallError);
+
+impl From<ContainerError> for Failure {
+    fn from(error: ContainerError) -> Failure {
+        Failure::input(container_hint(&error))
+    }
+}
+
+impl From<shaderjit::Error> for Failure {
+    fn from(error: shaderjit::Error) -> Failure {
+        Failure::input(with_hint(&error))
+    }
+}
 
 /// Prints the outcome and gives the exit code. A reader that has gone away is no error.
 pub fn finish(outcome: Outcome) -> ExitCode {

@@ -1,5 +1,6 @@
 //! Resources and samplers to bind: the `--srv` and `--smp` options.
 
+use crate::dxgi;
 use crate::options::{Source, slot_and_space};
 use crate::report::Failure;
 use shaderjit::error::{CallError, TextureError};
@@ -35,15 +36,15 @@ impl FromStr for ShaderResource {
     fn from_str(text: &str) -> Result<ShaderResource, String> {
         let (slot, rest) = text.split_once('=').ok_or("expected SLOT=KIND,RAW")?;
         let (kind, source) = rest.split_once(',').ok_or("expected KIND,RAW after the slot")?;
-        let (slot, space) = slot_and_space(slot)?;
+        let (slot, space) = slot_and_space(slot, &["t"])?;
         Ok(ShaderResource { slot, space, kind: kind.parse()?, source: source.parse()? })
     }
 }
 
 fn format(name: &str) -> Result<TexelFormat, String> {
-    TexelFormat::from_name(name).ok_or_else(|| {
+    TexelFormat::from_name(name).or_else(|| dxgi::format(name)).ok_or_else(|| {
         let names: Vec<&str> = TexelFormat::ALL.iter().map(|format| format.name()).collect();
-        format!("{name:?} is no format; there are {}", names.join(" "))
+        format!("{name:?} is no format; there are {}, and their DXGI names", names.join(" "))
     })
 }
 
@@ -190,7 +191,7 @@ impl FromStr for ShaderSampler {
 
     fn from_str(text: &str) -> Result<ShaderSampler, String> {
         let (slot, rest) = text.split_once('=').ok_or("expected SLOT=FILTER")?;
-        let (slot, space) = slot_and_space(slot)?;
+        let (slot, space) = slot_and_space(slot, &["s"])?;
         let mut fields = rest.split(':');
         let filter = fields.next().unwrap_or_default();
         let (filter, comparison) = match filter {

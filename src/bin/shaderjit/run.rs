@@ -29,6 +29,9 @@ pub struct Args {
     /// Form of the outputs [default: raw with -o, else table]
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// Print JSON: --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -45,7 +48,7 @@ pub fn run(args: &Args) -> Outcome {
         EngineName::Interp => Backend::Interpreter,
     };
     let default = if args.output.output.is_some() { Format::Raw } else { Format::Table };
-    let format = args.format.unwrap_or(default);
+    let format = if args.json { Format::Json } else { args.format.unwrap_or(default) };
     if args.geometry.is_asked() {
         let (shader, code) = args.geometry.compile(&args.shader, &args.compile, backend)?;
         note_interpreted(&code);

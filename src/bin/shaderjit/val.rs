@@ -1,10 +1,10 @@
 //! `val`: everything that is wrong with a container.
 
 use crate::options::FileArgs;
-use crate::report::{Outcome, Report};
+use crate::report::{Outcome, Report, container_hint};
 use serde::Serialize;
 use shaderjit::container::Container;
-use shaderjit::validate::{Severity, validate};
+use shaderjit::validate::{Finding, Severity, validate};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,18 +29,28 @@ struct Row {
     message: String,
 }
 
+impl From<&Finding> for Row {
+    fn from(finding: &Finding) -> Row {
+        Row { severity: finding.severity.name(), offset: finding.offset, message: finding.message.clone() }
+    }
+}
+
 pub fn run(args: &Args) -> Outcome {
     let bytes = args.file.read()?;
-    let container = Container::parse(&bytes).map_err(|error| args.file.failure(error))?;
-    let findings = validate(&container);
+    let findings = match Container::parse(&bytes) {
+        Ok(container) => validate(&container),
+        Err(error) if args.json => {
+            let (severity, message) = (Severity::Error.name(), container_hint(&error));
+            let finding = Row { severity, offset: error.offset().unwrap_or(0), message };
+            return Ok(Report::json(&Listing { valid: false, findings: vec![finding] }).invalid());
+        }
+        Err(error) => return Err(args.file.failure(container_hint(&error))),
+    };
     let valid = findings.iter().all(|finding| finding.severity != Severity::Error);
     let report = if args.json {
-        let row = |finding: shaderjit::validate::Finding| Row {
-            severity: finding.severity.name(),
-            offset: finding.offset,
-            message: finding.message,
-        };
-        Report::json(&Listing { valid, findings: findings.into_iter().map(row).collect() })
+        Report::json(&Listing { valid, findings: findings.iter().map(Row::from).collect() })
+    } else if findings.is_empty() {
+        Report::text("ok\n")
     } else {
         Report::text(findings.iter().map(|finding| format!("{finding}\n")).collect::<String>())
     };

@@ -183,6 +183,24 @@ impl<'a> Dxbc<'a> {
         Ok(Self { bytes, trailing: tail.len(), digest, version, parts })
     }
 
+    /// The size that the header states, if the file ends before it and yet begins as containers do: one part or more,
+    /// the first right behind the index and of a known name.
+    pub(crate) fn size_if_truncated(bytes: &[u8]) -> Option<usize> {
+        let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        let (major, size, count, first) = (word(20)? & 0xffff, word(24)?, word(28)?, word(HEADER)?);
+        let behind_index = u64::from(count) * 4 + HEADER as u64;
+        let name = FourCc(word(first as usize)?.to_le_bytes());
+        let is_plausible = bytes.starts_with(&MAGIC)
+            && major == 1
+            && count >= 1
+            && u64::from(first) == behind_index
+            && size > first
+            && size <= limits::DXBC_BYTES
+            && FourCc::KNOWN.contains(&name);
+        let size = size as usize;
+        (is_plausible && size > bytes.len()).then_some(size)
+    }
+
     /// The container's bytes, up to the header's file size.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

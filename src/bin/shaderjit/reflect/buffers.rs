@@ -4,17 +4,17 @@ use super::name;
 use serde::Serialize;
 use shaderjit::container::dxbc::{self, ResourceDefinitions, TypeId, Variable};
 
-#[derive(Serialize)]
+#[derive(Serialize, Default)]
 pub struct ConstantBuffer {
-    name: String,
-    kind: String,
-    size: u32,
-    flags: u32,
-    variables: Vec<VariableInfo>,
+    pub name: String,
+    pub kind: String,
+    pub size: u32,
+    pub flags: u32,
+    pub variables: Vec<VariableInfo>,
 }
 
 #[derive(Serialize)]
-struct VariableInfo {
+pub struct VariableInfo {
     name: String,
     offset: u32,
     size: u32,

@@ -1,6 +1,7 @@
 //! Reflection of a `DXBC` container.
 
 use super::buffers::{ConstantBuffer, constant_buffer};
+use super::declared;
 use super::dxil::{self, Dxil, Root};
 use super::level9::{self, Level9};
 use super::library::{self, Library};
@@ -36,6 +37,9 @@ pub struct Dxbc {
     outputs: Option<Vec<Element>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     patch_constants: Option<Vec<Element>>,
+    /// Where bindings and constant buffers come from if there are no resource definitions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reflected_from: Option<&'static str>,
     bindings: Vec<Binding>,
     constant_buffers: Vec<ConstantBuffer>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,29 +78,29 @@ struct Element {
     min_precision: String,
 }
 
-#[derive(Serialize)]
-struct Binding {
-    name: String,
-    kind: String,
-    slot: u32,
+#[derive(Serialize, Default)]
+pub struct Binding {
+    pub name: String,
+    pub kind: String,
+    pub slot: u32,
     /// Slots; absent for an unbounded range.
     #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<u32>,
-    space: u32,
+    pub count: Option<u32>,
+    pub space: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u32>,
+    pub id: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dimension: Option<String>,
+    pub dimension: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    return_type: Option<String>,
+    pub return_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    components: Option<u32>,
+    pub components: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    samples: Option<u32>,
+    pub samples: Option<u32>,
     /// Bytes from one element of a structured buffer to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
-    stride: Option<u32>,
-    comparison: bool,
+    pub stride: Option<u32>,
+    pub comparison: bool,
 }
 
 #[derive(Serialize, Default)]
@@ -159,6 +163,12 @@ struct SlotRange {
     function_tables: Vec<u32>,
 }
 
+/// The profile of a container's program, such as `vs_5_0`, whatever its shader model.
+pub fn profile(container: &dxbc::Dxbc<'_>) -> Option<String> {
+    let header = container.program().ok().flatten();
+    header.as_ref().map(dxbc::Program::profile).or_else(|| dxil::reflect(container)?.profile())
+}
+
 /// Everything that can be read; what cannot is in the list of malformed parts.
 pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
     let definitions = container.resource_definitions().ok().flatten();
@@ -186,11 +196,19 @@ pub fn reflect(container: &dxbc::Dxbc<'_>) -> Dxbc {
         inputs: signature(container.input_signature(), false),
         outputs: signature(container.output_signature(), true),
         patch_constants: signature(container.patch_constant_signature(), stage != Some(Stage::Domain)),
-        bindings: definitions.iter().flat_map(|definitions| definitions.bindings.iter().map(binding)).collect(),
-        constant_buffers: definitions
-            .iter()
-            .flat_map(|definitions| definitions.constant_buffers.iter().map(|it| constant_buffer(it, definitions)))
-            .collect(),
+        reflected_from: definitions.is_none().then_some(program.as_ref()).flatten().map(|_| "declarations"),
+        bindings: match (&definitions, &program) {
+            (Some(definitions), _) => definitions.bindings.iter().map(binding).collect(),
+            (None, Some(program)) => declared::bindings(program),
+            (None, None) => Vec::new(),
+        },
+        constant_buffers: match (&definitions, &program) {
+            (Some(definitions), _) => {
+                definitions.constant_buffers.iter().map(|it| constant_buffer(it, definitions)).collect()
+            }
+            (None, Some(program)) => declared::constant_buffers(program),
+            (None, None) => Vec::new(),
+        },
         interfaces: container.interfaces().ok().flatten().map(|it| interfaces(&it)),
         level9: level9::reflect(container),
         dxil,

@@ -4,6 +4,7 @@
 //! the text, which [`text`] makes of the same document.
 
 mod buffers;
+mod declared;
 mod dxbc;
 mod dxil;
 mod level;
@@ -12,6 +13,8 @@ mod library;
 mod shbin;
 mod text;
 mod vbc;
+
+pub use dxbc::profile;
 
 use crate::options::ShaderArgs;
 use crate::report::{Failure, Outcome, Report};

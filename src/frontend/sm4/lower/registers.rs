@@ -223,7 +223,7 @@ impl Refusal {
             Refusal::Unsupported(what) => LowerError::Unsupported { what, offset },
             Refusal::Invalid(what) => LowerError::Invalid { what, offset },
             Refusal::Limit { what, value, limit } => LowerError::Limit { what, value, limit, offset },
-            Refusal::Unbound { slot } => LowerError::Unbound { slot, offset },
+            Refusal::Unbound { slot } => LowerError::Unbound { slot, candidates: Vec::new(), offset },
         }
     }
 }

@@ -1,0 +1,65 @@
+//! The names that Direct3D has for formats.
+
+use shaderjit::TexelFormat;
+
+/// Names without `DXGI_FORMAT_`.
+const NAMES: &[(&str, TexelFormat)] = &[
+    ("R32_FLOAT", TexelFormat::R32Float),
+    ("R32_UINT", TexelFormat::R32Uint),
+    ("R32_SINT", TexelFormat::R32Sint),
+    ("D32_FLOAT", TexelFormat::D32Float),
+    ("R32G32_FLOAT", TexelFormat::Rg32Float),
+    ("R32G32_UINT", TexelFormat::Rg32Uint),
+    ("R32G32_SINT", TexelFormat::Rg32Sint),
+    ("R32G32B32_FLOAT", TexelFormat::Rgb32Float),
+    ("R32G32B32_UINT", TexelFormat::Rgb32Uint),
+    ("R32G32B32_SINT", TexelFormat::Rgb32Sint),
+    ("R32G32B32A32_FLOAT", TexelFormat::Rgba32Float),
+    ("R32G32B32A32_UINT", TexelFormat::Rgba32Uint),
+    ("R32G32B32A32_SINT", TexelFormat::Rgba32Sint),
+    ("R16_FLOAT", TexelFormat::R16Float),
+    ("R16G16_FLOAT", TexelFormat::Rg16Float),
+    ("R16G16B16A16_FLOAT", TexelFormat::Rgba16Float),
+    ("R16_UINT", TexelFormat::R16Uint),
+    ("R16G16B16A16_UINT", TexelFormat::Rgba16Uint),
+    ("R16_UNORM", TexelFormat::R16Unorm),
+    ("D16_UNORM", TexelFormat::R16Unorm),
+    ("R16G16_UNORM", TexelFormat::Rg16Unorm),
+    ("R16G16B16A16_UNORM", TexelFormat::Rgba16Unorm),
+    ("R16G16B16A16_SNORM", TexelFormat::Rgba16Snorm),
+    ("R8_UNORM", TexelFormat::R8Unorm),
+    ("R8_UINT", TexelFormat::R8Uint),
+    ("R8G8_UNORM", TexelFormat::Rg8Unorm),
+    ("R8G8_SNORM", TexelFormat::Rg8Snorm),
+    ("R8G8B8A8_UNORM", TexelFormat::Rgba8Unorm),
+    ("R8G8B8A8_SNORM", TexelFormat::Rgba8Snorm),
+    ("R8G8B8A8_UINT", TexelFormat::Rgba8Uint),
+    ("R8G8B8A8_UNORM_SRGB", TexelFormat::Rgba8Srgb),
+    ("R11G11B10_FLOAT", TexelFormat::Rg11b10Float),
+    ("R10G10B10A2_UNORM", TexelFormat::Rgb10a2Unorm),
+    ("R10G10B10A2_UINT", TexelFormat::Rgb10a2Uint),
+];
+
+/// The format of a DXGI name, in either case, with or without `DXGI_FORMAT_` in front.
+pub fn format(name: &str) -> Option<TexelFormat> {
+    let name = name.to_ascii_uppercase();
+    let name = name.strip_prefix("DXGI_FORMAT_").unwrap_or(&name);
+    NAMES.iter().find(|(known, _)| *known == name).map(|&(_, format)| format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_name() {
+        for &texel in TexelFormat::ALL {
+            assert!(
+                NAMES.iter().any(|&(name, format)| format == texel && self::format(name) == Some(texel)),
+                "{texel:?}"
+            );
+        }
+        assert_eq!(format("dxgi_format_r8g8b8a8_unorm"), Some(TexelFormat::Rgba8Unorm));
+        assert_eq!(format("R8G8B8A8"), None);
+    }
+}
