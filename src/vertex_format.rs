@@ -130,7 +130,7 @@ macro_rules! attribute_formats {
         ///
         /// A format of integers (`U32`, `I32`, `Uint`, `Sint`) is for inputs that are integers to the shader, every
         /// other one for inputs that are floats. The formats of a 3DS are `F32`, `Sscaled8`, `Uscaled8` and
-        /// `Sscaled16`; those of Direct3D's input assembler are all but the `Uscaled` and `Sscaled` ones.
+        /// `Sscaled16`; all but the `Uscaled` and `Sscaled` ones are of Direct3D's input assembler.
         ///
         /// ```
         /// use shaderjit::VertexFormat;
