@@ -1,8 +1,10 @@
 //! One error enum a stage. Every variant that comes from input bytes carries the absolute byte offset of its
 //! cause; [`enum@Error`] only wraps them so that `?` works across stages.
 
+use crate::frontend::ComponentType;
 use crate::printable::Printable;
 use crate::texture::TextureShape;
+use crate::vertex_format::VertexFormat;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::InterpError;
 use thiserror::Error;
@@ -329,6 +331,17 @@ pub enum CallError {
         declared: String,
         /// What is bound.
         bound: String,
+    },
+    /// An input is bound as integers that is floats to the shader, or the other way round, and the call does not
+    /// [reinterpret](crate::Call::reinterpret_inputs) inputs.
+    #[error("{} is {} to the shader, {} is bound", Printable(.what), .declared.name(), .bound.name())]
+    FormatMismatch {
+        /// The input.
+        what: String,
+        /// What the shader reads.
+        declared: ComponentType,
+        /// What is bound.
+        bound: VertexFormat,
     },
     /// What is bound is no texture.
     #[error("{what}: {error}")]

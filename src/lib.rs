@@ -62,6 +62,7 @@ mod jit;
 pub mod jit;
 mod native;
 mod options;
+mod packing;
 mod perf_map;
 pub mod pica;
 #[cfg(not(feature = "unstable"))]

@@ -2,143 +2,135 @@
 //!
 //! [`VertexFormat::decode`] is the definition; native code computes the same bits.
 
-/// How the stored numbers become component bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub(crate) enum NumericKind {
-    /// 32 bits, a float; taken as they are.
-    Float,
-    /// 32 bits, an integer; taken as they are.
-    Word,
-    /// 8 bits, an unsigned integer.
-    Uint8,
-    /// 16 bits, an unsigned integer.
-    Uint16,
-    /// 8 bits: `v / 255` as a float.
-    Unorm8,
-    /// 16 bits: `v / 65535` as a float.
-    Unorm16,
-    /// 8 bits, signed: `max(v / 127, -1)` as a float.
-    Snorm8,
-    /// 16 bits, signed: `max(v / 32767, -1)` as a float.
-    Snorm16,
-    /// 16 bits, a half float; exact, denormals included. The payload of a NaN keeps its place at the top.
-    Half,
-}
+use crate::packing::{NumericKind, Packing};
 
-impl NumericKind {
-    /// Whether components are 32 bits taken as they are.
-    pub const fn is_word(self) -> bool {
-        matches!(self, NumericKind::Float | NumericKind::Word)
-    }
-
-    /// Bytes of one stored component.
-    pub const fn component_bytes(self) -> usize {
-        match self {
-            NumericKind::Float | NumericKind::Word => 4,
-            NumericKind::Uint16 | NumericKind::Unorm16 | NumericKind::Snorm16 | NumericKind::Half => 2,
-            NumericKind::Uint8 | NumericKind::Unorm8 | NumericKind::Snorm8 => 1,
-        }
-    }
-
-    /// Whether components are integers to the shader.
-    pub const fn is_integer(self) -> bool {
-        matches!(self, NumericKind::Word | NumericKind::Uint8 | NumericKind::Uint16)
-    }
-
-    /// What a component that is not stored reads as: 0, 0, 0 and 1.
-    pub const fn default_component(self, component: usize) -> u32 {
-        match (component, self.is_integer()) {
-            (3, true) => 1,
-            (3, false) => 1.0f32.to_bits(),
-            _ => 0,
-        }
-    }
-
-    /// The component's bits from its stored bits, zero-extended.
-    fn convert(self, stored: u32) -> u32 {
-        match self {
-            NumericKind::Float | NumericKind::Word | NumericKind::Uint8 | NumericKind::Uint16 => stored,
-            NumericKind::Unorm8 => (stored as f32 / 255.0).to_bits(),
-            NumericKind::Unorm16 => (stored as f32 / 65535.0).to_bits(),
-            NumericKind::Snorm8 => (f32::from(stored as u8 as i8) / 127.0).max(-1.0).to_bits(),
-            NumericKind::Snorm16 => (f32::from(stored as u16 as i16) / 32767.0).max(-1.0).to_bits(),
-            NumericKind::Half => half_to_float(stored),
-        }
-    }
-}
-
-/// The bits of the float that a half's low 16 bits mean.
-pub(crate) fn half_to_float(half: u32) -> u32 {
-    let sign = (half & 0x8000) << 16;
-    let magnitude = half & 0x7fff;
-    let value = match magnitude {
-        // Denormal halves count units of 2^-24, and are normal as floats.
-        0..0x400 => (magnitude as f32 * f32::from_bits(0x3380_0000)).to_bits(),
-        0x400..0x7c00 => (magnitude << 13) + (112 << 23),
-        _ => (magnitude << 13) | 0x7f80_0000,
-    };
-    sign | value
-}
-
-/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, number of components, what they are.
+/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, what the components are, and the bits
+/// each is stored in, from the lowest bit on; `bgra` if the third component is stored first and the first one third.
 macro_rules! for_each_format {
     ($callback:ident) => {
         $callback! {
             /// One 32-bit float.
-            F32x1 f32x1: 1 x Float;
+            F32x1 f32x1: Float[32];
             /// Two 32-bit floats.
-            F32x2 f32x2: 2 x Float;
+            F32x2 f32x2: Float[32, 32];
             /// Three 32-bit floats.
-            F32x3 f32x3: 3 x Float;
+            F32x3 f32x3: Float[32, 32, 32];
             /// Four 32-bit floats.
-            F32x4 f32x4: 4 x Float;
-            /// One unsigned 32-bit integer.
-            U32x1 u32x1: 1 x Word;
-            /// Two unsigned 32-bit integers.
-            U32x2 u32x2: 2 x Word;
-            /// Three unsigned 32-bit integers.
-            U32x3 u32x3: 3 x Word;
-            /// Four unsigned 32-bit integers.
-            U32x4 u32x4: 4 x Word;
-            /// One signed 32-bit integer.
-            I32x1 i32x1: 1 x Word;
-            /// Two signed 32-bit integers.
-            I32x2 i32x2: 2 x Word;
-            /// Three signed 32-bit integers.
-            I32x3 i32x3: 3 x Word;
-            /// Four signed 32-bit integers.
-            I32x4 i32x4: 4 x Word;
-            /// Four bytes, 0 to 255 as 0.0 to 1.0.
-            Unorm8x4 unorm8x4: 4 x Unorm8;
-            /// Four signed bytes, -127 to 127 as -1.0 to 1.0.
-            Snorm8x4 snorm8x4: 4 x Snorm8;
-            /// Four bytes as unsigned integers.
-            Uint8x4 uint8x4: 4 x Uint8;
-            /// Two signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
-            Snorm16x2 snorm16x2: 2 x Snorm16;
-            /// Four signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
-            Snorm16x4 snorm16x4: 4 x Snorm16;
-            /// Two unsigned 16-bit integers.
-            Uint16x2 uint16x2: 2 x Uint16;
-            /// Four unsigned 16-bit integers.
-            Uint16x4 uint16x4: 4 x Uint16;
-            /// Two unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
-            Unorm16x2 unorm16x2: 2 x Unorm16;
-            /// Four unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
-            Unorm16x4 unorm16x4: 4 x Unorm16;
+            F32x4 f32x4: Float[32, 32, 32, 32];
+            /// One half float.
+            F16x1 f16x1: Float[16];
             /// Two half floats.
-            F16x2 f16x2: 2 x Half;
+            F16x2 f16x2: Float[16, 16];
             /// Four half floats.
-            F16x4 f16x4: 4 x Half;
+            F16x4 f16x4: Float[16, 16, 16, 16];
+            /// One unsigned 32-bit integer.
+            U32x1 u32x1: Uint[32];
+            /// Two unsigned 32-bit integers.
+            U32x2 u32x2: Uint[32, 32];
+            /// Three unsigned 32-bit integers.
+            U32x3 u32x3: Uint[32, 32, 32];
+            /// Four unsigned 32-bit integers.
+            U32x4 u32x4: Uint[32, 32, 32, 32];
+            /// One signed 32-bit integer.
+            I32x1 i32x1: Sint[32];
+            /// Two signed 32-bit integers.
+            I32x2 i32x2: Sint[32, 32];
+            /// Three signed 32-bit integers.
+            I32x3 i32x3: Sint[32, 32, 32];
+            /// Four signed 32-bit integers.
+            I32x4 i32x4: Sint[32, 32, 32, 32];
+            /// One byte as an unsigned integer.
+            Uint8x1 uint8x1: Uint[8];
+            /// Two bytes as unsigned integers.
+            Uint8x2 uint8x2: Uint[8, 8];
+            /// Four bytes as unsigned integers.
+            Uint8x4 uint8x4: Uint[8, 8, 8, 8];
+            /// One signed byte as an integer.
+            Sint8x1 sint8x1: Sint[8];
+            /// Two signed bytes as integers.
+            Sint8x2 sint8x2: Sint[8, 8];
+            /// Four signed bytes as integers.
+            Sint8x4 sint8x4: Sint[8, 8, 8, 8];
+            /// One unsigned 16-bit integer.
+            Uint16x1 uint16x1: Uint[16];
+            /// Two unsigned 16-bit integers.
+            Uint16x2 uint16x2: Uint[16, 16];
+            /// Four unsigned 16-bit integers.
+            Uint16x4 uint16x4: Uint[16, 16, 16, 16];
+            /// One signed 16-bit integer.
+            Sint16x1 sint16x1: Sint[16];
+            /// Two signed 16-bit integers.
+            Sint16x2 sint16x2: Sint[16, 16];
+            /// Four signed 16-bit integers.
+            Sint16x4 sint16x4: Sint[16, 16, 16, 16];
+            /// One byte, 0 to 255 as 0.0 to 1.0.
+            Unorm8x1 unorm8x1: Unorm[8];
+            /// Two bytes, 0 to 255 as 0.0 to 1.0.
+            Unorm8x2 unorm8x2: Unorm[8, 8];
+            /// Four bytes, 0 to 255 as 0.0 to 1.0.
+            Unorm8x4 unorm8x4: Unorm[8, 8, 8, 8];
+            /// One signed byte, -127 to 127 as -1.0 to 1.0.
+            Snorm8x1 snorm8x1: Snorm[8];
+            /// Two signed bytes, -127 to 127 as -1.0 to 1.0.
+            Snorm8x2 snorm8x2: Snorm[8, 8];
+            /// Four signed bytes, -127 to 127 as -1.0 to 1.0.
+            Snorm8x4 snorm8x4: Snorm[8, 8, 8, 8];
+            /// One unsigned 16-bit number, 0 to 65535 as 0.0 to 1.0.
+            Unorm16x1 unorm16x1: Unorm[16];
+            /// Two unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
+            Unorm16x2 unorm16x2: Unorm[16, 16];
+            /// Four unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
+            Unorm16x4 unorm16x4: Unorm[16, 16, 16, 16];
+            /// One signed 16-bit number, -32767 to 32767 as -1.0 to 1.0.
+            Snorm16x1 snorm16x1: Snorm[16];
+            /// Two signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
+            Snorm16x2 snorm16x2: Snorm[16, 16];
+            /// Four signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
+            Snorm16x4 snorm16x4: Snorm[16, 16, 16, 16];
+            /// One byte, 0 to 255 as 0.0 to 255.0.
+            Uscaled8x1 uscaled8x1: Uscaled[8];
+            /// Two bytes, 0 to 255 as 0.0 to 255.0.
+            Uscaled8x2 uscaled8x2: Uscaled[8, 8];
+            /// Three bytes, 0 to 255 as 0.0 to 255.0.
+            Uscaled8x3 uscaled8x3: Uscaled[8, 8, 8];
+            /// Four bytes, 0 to 255 as 0.0 to 255.0.
+            Uscaled8x4 uscaled8x4: Uscaled[8, 8, 8, 8];
+            /// One signed byte, -128 to 127 as -128.0 to 127.0.
+            Sscaled8x1 sscaled8x1: Sscaled[8];
+            /// Two signed bytes, -128 to 127 as -128.0 to 127.0.
+            Sscaled8x2 sscaled8x2: Sscaled[8, 8];
+            /// Three signed bytes, -128 to 127 as -128.0 to 127.0.
+            Sscaled8x3 sscaled8x3: Sscaled[8, 8, 8];
+            /// Four signed bytes, -128 to 127 as -128.0 to 127.0.
+            Sscaled8x4 sscaled8x4: Sscaled[8, 8, 8, 8];
+            /// One signed 16-bit number, -32768 to 32767 as -32768.0 to 32767.0.
+            Sscaled16x1 sscaled16x1: Sscaled[16];
+            /// Two signed 16-bit numbers, -32768 to 32767 as -32768.0 to 32767.0.
+            Sscaled16x2 sscaled16x2: Sscaled[16, 16];
+            /// Three signed 16-bit numbers, -32768 to 32767 as -32768.0 to 32767.0.
+            Sscaled16x3 sscaled16x3: Sscaled[16, 16, 16];
+            /// Four signed 16-bit numbers, -32768 to 32767 as -32768.0 to 32767.0.
+            Sscaled16x4 sscaled16x4: Sscaled[16, 16, 16, 16];
+            /// Four bytes, 0 to 255 as 0.0 to 1.0: the third component, the second, the first, the fourth.
+            Unorm8x4Bgra unorm8x4_bgra: Unorm[8, 8, 8, 8] bgra;
+            /// From the lowest bit on, three numbers of 10 bits and one of 2, their range as 0.0 to 1.0.
+            Unorm10_10_10_2 unorm10_10_10_2: Unorm[10, 10, 10, 2];
+            /// From the lowest bit on, three unsigned integers of 10 bits and one of 2.
+            Uint10_10_10_2 uint10_10_10_2: Uint[10, 10, 10, 2];
+            /// From the lowest bit on, unsigned floats of 11, 11 and 10 bits.
+            F11_11_10 f11_11_10: Float[11, 11, 10];
         }
     };
 }
 pub(crate) use for_each_format;
 
 macro_rules! attribute_formats {
-    ($( $(#[$doc:meta])* $name:ident $text:ident: $components:literal x $kind:ident; )*) => {
+    ($( $(#[$doc:meta])* $name:ident $text:ident: $kind:ident[$($bits:literal),*] $($order:ident)?; )*) => {
         /// The format of one input element in a vertex buffer. All are little-endian.
+        ///
+        /// A format of integers (`U32`, `I32`, `Uint`, `Sint`) is for inputs that are integers to the shader, every
+        /// other one for inputs that are floats. The formats of a 3DS are `F32`, `Sscaled8`, `Uscaled8` and
+        /// `Sscaled16`; all but the `Uscaled` and `Sscaled` ones are of Direct3D's input assembler.
         ///
         /// ```
         /// use shaderjit::VertexFormat;
@@ -158,20 +150,31 @@ macro_rules! attribute_formats {
             /// The name users write: `f32x3`.
             pub const fn name(self) -> &'static str { match self { $( VertexFormat::$name => stringify!($text), )* } }
 
-            /// How many components are stored, 1 to 4.
-            pub const fn components(self) -> usize { match self { $( VertexFormat::$name => $components, )* } }
-
-            /// What they are.
-            pub(crate) const fn kind(self) -> NumericKind { match self { $( VertexFormat::$name => NumericKind::$kind, )* } }
+            /// How the components are stored.
+            pub(crate) const fn packing(self) -> Packing {
+                match self {
+                    $( VertexFormat::$name => Packing::new(NumericKind::$kind, &[$($bits),*])$(.$order())?, )*
+                }
+            }
         }
     };
 }
 for_each_format!(attribute_formats);
 
 impl VertexFormat {
-    /// Bytes a vertex occupies: a multiple of 4, at most 16.
+    /// Bytes a vertex occupies: 1, 2, 3, 4, 6, 8, 12 or 16.
     pub const fn bytes(self) -> usize {
-        self.components() * self.kind().component_bytes()
+        self.packing().bytes()
+    }
+
+    /// How many components are stored, 1 to 4.
+    pub const fn components(self) -> usize {
+        self.packing().components()
+    }
+
+    /// Whether components are integers to the shader, and not floats.
+    pub const fn is_integer(self) -> bool {
+        self.packing().kind.is_integer()
     }
 
     /// The format of that name.
@@ -181,41 +184,24 @@ impl VertexFormat {
 
     /// The bits of the four components that `bytes` hold. Bytes that are missing count as zero.
     pub fn decode(self, bytes: &[u8]) -> [u32; 4] {
-        decode(self.kind(), self.components(), bytes)
+        self.packing().decode(bytes)
     }
-}
-
-/// The bits of four components of which `components` are stored. Bytes that are missing count as zero.
-pub(crate) fn decode(kind: NumericKind, components: usize, bytes: &[u8]) -> [u32; 4] {
-    let size = kind.component_bytes();
-    // Whole rows of words, which most are, are taken as they are.
-    if (size, components) == (4, 4)
-        && let Some(row) = bytes.first_chunk::<16>()
-    {
-        let words = row.as_chunks().0;
-        return std::array::from_fn(|component| u32::from_le_bytes(words[component]));
-    }
-    std::array::from_fn(|component| {
-        if component >= components {
-            return kind.default_component(component);
-        }
-        let stored = (0..size).fold(0, |stored, byte| {
-            let value = bytes.get(component * size + byte).copied().unwrap_or(0);
-            stored | u32::from(value) << (8 * byte)
-        });
-        kind.convert(stored)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packing::Field;
 
     #[test]
     fn names_are_unique_and_found() {
         for &format in VertexFormat::ALL {
             assert_eq!(VertexFormat::from_name(format.name()), Some(format));
-            assert!(matches!(format.bytes(), 4 | 8 | 12 | 16), "{}", format.name());
+            for component in 0..format.components() {
+                let Field { at, bits } = format.packing().field(component).expect("it is stored");
+                assert_eq!(at / 32, (at + bits - 1) / 32, "{} is in one word", format.name());
+            }
+            assert!(matches!(format.bytes(), 1..=4 | 6 | 8 | 12 | 16), "{}", format.name());
         }
     }
 

@@ -6,8 +6,8 @@ use shaderjit::container::dxbc::{Builder, Dxbc, FourCc};
 use shaderjit::error::{CallError, LowerError};
 use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{
-    Backend, Call, CompileOptions, CompiledShader, Config, Engine, Error, Image, ImageLayout, Lanes, OutputLayout,
-    PicaUniforms, Place, SamplerState, Shader, Stage, TexelFormat, VertexBufferView,
+    Backend, Call, CompileOptions, CompiledShader, ComponentType, Config, Engine, Error, Image, ImageLayout, Lanes,
+    OutputLayout, PicaUniforms, Place, SamplerState, Shader, Stage, TexelFormat, VertexBufferView,
 };
 use std::sync::{Arc, Barrier};
 
@@ -172,6 +172,33 @@ fn ranges_give_what_the_whole_gives() {
 }
 
 #[test]
+fn integers_and_floats_are_not_bound_for_each_other() {
+    // POSITION is a float, U of this one an integer.
+    let bind = |code: &CompiledShader, semantic: &str, format: VertexFormat, reinterpret: bool| {
+        let mut call = code.call();
+        call.reinterpret_inputs(reinterpret);
+        call.input(semantic, 0, VertexBufferView::new(format, &[], 0)).map(drop)
+    };
+    let texels =
+        engine().compile(&shader("dxbc/vs_texfetch/VS.vs_5_0.fxc101.dxbc"), &CompileOptions::default()).unwrap();
+    for (code, semantic, is_integer) in [(&transform(), "POSITION", false), (&texels, "X", false), (&texels, "U", true)]
+    {
+        let declared = code.interface().inputs[code.input(semantic, 0).unwrap()].ty;
+        assert_eq!(declared != ComponentType::F32, is_integer);
+        for &bound in VertexFormat::ALL {
+            let name = bound.name();
+            let fits = is_integer == ["u32", "i32", "uint", "sint"].iter().any(|family| name.starts_with(family));
+            let what = format!("input {semantic}0");
+            let mismatch = Err(CallError::FormatMismatch { what, declared, bound });
+            assert_eq!(bind(code, semantic, bound, false), if fits { Ok(()) } else { mismatch }, "{name}");
+            assert_eq!(bind(code, semantic, bound, true), Ok(()), "{name}");
+        }
+    }
+    let error = bind(&texels, "X", VertexFormat::U32x4, false).unwrap_err();
+    assert_eq!(error.to_string(), "input X0 is float to the shader, u32x4 is bound");
+}
+
+#[test]
 fn a_call_may_bind_any_format() {
     let engine = engine();
     let code = engine.compile(&shader(TRANSFORM), &CompileOptions::default()).unwrap();
@@ -181,7 +208,7 @@ fn a_call_may_bind_any_format() {
     for round in 0..2 {
         for &format in VertexFormat::ALL {
             let mut call = code.call();
-            call.unbound_as_zero(true).constant_buffer(0, &constants).unwrap();
+            call.unbound_as_zero(true).reinterpret_inputs(true).constant_buffer(0, &constants).unwrap();
             call.input("POSITION", 0, VertexBufferView::new(format, &bytes, 16)).unwrap();
             let (jit, interpreter) = (call.run(0..9).unwrap(), call.interpret(0..9).unwrap());
             assert_eq!(jit.first_difference(&interpreter), None, "{} {round}", format.name());
@@ -421,6 +448,7 @@ fn aborted_vertices_are_told_from_others() {
     for lanes in [Lanes::Four, Lanes::Eight] {
         let code = engine().compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
         let mut call = code.call();
+        call.reinterpret_inputs(true);
         call.input_element(0, VertexBufferView::new(VertexFormat::U32x1, &vertices, 4)).unwrap();
         for outputs in [call.run(0..13).unwrap(), call.interpret(0..13).unwrap()] {
             assert!(outputs.aborted().eq((0..13).map(|vertex| vertex % 5 == 2)));

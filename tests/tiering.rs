@@ -304,6 +304,7 @@ fn programs_too_large_for_native_code_are_interpreted() {
     for (divisor, bound) in divisors.iter().zip(&second) {
         for code in [&code, &tiered] {
             let mut call = code.call();
+            call.reinterpret_inputs(true);
             call.input_element(0, VertexBufferView::u32x4(&first, 16)).unwrap();
             call.input_element(1, VertexBufferView::u32x4(bound, 0)).unwrap();
             let outputs = call.run(0..7).unwrap();

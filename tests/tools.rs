@@ -35,6 +35,13 @@ fn interleaved_files_are_read_as_their_layout_says() {
     let output = run(&["--input", packed.path(), "--layout", layout]);
     assert_eq!((stderr(&output), output.stdout), (String::new(), records.stdout));
     assert_eq!(run(&["--input", packed.path(), "--layout", "POSITION=f32x9@0"]).status.code(), Some(2));
+
+    // Integers where the shader reads floats are said, and with --strict an error.
+    let integers = layout.replace("f32x4", "uint8x4");
+    let output = run(&["--input", packed.path(), "--layout", &integers]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("warning: input COLOR[0] is float to the shader, uint8x4 is bound"));
+    assert_eq!(run(&["--input", packed.path(), "--layout", &integers, "--strict"]).status.code(), Some(1));
 }
 
 #[test]

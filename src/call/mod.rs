@@ -69,6 +69,7 @@ pub struct Call<'a> {
     resources: BoundResources<'a>,
     textures: BoundTextures<'a>,
     unbound_as_zero: bool,
+    reinterpret_inputs: bool,
     bounds: Bounds<'a>,
     first_vertex: u32,
     instance: u32,
@@ -89,6 +90,7 @@ impl fmt::Debug for Call<'_> {
             .field("uniforms", &uniforms)
             .field("resources", &resources)
             .field("unbound_as_zero", &self.unbound_as_zero)
+            .field("reinterpret_inputs", &self.reinterpret_inputs)
             .field("first_vertex_id", &self.first_vertex)
             .field("instance", &self.instance)
             .finish_non_exhaustive()
@@ -119,6 +121,7 @@ impl<'a> Call<'a> {
             resources: BoundResources::new(shader),
             textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
             unbound_as_zero: false,
+            reinterpret_inputs: false,
             bounds: Bounds::default(),
             first_vertex: 0,
             instance: 0,
@@ -128,7 +131,8 @@ impl<'a> Call<'a> {
     /// Binds an input by its semantic.
     ///
     /// # Errors
-    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader has no such input.
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader has no such input,
+    /// [`FormatMismatch`](CallError::FormatMismatch) if integers are bound to floats or the other way round.
     pub fn input(
         &mut self,
         semantic: &str,
@@ -144,7 +148,7 @@ impl<'a> Call<'a> {
     /// Binds the input element of that number.
     ///
     /// # Errors
-    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader has no such input.
+    /// As [`input`](Self::input).
     pub fn input_element(
         &mut self,
         element: usize,
@@ -152,8 +156,38 @@ impl<'a> Call<'a> {
     ) -> Result<&mut Call<'a>, CallError> {
         let inputs = self.shader.interface().signature_inputs();
         let what = || CallError::unknown(format!("input element {element}"), inputs.iter().map(Element::label));
-        *self.inputs.get_mut(element).ok_or_else(what)? = Some(attribute);
+        let declared = inputs.get(element).ok_or_else(what)?;
+        if declared.ty.is_integer() != attribute.format.is_integer() && !self.reinterpret_inputs {
+            return Err(CallError::FormatMismatch {
+                what: format!("input {}", declared.label()),
+                declared: declared.ty,
+                bound: attribute.format,
+            });
+        }
+        self.inputs[element] = Some(attribute);
         Ok(self)
+    }
+
+    /// Whether inputs that are bound from now on may have a format of integers where the shader reads floats, and the
+    /// other way round: the bits are taken as they are. Default: false. Signed and unsigned integers are one and the
+    /// same.
+    ///
+    /// ```
+    /// use shaderjit::error::CallError;
+    /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
+    ///
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+    /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+    /// let vertices = [0; 12];
+    /// let mut call = code.call();
+    /// let bound = call.input("POSITION", 0, VertexBufferView::u32x3(&vertices, 12));
+    /// assert!(matches!(bound, Err(CallError::FormatMismatch { .. })));
+    /// call.reinterpret_inputs(true).input("POSITION", 0, VertexBufferView::u32x3(&vertices, 12))?;
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    pub fn reinterpret_inputs(&mut self, reinterpret: bool) -> &mut Call<'a> {
+        self.reinterpret_inputs = reinterpret;
+        self
     }
 
     /// Binds constant buffer `slot` of register space 0. The bytes are copied; what the shader reads behind them is

@@ -102,7 +102,7 @@ impl<'a> VertexBufferView<'a> {
 }
 
 macro_rules! constructors {
-    ($( $(#[$doc:meta])* $format:ident $name:ident: $components:literal x $kind:ident; )*) => {
+    ($( $(#[$doc:meta])* $format:ident $name:ident: $kind:ident[$($bits:literal),*] $($order:ident)?; )*) => {
         /// One constructor a format.
         impl<'a> VertexBufferView<'a> {
             $(

@@ -28,6 +28,11 @@ impl ComponentType {
         }
     }
 
+    /// Whether components are integers.
+    pub const fn is_integer(self) -> bool {
+        matches!(self, ComponentType::U32 | ComponentType::I32)
+    }
+
     /// A component's value as text that reads back to the same value, NaN payloads apart.
     pub fn text(self, bits: u32) -> String {
         match self {

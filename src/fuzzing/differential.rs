@@ -40,6 +40,8 @@ pub struct DifferentialCase {
     pub func: Function,
     /// For each vertex; what comes after the last of them sees what the first does, and so on.
     pub data: Data<VERTICES>,
+    /// What each input element is stored as: as many of the bytes of its four words as the format has.
+    pub formats: Vec<VertexFormat>,
     /// How many of them are shaded, at least one.
     pub count: usize,
     /// Whether the optional instructions of this machine are used.
@@ -53,13 +55,25 @@ impl<'a> Arbitrary<'a> for DifferentialCase {
         let mut func = function(u, &Config::default())?;
         canonicalize_nans(&mut func);
         let data = Data::arbitrary(u, &func)?;
+        let formats = (0..func.inputs).map(|_| u.choose(VertexFormat::ALL).copied()).collect::<Result<_, _>>()?;
         let many = u.ratio(1, 8)?;
         Ok(DifferentialCase {
             func,
             data,
+            formats,
             count: u.int_in_range(1..=if many { MANY_VERTICES } else { VERTICES })?,
             host: u.arbitrary()?,
             guards: u.arbitrary()?,
+        })
+    }
+}
+
+impl DifferentialCase {
+    /// The bytes of each input element of a vertex, and their format.
+    fn stored(&self, vertex: usize) -> impl Iterator<Item = (VertexFormat, Vec<u8>)> {
+        self.formats.iter().zip(&self.data.inputs).map(move |(&format, words)| {
+            let bytes = words.iter().flat_map(|lanes| lanes[vertex % VERTICES].to_le_bytes());
+            (format, bytes.take(format.bytes()).collect())
         })
     }
 }
@@ -119,13 +133,16 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase, fuel: Fue
     let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
     for first in (0..case.count).step_by(L) {
         let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(case.count - 1));
+        let mut inputs = vec![[[0; L]; 4]; case.formats.len()];
+        for (lane, &vertex) in vertices.iter().enumerate() {
+            for (element, (format, bytes)) in inputs.iter_mut().zip(case.stored(vertex)) {
+                for (component, bits) in element.iter_mut().zip(format.decode(&bytes)) {
+                    component[lane] = bits;
+                }
+            }
+        }
         let data = Data {
-            inputs: case
-                .data
-                .inputs
-                .iter()
-                .map(|element| element.map(|lanes| vertices.map(|v| lanes[v % VERTICES])))
-                .collect(),
+            inputs,
             vertex_id: vertices.map(|vertex| case.data.vertex_id[0].wrapping_add(vertex as u32)),
             instance_id: case.data.instance_id,
             uniforms: Vec::new(),
@@ -158,22 +175,19 @@ fn native(
     groups: u8,
     fuel: Fuel<'_>,
 ) -> Result<Rows, CallError> {
-    let layout =
-        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
     let code = jit::compile(func, &layout, target, &CodegenOptions { groups }).expect("what the passes make compiles");
     fenced(|| run(&code, func, case, fuel))
 }
 
 fn run(code: &Code, func: &Function, case: &DifferentialCase, fuel: Fuel<'_>) -> Result<Rows, CallError> {
-    let row = |element: &[[u32; VERTICES]; 4], vertex: usize| element.map(|lanes| lanes[vertex % VERTICES]);
-    let bytes = |rows: &[[u32; 4]]| rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let inputs: Vec<Vec<u8>> = case
-        .data
-        .inputs
-        .iter()
-        .map(|element| bytes(&(0..case.count).map(|vertex| row(element, vertex)).collect::<Vec<_>>()))
-        .collect();
-    let streams: Vec<InputStream<'_>> = inputs.iter().map(|bytes| InputStream { bytes, stride: 16 }).collect();
+    // Without anything behind the last vertex.
+    let mut inputs = vec![Vec::new(); case.formats.len()];
+    for vertex in 0..case.count {
+        inputs.iter_mut().zip(case.stored(vertex)).for_each(|(stream, (_, bytes))| stream.extend(bytes));
+    }
+    let streams: Vec<InputStream<'_>> =
+        inputs.iter().zip(&case.formats).map(|(bytes, format)| InputStream { bytes, stride: format.bytes() }).collect();
     let spaces = func.spaces.keys().zip(&case.data.uniforms);
     let uniforms: Vec<UniformRows> =
         spaces.map(|(space, rows)| UniformRows::from_rows(rows, code.uniform_rows(space))).collect();

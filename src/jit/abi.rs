@@ -157,10 +157,8 @@ pub mod offset {
     }
 }
 
-/// How many bytes native code reads of an element in this format: three words are read as four.
+/// How many bytes native code reads of an element in this format: three bytes are read as four, three 16-bit numbers as
+/// four, and three words as four.
 pub const fn read_bytes(format: VertexFormat) -> usize {
-    match format.bytes() {
-        12 => 16,
-        bytes => bytes,
-    }
+    format.bytes().next_power_of_two()
 }

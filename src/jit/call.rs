@@ -1,7 +1,7 @@
 //! Running compiled code: the safe wrapper around the native call.
 //!
-//! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows four bytes
-//! past their end; vertices for which that does not fit the caller's buffers go through padded copies.
+//! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows one, two
+//! or four bytes past their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
 mod copy;
 mod group;

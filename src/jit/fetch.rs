@@ -3,10 +3,12 @@
 //! A row is loaded or stored whole and transposed with three others, because that is several times faster than a load
 //! or a store for each component.
 
+use super::abi;
 use super::simd::Simd;
-use crate::vertex_format::{NumericKind, VertexFormat};
+use crate::packing::{Field, NumericKind, largest};
+use crate::vertex_format::VertexFormat;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32, I32X4, I64X2};
+use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32X4, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 
 /// The address of the row of an element.
@@ -40,27 +42,28 @@ pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usi
 /// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each in a vector of
 /// any type.
 pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
-    let stored = wanted & ((1 << format.components()) - 1);
+    let packing = format.packing();
+    let stored = wanted & ((1 << packing.components()) - 1);
     let words = if stored == 0 { Vec::new() } else { load_words(simd, format, rows) };
     std::array::from_fn(|component| {
         if wanted & (1 << component) == 0 {
-            None
-        } else if component < format.components() {
-            Some(component_of(simd, format.kind(), &words, component))
-        } else {
-            Some(simd.word(I32X4, format.kind().default_component(component)))
+            return None;
         }
+        Some(match packing.field(component) {
+            Some(field) => component_of(simd, packing.kind, &words, field),
+            None => simd.word(I32X4, packing.default_component(component)),
+        })
     })
 }
 
-/// The rows' 32-bit words, each in a vector of its own.
+/// The rows' 32-bit words, each in a vector of its own; bits past the end of a row are anything.
 fn load_words(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec<Value> {
-    match format.bytes() {
-        4 => {
-            let first = simd.load(I32, rows[0], 0);
+    match abi::read_bytes(format) {
+        bytes @ (1 | 2 | 4) => {
+            let first = simd.load_bytes(bytes, rows[0]);
             let mut word = simd.ins().scalar_to_vector(I32X4, first);
             for (lane, &row) in (0u8..).zip(&rows).skip(1) {
-                let next = simd.load(I32, row, 0);
+                let next = simd.load_bytes(bytes, row);
                 word = simd.ins().insertlane(word, next, lane);
             }
             vec![word]
@@ -73,7 +76,6 @@ fn load_words(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Ve
             let rows23 = simd.shuffle(rows[2], rows[3], [0, 2, 4, 6]);
             vec![simd.shuffle(rows01, rows23, [0, 2, 4, 6]), simd.shuffle(rows01, rows23, [1, 3, 5, 7])]
         }
-        // 12 or 16 bytes; `abi::read_bytes` promises that the last word can be read.
         _ => {
             let rows = rows.map(|row| simd.load(I8X16, row, 0));
             simd.transpose(rows).to_vec()
@@ -106,50 +108,67 @@ pub fn store_row(simd: &mut Simd<'_>, vertex: Value, components: u8, row: Value)
     simd.store(third, row, 8);
 }
 
-fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], component: usize) -> Value {
-    let bits = kind.component_bytes() as u32 * 8;
-    let position = component as u32 * bits;
-    let word = words[(position / 32) as usize];
-    let position = position % 32;
-    let word = if kind.is_word() { word } else { simd.cast(I32X4, word) };
+fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], field: Field) -> Value {
+    let word = words[(field.at / 32) as usize];
+    let field = Field { at: field.at % 32, ..field };
+    if field.bits == 32 {
+        return word;
+    }
+    let word = simd.cast(I32X4, word);
     match kind {
-        NumericKind::Float | NumericKind::Word => word,
-        NumericKind::Uint8 | NumericKind::Uint16 => unsigned(simd, word, position, bits),
-        NumericKind::Unorm8 => normalised(simd, word, position, bits, 255.0),
-        NumericKind::Unorm16 => normalised(simd, word, position, bits, 65535.0),
-        NumericKind::Snorm8 | NumericKind::Snorm16 => {
-            let above = 32 - bits - position;
-            let raised = if above == 0 { word } else { simd.shl(word, above) };
-            let integer = simd.sar(raised, 32 - bits);
-            let float = simd.ins().fcvt_from_sint(F32X4, integer);
-            let one = if bits == 8 { 127f32 } else { 32767.0 };
-            let scale = simd.word(F32X4, one.to_bits());
-            let quotient = simd.ins().fdiv(float, scale);
+        NumericKind::Float => {
+            let stored = unsigned(simd, word, field);
+            // What is shorter than a half lacks the last bits of the mantissa and the sign.
+            let half = if field.bits == 16 { stored } else { simd.shl(stored, 15 - field.bits) };
+            half_to_float(simd, half)
+        }
+        NumericKind::Uint => unsigned(simd, word, field),
+        NumericKind::Sint => signed(simd, word, field),
+        NumericKind::Uscaled => unsigned_float(simd, word, field),
+        NumericKind::Sscaled => signed_float(simd, word, field),
+        NumericKind::Unorm => {
+            let float = unsigned_float(simd, word, field);
+            divided(simd, float, largest(field.bits))
+        }
+        NumericKind::Snorm => {
+            let float = signed_float(simd, word, field);
+            let quotient = divided(simd, float, largest(field.bits - 1));
             let least = simd.word(F32X4, (-1f32).to_bits());
             simd.float_min_max([least, quotient], quotient, least)
-        }
-        NumericKind::Half => {
-            let half = unsigned(simd, word, position, bits);
-            half_to_float(simd, half)
         }
     }
 }
 
-/// `bits` bits of each lane from bit `position` on.
-fn unsigned(simd: &mut Simd<'_>, word: Value, position: u32, bits: u32) -> Value {
-    let lowered = if position == 0 { word } else { simd.shr(word, position) };
-    if position + bits == 32 {
+/// The field's bits in each lane.
+fn unsigned(simd: &mut Simd<'_>, word: Value, Field { at, bits }: Field) -> Value {
+    let lowered = if at == 0 { word } else { simd.shr(word, at) };
+    if at + bits == 32 {
         return lowered;
     }
     let mask = simd.word(I32X4, (1 << bits) - 1);
     simd.ins().band(lowered, mask)
 }
 
-fn normalised(simd: &mut Simd<'_>, word: Value, position: u32, bits: u32, one: f32) -> Value {
-    let integer = unsigned(simd, word, position, bits);
-    let float = simd.ins().fcvt_from_sint(F32X4, integer);
-    let one = simd.word(F32X4, one.to_bits());
-    simd.ins().fdiv(float, one)
+/// The same with the highest of them as the sign.
+fn signed(simd: &mut Simd<'_>, word: Value, Field { at, bits }: Field) -> Value {
+    let above = 32 - bits - at;
+    let raised = if above == 0 { word } else { simd.shl(word, above) };
+    simd.sar(raised, 32 - bits)
+}
+
+fn unsigned_float(simd: &mut Simd<'_>, word: Value, field: Field) -> Value {
+    let integer = unsigned(simd, word, field);
+    simd.ins().fcvt_from_sint(F32X4, integer)
+}
+
+fn signed_float(simd: &mut Simd<'_>, word: Value, field: Field) -> Value {
+    let integer = signed(simd, word, field);
+    simd.ins().fcvt_from_sint(F32X4, integer)
+}
+
+fn divided(simd: &mut Simd<'_>, float: Value, by: f32) -> Value {
+    let by = simd.word(F32X4, by.to_bits());
+    simd.ins().fdiv(float, by)
 }
 
 /// Halves in the low 16 bits, the others zero, to floats. By integer arithmetic, because denormals count here.

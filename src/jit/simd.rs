@@ -119,6 +119,16 @@ impl<'b> Simd<'b> {
         self.load_extended(Opcode::Uload32, base, offset.into())
     }
 
+    /// 1, 2 or 4 bytes, zero-extended to a word.
+    pub fn load_bytes(&mut self, bytes: usize, base: Value) -> Value {
+        let op = match bytes {
+            1 => Opcode::Uload8,
+            2 => Opcode::Uload16,
+            _ => Opcode::Load,
+        };
+        self.load_as(op, I32, base, Offset32::new(0))
+    }
+
     /// Loads of this kind have the address's type for theirs.
     fn load_extended(&mut self, op: Opcode, base: Value, offset: Offset32) -> Value {
         let ty = self.ty(base);

@@ -109,14 +109,8 @@ impl Unit {
     /// attributes are too short for them; a loop runs too long; a geometry shader emits too many triangles, or its
     /// input mode does not exist. The geometry shader's state is then what the invocations before have left.
     pub fn draw(&mut self, engine: &Engine, draw: &Draw<'_>) -> Result<Triangles, Error> {
-        if let Vertices::Range(range) = &draw.vertices
-            && range.len() > VERTICES
-        {
-            return Err(CallError::Invalid(format!(
-                "{} vertices in a draw, over the limit of {VERTICES}",
-                range.len()
-            ))
-            .into());
+        if let Vertices::Range(range) = &draw.vertices {
+            check_count(range.len())?;
         }
         if self.runs_geometry() { self.draw_geometry(engine, draw) } else { self.draw_vertices(engine, draw) }
     }
@@ -136,7 +130,7 @@ impl Unit {
         let stride = REGISTER * self.vertex.output_registers().count();
         if let (InputMode::Variable { full_vertices }, Vertices::Indices(indices)) = (mode, &draw.vertices) {
             let primitives = variable_primitives(indices);
-            let all: Vec<u16> = primitives.iter().flat_map(|primitive| *primitive).copied().collect();
+            let all: Vec<u16> = primitives.iter().flat_map(|primitive| &indices[primitive.clone()]).copied().collect();
             let stream = self.shade_in_order(engine, draw.attributes, &Vertices::Indices(&all), stride)?;
             let mut vertices = stream.chunks_exact(stride.max(1));
             let (mut rows, mut counts) = (Vec::new(), Vec::new());
@@ -314,14 +308,26 @@ impl Unit {
     }
 }
 
-/// The indices of each primitive, in front of which their number stands. What the stream does not have whole is
-/// dropped.
-fn variable_primitives(mut indices: &[u16]) -> Vec<&[u16]> {
+/// Checks how many vertices a draw has.
+pub(super) fn check_count(vertices: usize) -> Result<(), CallError> {
+    if vertices > VERTICES {
+        return Err(CallError::Invalid(format!("{vertices} vertices in a draw, over the limit of {VERTICES}")));
+    }
+    Ok(())
+}
+
+/// Where in a stream the indices of each primitive are, in front of which their number stands. What the stream does not
+/// have whole is dropped.
+pub(super) fn variable_primitives(indices: &[u16]) -> Vec<Range<usize>> {
     let mut primitives = Vec::new();
-    while let Some((&count, rest)) = indices.split_first() {
-        let Some((primitive, rest)) = rest.split_at_checked(count.into()) else { break };
+    let mut at = 0;
+    while let Some(&count) = indices.get(at) {
+        let primitive = at + 1..at + 1 + usize::from(count);
+        at = primitive.end;
+        if at > indices.len() {
+            break;
+        }
         primitives.push(primitive);
-        indices = rest;
     }
     primitives
 }

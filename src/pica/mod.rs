@@ -1,8 +1,11 @@
 //! The Nintendo 3DS's shader unit, for emulators: program memory, uniforms and registers as a game writes them, and
 //! draws that give triangles as the rasteriser takes them.
 //!
-//! A [`Unit`] is fed by [register writes](Unit::write_register), as a command list makes them, or by setters. A
-//! [draw](Unit::draw) shades its vertices, runs the geometry shader if one is enabled, and assembles triangles.
+//! A [`Unit`] is fed by [register writes](Unit::write_register), as a command list makes them, or by setters. A draw
+//! shades its vertices, runs the geometry shader if one is enabled, and assembles triangles. The registers say what to
+//! [draw](Unit::draw_arrays), by [indices](Unit::draw_elements) too, of the memory that the emulator gives; or
+//! [the caller does](Unit::draw). `examples/emulator.rs` is an emulator's draw loop.
+//!
 //! Programs are compiled when a draw first needs them, and found in the [`Engine`](crate::Engine)'s cache by a hash of
 //! the words that can be reached from the entry point: other contents of program memory make no difference. Writing
 //! uniforms compiles nothing.
@@ -30,6 +33,7 @@
 //! ```
 
 mod assembler;
+mod attributes;
 mod draw;
 mod output_map;
 mod reach;

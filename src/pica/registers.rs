@@ -2,6 +2,7 @@
 //!
 //! Numbers and fields are those of 3dbrew, "GPU/Internal Registers". Facts on sharing are what Azahar does.
 
+use super::attributes::AttributeBuffers;
 use super::setup::ShaderSetup;
 use super::{OutputMap, Topology};
 use crate::FloatPrecision;
@@ -62,6 +63,7 @@ pub enum InputMode {
 pub struct Unit {
     pub(super) vertex: ShaderSetup,
     pub(super) geometry: ShaderSetup,
+    pub(super) attribute_buffers: AttributeBuffers,
     pub(super) output_map: OutputMap,
     pub(super) state: GeometryState,
     /// Memory for what the geometry shader emits.
@@ -233,7 +235,9 @@ impl Unit {
     }
 
     /// Takes a register write: `value` is what the register holds after it, where a byte mask leaves some of it alone.
-    /// Registers of other parts of the GPU, and those that trigger draws, are not for this unit: `false` says so.
+    /// Registers of other parts of the GPU are not for this unit, and `false` says so. Neither are those that trigger
+    /// draws: after them call [`draw_arrays`](Self::draw_arrays) or [`draw_elements`](Self::draw_elements). Vertices
+    /// that are written to registers one by one (`GPUREG_FIXEDATTRIB_INDEX` is 15) are not either.
     ///
     /// ```
     /// use shaderjit::pica::Unit;
@@ -259,7 +263,7 @@ impl Unit {
             VERTEX_BLOCK.. if register < VERTEX_BLOCK + BLOCK => {
                 return self.write_block(false, register - VERTEX_BLOCK, value);
             }
-            _ => return false,
+            _ => return self.attribute_buffers.write(register, value),
         }
         true
     }

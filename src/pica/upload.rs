@@ -37,6 +37,11 @@ impl FloatUpload {
         *self = FloatUpload { index: word & 0x7f, is_f32: word >> 31 != 0, ..FloatUpload::default() };
     }
 
+    /// The register that is filled next.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
     /// Takes a word. Returns a uniform and its index once it is complete; registers past `c95` do not exist.
     pub fn push(&mut self, word: u32) -> Option<(usize, [f32; 4])> {
         self.words[self.filled] = word;

@@ -1,98 +1,85 @@
 //! Texel formats: how elements of typed buffers and texels of images are stored.
 
-use crate::vertex_format::{NumericKind, decode, half_to_float};
+use crate::packing::{NumericKind, Packing};
 use std::sync::LazyLock;
 
-/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, number of components, what they are,
-/// and whether they are signed integers.
+/// Calls `$callback!` with the table of formats. Each line: doc, variant, name, what the components are, and the bits
+/// each is stored in, from the lowest bit on; `srgb` if all but the fourth are of the sRGB curve.
 macro_rules! for_each_texel_format {
     ($callback:ident) => {
         $callback! {
             /// One 32-bit float.
-            R32Float r32f: 1 x Each(NumericKind::Float);
+            R32Float r32f: Float[32];
             /// One unsigned 32-bit integer.
-            R32Uint r32u: 1 x Each(NumericKind::Word);
+            R32Uint r32u: Uint[32];
             /// One signed 32-bit integer.
-            R32Sint r32i: 1 x Each(NumericKind::Word) signed;
+            R32Sint r32i: Sint[32];
             /// One 32-bit float, of a depth buffer.
-            D32Float d32f: 1 x Each(NumericKind::Float);
+            D32Float d32f: Float[32];
             /// Two 32-bit floats.
-            Rg32Float rg32f: 2 x Each(NumericKind::Float);
+            Rg32Float rg32f: Float[32, 32];
             /// Two unsigned 32-bit integers.
-            Rg32Uint rg32u: 2 x Each(NumericKind::Word);
+            Rg32Uint rg32u: Uint[32, 32];
             /// Two signed 32-bit integers.
-            Rg32Sint rg32i: 2 x Each(NumericKind::Word) signed;
+            Rg32Sint rg32i: Sint[32, 32];
             /// Three 32-bit floats.
-            Rgb32Float rgb32f: 3 x Each(NumericKind::Float);
+            Rgb32Float rgb32f: Float[32, 32, 32];
             /// Three unsigned 32-bit integers.
-            Rgb32Uint rgb32u: 3 x Each(NumericKind::Word);
+            Rgb32Uint rgb32u: Uint[32, 32, 32];
             /// Three signed 32-bit integers.
-            Rgb32Sint rgb32i: 3 x Each(NumericKind::Word) signed;
+            Rgb32Sint rgb32i: Sint[32, 32, 32];
             /// Four 32-bit floats.
-            Rgba32Float rgba32f: 4 x Each(NumericKind::Float);
+            Rgba32Float rgba32f: Float[32, 32, 32, 32];
             /// Four unsigned 32-bit integers.
-            Rgba32Uint rgba32u: 4 x Each(NumericKind::Word);
+            Rgba32Uint rgba32u: Uint[32, 32, 32, 32];
             /// Four signed 32-bit integers.
-            Rgba32Sint rgba32i: 4 x Each(NumericKind::Word) signed;
+            Rgba32Sint rgba32i: Sint[32, 32, 32, 32];
             /// One half float.
-            R16Float r16f: 1 x Each(NumericKind::Half);
+            R16Float r16f: Float[16];
             /// Two half floats.
-            Rg16Float rg16f: 2 x Each(NumericKind::Half);
+            Rg16Float rg16f: Float[16, 16];
             /// Four half floats.
-            Rgba16Float rgba16f: 4 x Each(NumericKind::Half);
+            Rgba16Float rgba16f: Float[16, 16, 16, 16];
             /// One unsigned 16-bit integer.
-            R16Uint r16u: 1 x Each(NumericKind::Uint16);
+            R16Uint r16u: Uint[16];
             /// Four unsigned 16-bit integers.
-            Rgba16Uint rgba16u: 4 x Each(NumericKind::Uint16);
+            Rgba16Uint rgba16u: Uint[16, 16, 16, 16];
             /// One unsigned 16-bit number, 0 to 65535 as 0.0 to 1.0: a texture's or a depth buffer's.
-            R16Unorm r16: 1 x Each(NumericKind::Unorm16);
+            R16Unorm r16: Unorm[16];
             /// Two unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
-            Rg16Unorm rg16: 2 x Each(NumericKind::Unorm16);
+            Rg16Unorm rg16: Unorm[16, 16];
             /// Four unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
-            Rgba16Unorm rgba16: 4 x Each(NumericKind::Unorm16);
+            Rgba16Unorm rgba16: Unorm[16, 16, 16, 16];
             /// Four signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
-            Rgba16Snorm rgba16s: 4 x Each(NumericKind::Snorm16);
+            Rgba16Snorm rgba16s: Snorm[16, 16, 16, 16];
             /// One byte, 0 to 255 as 0.0 to 1.0.
-            R8Unorm r8: 1 x Each(NumericKind::Unorm8);
+            R8Unorm r8: Unorm[8];
             /// One byte as an unsigned integer.
-            R8Uint r8u: 1 x Each(NumericKind::Uint8);
+            R8Uint r8u: Uint[8];
             /// Two bytes, 0 to 255 as 0.0 to 1.0.
-            Rg8Unorm rg8: 2 x Each(NumericKind::Unorm8);
+            Rg8Unorm rg8: Unorm[8, 8];
             /// Two signed bytes, -127 to 127 as -1.0 to 1.0.
-            Rg8Snorm rg8s: 2 x Each(NumericKind::Snorm8);
+            Rg8Snorm rg8s: Snorm[8, 8];
             /// Four bytes, 0 to 255 as 0.0 to 1.0.
-            Rgba8Unorm rgba8: 4 x Each(NumericKind::Unorm8);
+            Rgba8Unorm rgba8: Unorm[8, 8, 8, 8];
             /// Four signed bytes, -127 to 127 as -1.0 to 1.0.
-            Rgba8Snorm rgba8s: 4 x Each(NumericKind::Snorm8);
+            Rgba8Snorm rgba8s: Snorm[8, 8, 8, 8];
             /// Four bytes as unsigned integers.
-            Rgba8Uint rgba8u: 4 x Each(NumericKind::Uint8);
+            Rgba8Uint rgba8u: Uint[8, 8, 8, 8];
             /// Four bytes: three of the sRGB curve, the last 0 to 255 as 0.0 to 1.0.
-            Rgba8Srgb rgba8srgb: 4 x Srgb;
+            Rgba8Srgb rgba8srgb: Unorm[8, 8, 8, 8] srgb;
             /// From the lowest bit on, unsigned floats of 11, 11 and 10 bits.
-            Rg11b10Float rg11b10f: 3 x Floats11;
+            Rg11b10Float rg11b10f: Float[11, 11, 10];
             /// From the lowest bit on, three numbers of 10 bits and one of 2, their range as 0.0 to 1.0.
-            Rgb10a2Unorm rgb10a2: 4 x Unorm10;
+            Rgb10a2Unorm rgb10a2: Unorm[10, 10, 10, 2];
             /// From the lowest bit on, three unsigned integers of 10 bits and one of 2.
-            Rgb10a2Uint rgb10a2u: 4 x Uint10;
+            Rgb10a2Uint rgb10a2u: Uint[10, 10, 10, 2];
         }
     };
 }
 
-/// How a texel's bits become components.
-#[derive(Clone, Copy)]
-enum Stored {
-    /// Each component by itself.
-    Each(NumericKind),
-    Srgb,
-    Floats11,
-    Unorm10,
-    Uint10,
-}
-
-use Stored::{Each, Floats11, Srgb, Uint10, Unorm10};
-
 macro_rules! texel_formats {
-    ($( $(#[$doc:meta])* $name:ident $text:ident: $components:literal x $stored:ident $(($kind:path))? $($signed:ident)?; )*) => {
+    ($( $(#[$doc:meta])* $name:ident $text:ident: $kind:ident[$($bits:literal),*] $($srgb:ident)?; )*) => {
         /// The format of the elements of a typed buffer (`Buffer<float4>`) or of the texels of an
         /// [`Image`](crate::Image). All are little-endian, without padding between elements. Components that are not
         /// stored read 0, 0, 0 and 1.
@@ -114,16 +101,16 @@ macro_rules! texel_formats {
             /// The name users write: `rgba32f`.
             pub const fn name(self) -> &'static str { match self { $( TexelFormat::$name => stringify!($text), )* } }
 
-            /// How many components are stored, 1 to 4.
-            pub const fn components(self) -> usize { match self { $( TexelFormat::$name => $components, )* } }
+            /// How the components are stored.
+            const fn packing(self) -> Packing {
+                match self { $( TexelFormat::$name => Packing::new(NumericKind::$kind, &[$($bits),*]), )* }
+            }
 
-            const fn stored(self) -> Stored { match self { $( TexelFormat::$name => $stored $(($kind))?, )* } }
-
-            const fn is_signed(self) -> bool { match self { $( TexelFormat::$name => texel_formats!(@signed $($signed)?), )* } }
+            const fn is_srgb(self) -> bool { match self { $( TexelFormat::$name => texel_formats!(@$($srgb)?), )* } }
         }
     };
-    (@signed) => { false };
-    (@signed signed) => { true };
+    (@) => { false };
+    (@srgb) => { true };
 }
 for_each_texel_format!(texel_formats);
 
@@ -168,23 +155,25 @@ impl TexelKind {
 impl TexelFormat {
     /// Bytes an element occupies, 1 to 16.
     pub const fn bytes(self) -> usize {
-        match self.stored() {
-            Each(kind) => self.components() * kind.component_bytes(),
-            Srgb | Floats11 | Unorm10 | Uint10 => 4,
-        }
+        self.packing().bytes()
+    }
+
+    /// How many components are stored, 1 to 4.
+    pub const fn components(self) -> usize {
+        self.packing().components()
     }
 
     /// What the components are to the shader.
     pub const fn kind(self) -> TexelKind {
-        match self.stored() {
-            Each(NumericKind::Float | NumericKind::Half) | Floats11 | Srgb => TexelKind::Float,
-            Each(NumericKind::Unorm8) => TexelKind::Unorm { bits: 8 },
-            Each(NumericKind::Unorm16) => TexelKind::Unorm { bits: 16 },
-            Unorm10 => TexelKind::Unorm { bits: 10 },
-            Each(NumericKind::Snorm8) => TexelKind::Snorm { bits: 8 },
-            Each(NumericKind::Snorm16) => TexelKind::Snorm { bits: 16 },
-            Each(NumericKind::Word | NumericKind::Uint8 | NumericKind::Uint16) if self.is_signed() => TexelKind::Sint,
-            Each(NumericKind::Word | NumericKind::Uint8 | NumericKind::Uint16) | Uint10 => TexelKind::Uint,
+        let packing = self.packing();
+        let bits = packing.widths[0] as u8;
+        match packing.kind {
+            NumericKind::Unorm if self.is_srgb() => TexelKind::Float,
+            NumericKind::Unorm => TexelKind::Unorm { bits },
+            NumericKind::Snorm => TexelKind::Snorm { bits },
+            NumericKind::Float | NumericKind::Uscaled | NumericKind::Sscaled => TexelKind::Float,
+            NumericKind::Uint => TexelKind::Uint,
+            NumericKind::Sint => TexelKind::Sint,
         }
     }
 
@@ -195,44 +184,15 @@ impl TexelFormat {
 
     /// The bits of an element's four components. Bytes that are missing count as zero.
     pub fn decode(self, bytes: &[u8]) -> [u32; 4] {
-        let one = 1.0f32.to_bits();
-        match self.stored() {
-            Each(kind) => decode(kind, self.components(), bytes),
-            Srgb => {
-                let [r, g, b, a] = word(bytes).to_le_bytes();
-                let [r, g, b] = [r, g, b].map(|byte| SRGB[usize::from(byte)].to_bits());
-                [r, g, b, (f32::from(a) / 255.0).to_bits()]
+        let mut components = self.packing().decode(bytes);
+        if self.is_srgb() {
+            let stored = bytes.iter().copied().chain(std::iter::repeat(0));
+            for (component, byte) in components[..3].iter_mut().zip(stored) {
+                *component = SRGB[usize::from(byte)].to_bits();
             }
-            // They are halves without sign and without the last bits of the mantissa.
-            Floats11 => {
-                let [r, g, b] = fields(word(bytes), [11, 11, 10]);
-                [half_to_float(r << 4), half_to_float(g << 4), half_to_float(b << 5), one]
-            }
-            Unorm10 => {
-                let [r, g, b, a] = fields(word(bytes), [10, 10, 10, 2]);
-                let [r, g, b] = [r, g, b].map(|field| (field as f32 / 1023.0).to_bits());
-                [r, g, b, (a as f32 / 3.0).to_bits()]
-            }
-            Uint10 => fields(word(bytes), [10, 10, 10, 2]),
         }
+        components
     }
-}
-
-/// Four bytes; those that are missing are zero.
-fn word(bytes: &[u8]) -> u32 {
-    let mut word = [0; 4];
-    word.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
-    u32::from_le_bytes(word)
-}
-
-/// Bit fields of these widths, the lowest first.
-fn fields<const N: usize>(word: u32, widths: [u32; N]) -> [u32; N] {
-    let mut rest = u64::from(word);
-    widths.map(|width| {
-        let field = rest & ((1 << width) - 1);
-        rest >>= width;
-        field as u32
-    })
 }
 
 /// What a byte of the sRGB curve means (IEC 61966-2-1), rounded once.

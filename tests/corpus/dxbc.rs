@@ -116,6 +116,7 @@ impl Run {
         let pixels = self.target.map(|target| pixels(code, target));
         let input = pixels.as_ref().unwrap_or(&self.input);
         let mut call = code.call();
+        call.reinterpret_inputs(true);
         let elements = if input.is_empty() { 0 } else { code.interface().inputs.len() };
         let stride = 16 * elements;
         for element in 0..elements {
@@ -349,6 +350,7 @@ fn every_pixel_shader_runs_or_is_refused_by_name() {
                     let input: Vec<u8> = (0..stride / 4 * 21).flat_map(|at| word(at).to_le_bytes()).collect();
                     let run = |code: &CompiledShader| {
                         let mut call = code.call();
+                        call.reinterpret_inputs(true);
                         for element in 0..stride / 16 {
                             call.input_element(element, VertexBufferView::u32x4(&input[16 * element..], stride))
                                 .unwrap();

@@ -1,6 +1,7 @@
 //! PICA200 programs as an emulator holds them: words, descriptors, an entry point.
 
 mod assembler;
+mod attributes;
 mod float;
 mod flow;
 mod geometry;

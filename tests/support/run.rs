@@ -171,7 +171,7 @@ impl Section {
 
     fn bind<'a>(&'a self, code: &'a CompiledShader, streams: &'a [Vec<u8>]) -> Result<Call<'a>, CallError> {
         let mut call = code.call();
-        call.unbound_as_zero(true);
+        call.unbound_as_zero(true).reinterpret_inputs(true);
         for (element, stream) in streams.iter().enumerate() {
             call.input_element(element, VertexBufferView::new(VertexFormat::U32x4, stream, 16))?;
         }

@@ -278,8 +278,12 @@ impl Bindings {
             for element in &layout.elements {
                 let bytes = input.get(element.offset..).unwrap_or_default();
                 let view = VertexBufferView::new(element.format, bytes, layout.stride);
-                match call.input(&element.semantic, element.index, view) {
+                match call.reinterpret_inputs(false).input(&element.semantic, element.index, view) {
                     Err(error @ CallError::UnknownBinding { .. }) => warn(self.strict, error)?,
+                    Err(error @ CallError::FormatMismatch { .. }) => {
+                        warn(self.strict, format_args!("{error}; its bits are taken as they are"))?;
+                        call.reinterpret_inputs(true).input(&element.semantic, element.index, view)?;
+                    }
                     bound => drop(bound?),
                 }
             }

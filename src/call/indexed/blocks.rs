@@ -14,7 +14,7 @@ const LONG_RUN: usize = 64;
 /// The most vertices copied together: their rows stay in the nearest cache. A multiple of any number of lanes.
 const GATHERED: usize = 256;
 
-/// Bytes behind copied rows: native code reads rows of 12 bytes as 16.
+/// Bytes behind copied rows: native code reads rows of 3, 6 and 12 bytes as 4, 8 and 16.
 const PADDING: usize = 4;
 
 /// A draw whose bindings are checked.
@@ -102,7 +102,11 @@ impl Draw<'_> {
             rest = behind;
             attributes.push(match (attribute.stride, attribute.format.bytes()) {
                 (0, _) => *attribute,
+                (_, 1) => gather::<1>(attribute, first, copied, copy),
+                (_, 2) => gather::<2>(attribute, first, copied, copy),
+                (_, 3) => gather::<3>(attribute, first, copied, copy),
                 (_, 4) => gather::<4>(attribute, first, copied, copy),
+                (_, 6) => gather::<6>(attribute, first, copied, copy),
                 (_, 8) => gather::<8>(attribute, first, copied, copy),
                 (_, 12) => gather::<12>(attribute, first, copied, copy),
                 _ => gather::<16>(attribute, first, copied, copy),

@@ -29,9 +29,9 @@ impl Copies {
             });
             let inputs = inputs.collect::<Option<Vec<u32>>>()?;
             let &first = inputs.first()?;
-            let format = layout.inputs.get(first as usize)?;
+            let packing = layout.inputs.get(first as usize)?.packing();
             let is_whole =
-                format.kind().is_word() && format.components() >= inputs.len() && inputs.iter().all(|&it| it == first);
+                packing.is_words() && packing.components() >= inputs.len() && inputs.iter().all(|&it| it == first);
             is_whole.then_some(first)
         };
         Copies { of_output: outputs.iter().zip(&layout.outputs).map(source).collect() }

@@ -168,17 +168,20 @@ impl Finder<'_> {
             *input = (element, component);
         }
         let (element, component) = inputs[0];
-        let format = self.formats.get(element as usize).filter(|format| format.kind().is_word())?;
+        let packing = self.formats.get(element as usize)?.packing();
+        if !packing.is_words() {
+            return None;
+        }
         if inputs.iter().all(|&input| input == inputs[0]) {
             let component_number = usize::from(component);
-            return Some(if component_number < format.components() {
+            return Some(if component_number < packing.components() {
                 Step::Input { element, component, ty }
             } else {
-                Step::Literal { words: [format.kind().default_component(component_number); 4], ty }
+                Step::Literal { words: [packing.default_component(component_number); 4], ty }
             });
         }
         let in_order = (0..).zip(&inputs[..self.stored]).all(|(number, &input)| input == (element, number));
-        (in_order && format.components() >= self.stored).then_some(Step::InputRow { element, ty })
+        (in_order && packing.components() >= self.stored).then_some(Step::InputRow { element, ty })
     }
 
     /// One operation in every component, on results that nothing else needs.

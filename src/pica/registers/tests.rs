@@ -82,7 +82,7 @@ fn registers_past_the_last_of_their_kind_do_not_exist() {
     unit.write_register(0x2d5, 0xffff_ffff);
     (0..200).for_each(|_| assert!(unit.write_register(0x2d6, 7)));
     assert!(unit.vertex().descriptors().iter().all(|&descriptor| descriptor == 0));
-    for register in [0x04e, 0x057, 0x228, 0x22e, 0x22f, 0x2e0, 0xffff] {
+    for register in [0x04e, 0x057, 0x1ff, 0x22b, 0x22e, 0x22f, 0x2e0, 0xffff] {
         assert!(!unit.write_register(register, 1), "{register:#x}");
     }
 }
