@@ -188,14 +188,14 @@ fn integers_and_floats_are_not_bound_for_each_other() {
         for &bound in VertexFormat::ALL {
             let name = bound.name();
             let fits = is_integer == ["u32", "i32", "uint", "sint"].iter().any(|family| name.starts_with(family));
-            let what = format!("input {semantic}0");
+            let what = format!("input {semantic}[0]");
             let mismatch = Err(CallError::FormatMismatch { what, declared, bound });
             assert_eq!(bind(code, semantic, bound, false), if fits { Ok(()) } else { mismatch }, "{name}");
             assert_eq!(bind(code, semantic, bound, true), Ok(()), "{name}");
         }
     }
     let error = bind(&texels, "X", VertexFormat::U32x4, false).unwrap_err();
-    assert_eq!(error.to_string(), "input X0 is float to the shader, u32x4 is bound");
+    assert_eq!(error.to_string(), "input X[0] is float to the shader, u32x4 is bound");
 }
 
 #[test]
