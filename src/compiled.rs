@@ -4,14 +4,16 @@ use crate::cache::Key;
 use crate::call::{Call, find};
 use crate::container::digest::Digest;
 use crate::engine::Home;
-use crate::error::JitError;
+use crate::error::{Error, JitError};
 use crate::frontend::{ComponentType, Element, Interface, UniformKind};
 use crate::jit::{self, Layout, Target};
 use crate::native::{Made, Native, NativeStatus};
-use crate::options::{FuelLimits, Lanes};
+use crate::options::{FuelLimits, Lanes, unknown};
 use crate::perf_map;
 use crate::pipeline::{self, PassOptions};
+use crate::shader::Shader;
 use crate::tiering::Tier;
+use crate::variables::Variables;
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::Function;
 use shaderjit_ir::function::{Imm, InstData};
@@ -28,6 +30,10 @@ pub(crate) struct Prepared {
     pub key: Key,
     /// Number of the program in its container.
     pub entry: usize,
+    /// Where it came from, for the names of its variables.
+    pub shader: Shader,
+    /// Those, once somebody asks.
+    pub variables: OnceLock<Variables>,
     pub interface: Interface,
     /// What native code runs.
     pub function: Verified,
@@ -37,6 +43,8 @@ pub(crate) struct Prepared {
     pub reads_input: Vec<bool>,
     /// Which uniform spaces the caller must bind; one entry a space.
     pub needs_uniforms: Vec<bool>,
+    /// Bytes of each uniform space that the code may read; one entry a space.
+    pub reads_bytes: Vec<usize>,
     /// How many rows native code reads without a check; one entry a space.
     pub static_rows: Vec<u32>,
     /// How many lanes suit it.
@@ -82,6 +90,11 @@ impl Prepared {
         })
     }
 
+    /// The variables that the container names.
+    pub fn variables(&self) -> &Variables {
+        self.variables.get_or_init(|| Variables::read(&self.shader, self.entry, &self.interface))
+    }
+
     /// Bytes the IR occupies, roughly.
     pub fn ir_bytes(&self) -> u64 {
         let Function { insts, values, blocks, spaces, .. } = &*self.function;
@@ -104,6 +117,27 @@ impl Prepared {
         // An element without components has nothing to read; any format will do.
         formats[element.components().saturating_sub(1) as usize]
     }
+}
+
+/// Bytes of each uniform space that a function may read: up to the last component whose row is known, and all that is
+/// declared where an index is not. What the container fixes is not the caller's to bind.
+pub(crate) fn reads_bytes(function: &Function, interface: &Interface) -> Vec<usize> {
+    let mut bytes = vec![0; interface.uniforms.len()];
+    let insts = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
+    for &InstData { op, imm, .. } in insts.map(|&inst| &function.insts[inst]) {
+        let Imm::Row { space, row, component } = imm else { continue };
+        let index = space.as_u32() as usize;
+        let decl = &interface.uniforms[index];
+        if !matches!(decl.kind, UniformKind::ConstantBuffer { .. }) {
+            continue;
+        }
+        let end = match op {
+            Op::UniformLoad => 16 * row as usize + 4 * usize::from(component) + 4,
+            _ => 16 * decl.rows as usize,
+        };
+        bytes[index] = bytes[index].max(end);
+    }
+    bytes
 }
 
 /// Which input elements a function reads, and which uniform spaces it reads at a component that has no value of its
@@ -231,6 +265,42 @@ impl CompiledShader {
     /// container does not fix.
     pub fn needs_uniforms(&self, index: usize) -> bool {
         self.prepared.needs_uniforms.get(index).copied().unwrap_or(false)
+    }
+
+    /// Bytes that the code may read of the constant buffer that is the uniform space at `index` of the interface: up to
+    /// the last component that it reads, or all that it declares if an index is known at run time alone. 0 for other
+    /// spaces.
+    pub fn reads_bytes(&self, index: usize) -> usize {
+        self.prepared.reads_bytes.get(index).copied().unwrap_or(0)
+    }
+
+    /// Makes the code that runs with these vertex formats need, by semantic and index; inputs that are not named have
+    /// the formats that the shader was compiled for. A first run compiles the same, which takes about a millisecond:
+    /// call this where a delay does not matter. A [tiered](crate::Backend::Tiered) shader is told, and does not wait.
+    ///
+    /// ```
+    /// use shaderjit::{CompileOptions, Config, Engine, Shader, VertexFormat};
+    ///
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+    /// let engine = Engine::new(Config::default())?;
+    /// let code = engine.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+    /// code.prepare(&[("COLOR", 0, VertexFormat::Unorm8x4), ("NORMAL", 0, VertexFormat::F16x4)])?;
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The shader has no such input, or the code cannot be made.
+    pub fn prepare(&self, formats: &[(&str, u32, VertexFormat)]) -> Result<(), Error> {
+        let mut layout = self.layout.clone();
+        for &(semantic, index, format) in formats {
+            let inputs = self.interface().signature_inputs();
+            let element = self.input(semantic, index).ok_or_else(|| unknown("input", (semantic, index), inputs))?;
+            if self.reads_input(element) {
+                layout.inputs[element] = format;
+            }
+        }
+        self.native_for(&layout)?;
+        Ok(())
     }
 
     /// Whether a call must bind the resource at `index` of the interface: the code reads it or asks its size.

@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, CacheStats, Key, KeyBuilder, Weight};
 use crate::call::last_counts;
-use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_resources, reads_vertex_id};
+use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_bytes, reads_resources, reads_vertex_id};
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
 use crate::frontend::pica::{self, FlowForm};
@@ -17,7 +17,7 @@ use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::fmt;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Compiles shaders and keeps them: `Send` and `Sync`, one for a whole program.
@@ -117,6 +117,9 @@ impl Engine {
 
     /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the
     /// work.
+    ///
+    /// The code is made for the vertex formats that [`CompileOptions::format`] names, or else for 32-bit words. Binding
+    /// others compiles within the first run; [`CompiledShader::prepare`] does that ahead.
     ///
     /// A program that is too large for native code alone is no error: the interpreter runs it, and
     /// [`native_status`](CompiledShader::native_status) says why.
@@ -235,6 +238,9 @@ impl Home {
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 entry: options.entry,
+                shader: shader.clone(),
+                variables: OnceLock::new(),
+                reads_bytes: reads_bytes(&function, &interface),
                 static_rows,
                 lanes: if is_wide { Lanes::Eight } else { Lanes::Four },
                 needs_resource,

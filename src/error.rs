@@ -343,6 +343,16 @@ pub enum CallError {
         /// What is bound.
         bound: VertexFormat,
     },
+    /// A value of another type is given to a variable than it has.
+    #[error("{} is {}, {given} is given", Printable(.what), Printable(.declared))]
+    TypeMismatch {
+        /// The variable.
+        what: String,
+        /// Its type as HLSL spells it.
+        declared: String,
+        /// The type of the value, as Rust spells its components, and the lengths of the arrays it is made of.
+        given: String,
+    },
     /// What is bound is no texture.
     #[error("{what}: {error}")]
     Texture {

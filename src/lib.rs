@@ -81,14 +81,15 @@ mod tiering;
 #[cfg(feature = "unstable")]
 mod unstable;
 pub mod validate;
+mod variables;
 mod vertex_format;
 
 #[doc(inline)]
 pub use cache::CacheStats;
 #[doc(inline)]
 pub use call::{
-    BufferView, Call, Difference, DistinctVertices, IndexedOutputs, Indices, InputRate, OutputLayout, OutputView,
-    Outputs, PicaUniforms, Place, VertexBufferView,
+    BufferView, Call, Difference, DistinctVertices, Far, IndexedOutputs, Indices, InputRate, OutputLayout, OutputView,
+    Outputs, PicaUniforms, Place, Scalar, Tolerance, UniformValue, VertexBufferView,
 };
 #[doc(inline)]
 pub use compiled::{CompileTimes, CompiledShader};

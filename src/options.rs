@@ -294,8 +294,9 @@ impl CompileOptions {
         self
     }
 
-    /// The format calls will bind for an input. Unless said, 32-bit words of the element's type, as many as it has
-    /// components. A call that binds another format is compiled for again.
+    /// The format that calls will bind for an input. A call that binds another compiles again, within its first run or
+    /// ahead by [`CompiledShader::prepare`](crate::CompiledShader::prepare). Default: 32-bit words of the element's type,
+    /// as many as it has components.
     pub fn format(mut self, semantic: &str, index: u32, format: VertexFormat) -> CompileOptions {
         self.formats.push((semantic.to_string(), index, format));
         self

@@ -9,7 +9,7 @@ use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
-use crate::frontend::{Interface, Lowered, pica, sm4};
+use crate::frontend::{Interface, Lowered, UniformKind, pica, sm4};
 use crate::interfaces;
 use crate::options::CompileOptions;
 use std::fmt;
@@ -363,7 +363,8 @@ const DXIL_PARTS: [FourCc; 2] = [FourCc::DXIL, FourCc::ILDB];
 
 /// Adds the names that resource definitions have, if there are any; the program runs without.
 fn name_bindings(dxbc: &Dxbc<'_>, interface: &mut Interface) {
-    if interface.resources.is_empty() && interface.samplers.is_empty() {
+    let has_buffers = interface.uniforms.iter().any(|decl| matches!(decl.kind, UniformKind::ConstantBuffer { .. }));
+    if interface.resources.is_empty() && interface.samplers.is_empty() && !has_buffers {
         return;
     }
     let Ok(Some(definitions)) = dxbc.resource_definitions() else { return };
@@ -379,6 +380,11 @@ fn name_bindings(dxbc: &Dxbc<'_>, interface: &mut Interface) {
     };
     for resource in &mut interface.resources {
         resource.name = name(sm4::RegisterFile::Resource, resource.slot, resource.space);
+    }
+    for decl in &mut interface.uniforms {
+        if let UniformKind::ConstantBuffer { slot, space } = decl.kind {
+            decl.name = name(sm4::RegisterFile::ConstantBuffer, slot, space);
+        }
     }
     for sampler in &mut interface.samplers {
         sampler.name = name(sm4::RegisterFile::Sampler, sampler.slot, sampler.space);

@@ -1,25 +1,30 @@
 //! One call: bindings, the checks on them, and both engines.
 
 mod buffer;
+mod close;
 mod fuel;
 mod geometry;
 mod indexed;
 mod interpret;
+mod named;
 mod outputs;
 #[cfg(feature = "rayon")]
 mod parallel;
 mod shade;
 mod texture;
 mod uniforms;
+mod value;
 mod vertex_buffer;
 
 pub use buffer::BufferView;
+pub use close::{Far, Tolerance};
 pub(crate) use geometry::last_counts;
 pub use geometry::{EmittedTriangle, EmittedTriangles, GeometryInput, GeometryState};
 pub use indexed::{DistinctVertices, IndexedOutputs, Indices};
 pub(crate) use outputs::find;
 pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
 pub use uniforms::PicaUniforms;
+pub use value::{Scalar, UniformValue};
 pub use vertex_buffer::{InputRate, VertexBufferView};
 
 use crate::compiled::{CompiledShader, Prepared};
@@ -190,8 +195,9 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Binds constant buffer `slot` of register space 0. The bytes are copied; what the shader reads behind them is
-    /// zero.
+    /// Binds constant buffer `slot` of register space 0. The bytes are copied. Fewer than the shader
+    /// [reads](CompiledShader::reads_bytes) are an error of the run, unless [missing ones](Self::unbound_as_zero) read
+    /// as zero.
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer.
@@ -209,7 +215,11 @@ impl<'a> Call<'a> {
         space: u32,
         bytes: &[u8],
     ) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))
+        self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))?;
+        let kind = UniformKind::ConstantBuffer { slot, space };
+        let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
+        self.spaces.set_bytes(index.expect("it was bound"), bytes.len());
+        Ok(self)
     }
 
     /// Binds PICA float uniforms, `c0` first. Those not given are zero. The container's constants stand above what is
@@ -295,19 +305,20 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Whether what is not bound reads as zero. Unless said, it is an error of the run.
+    /// Whether missing bindings, and the missing ends of constant buffers, read as zero. Default: `false`; they are
+    /// errors of the run.
     pub fn unbound_as_zero(&mut self, zero: bool) -> &mut Call<'a> {
         self.unbound_as_zero = zero;
         self
     }
 
-    /// The number the shader sees for vertex 0 of the streams. Unless said, 0.
+    /// The number that the shader sees for vertex 0 of the streams. Default: 0.
     pub fn first_vertex_id(&mut self, number: u32) -> &mut Call<'a> {
         self.first_vertex = number;
         self
     }
 
-    /// The instance number the shader sees. Unless said, 0.
+    /// The instance number that the shader sees. Default: 0.
     pub fn instance(&mut self, number: u32) -> &mut Call<'a> {
         self.instance = number;
         self
@@ -384,6 +395,10 @@ impl<'a> Call<'a> {
         for (index, decl) in self.shader.interface().uniforms.iter().enumerate() {
             if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.unbound_as_zero {
                 return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
+            }
+            let (needed, available) = (self.shader.reads_bytes(index), self.spaces.bytes(index));
+            if self.spaces.is_bound(index) && available < needed && !self.unbound_as_zero {
+                return Err(CallError::ShortBuffer { what: uniforms::name(decl.kind), needed, available });
             }
             if self.spaces.is_bound(index)
                 && let Some(compiled_for) = &self.shader.prepared().function.spaces[decl.space].table

@@ -10,6 +10,8 @@ use crate::jit::UniformRows;
 pub(super) struct BoundSpaces {
     is_bound: Vec<bool>,
     rows: Vec<Vec<[u32; 4]>>,
+    /// Bytes that were bound, where that is known; else as many as anybody reads.
+    bytes: Vec<usize>,
     native: Vec<UniformRows>,
 }
 
@@ -20,6 +22,7 @@ impl BoundSpaces {
         let mut spaces = BoundSpaces {
             is_bound: vec![false; count],
             rows: vec![Vec::new(); count],
+            bytes: vec![usize::MAX; count],
             native: vec![UniformRows::default(); count],
         };
         (0..count).for_each(|index| spaces.set(shader, index, [].into_iter()));
@@ -29,6 +32,7 @@ impl BoundSpaces {
     /// Binds the space at `index`.
     pub fn bind(&mut self, shader: &CompiledShader, index: usize, rows: impl Iterator<Item = [u32; 4]>) {
         self.is_bound[index] = true;
+        self.bytes[index] = usize::MAX;
         self.set(shader, index, rows);
     }
 
@@ -41,6 +45,16 @@ impl BoundSpaces {
         interface.complete(space, rows);
         // Also for a shader that has no native code yet: it may have some when the call runs.
         self.native[index].bind(rows, shader.prepared().static_rows[space.as_u32() as usize]);
+    }
+
+    /// Says how many bytes the rows were made of.
+    pub fn set_bytes(&mut self, index: usize, bytes: usize) {
+        self.bytes[index] = bytes;
+    }
+
+    /// Bytes that were bound.
+    pub fn bytes(&self, index: usize) -> usize {
+        self.bytes[index]
     }
 
     pub fn is_bound(&self, index: usize) -> bool {

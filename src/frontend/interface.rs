@@ -133,6 +133,14 @@ pub struct UniformDecl {
     pub kind: UniformKind,
     /// Rows the program declares; 0 where it does not say.
     pub rows: u32,
+    /// Its name in the source program, if the container says it.
+    pub name: Option<String>,
+}
+
+impl UniformDecl {
+    pub(crate) fn new(space: Space, kind: UniformKind, rows: u32) -> UniformDecl {
+        UniformDecl { space, kind, rows, name: None }
+    }
 }
 
 /// A uniform component whose value the container fixes (PICA `DVLE` constants) or the hardware (`c96` to `c127`, which

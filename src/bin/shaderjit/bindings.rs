@@ -118,6 +118,7 @@ impl BindArgs {
         if let Some((_, seed, hostile)) = made_up.filter(|_| !self.unbound_as_zero) {
             bindings.make_up(&mut Random::new(seed), hostile, &record, code);
         }
+        bindings.lengthen(code)?;
         Ok(bindings)
     }
 
@@ -200,11 +201,28 @@ impl Bindings {
     }
 
     /// Makes up what another shader needs besides.
-    pub fn complete(&mut self, seed: u64, format: ShaderFormat, code: &CompiledShader) {
+    pub fn complete(&mut self, seed: u64, format: ShaderFormat, code: &CompiledShader) -> Result<(), Failure> {
         if !self.unbound_as_zero {
             let record = Record::new(format, code.interface().signature_inputs().len());
             self.make_up(&mut Random::new(seed), false, &record, code);
         }
+        self.lengthen(code)
+    }
+
+    /// Zeros behind constant buffers that are shorter than the shader reads.
+    fn lengthen(&mut self, code: &CompiledShader) -> Result<(), Failure> {
+        for (index, decl) in code.interface().uniforms.iter().enumerate() {
+            let needed = code.reads_bytes(index);
+            for (slot, space, bytes) in &mut self.constants {
+                let is_it = decl.kind == (UniformKind::ConstantBuffer { slot: *slot, space: *space });
+                if is_it && bytes.len() < needed && !self.unbound_as_zero {
+                    let what = format!("constant buffer cb{slot} holds {} bytes, {needed} are read", bytes.len());
+                    warn(self.strict, format_args!("{what}; the rest is zero"))?;
+                    bytes.resize(needed, 0);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A call with everything bound.

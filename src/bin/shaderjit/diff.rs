@@ -88,7 +88,7 @@ fn shaders(args: &Args, other: &Source) -> Outcome {
 
     let missing = Missing::Ordinary(MADE_UP_VERTICES, args.seed);
     let mut bindings = args.bind.read(first.format(), &first_code, missing)?;
-    bindings.complete(args.seed, first.format(), &second_code);
+    bindings.complete(args.seed, first.format(), &second_code)?;
     let mut calls =
         [bindings.call(first.format(), &first_code)?, bindings.call_as((first.format(), &first_code), &second_code)?];
     let elements = [&first_code, &second_code].map(|code| code.interface().signature_outputs());

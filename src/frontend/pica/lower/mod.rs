@@ -159,9 +159,9 @@ fn interface(spaces: &Spaces) -> Interface {
         (0..REGISTERS).map(element).collect()
     };
     let uniforms = vec![
-        UniformDecl { space: spaces.float, kind: UniformKind::PicaFloat, rows: FLOAT_UNIFORMS },
-        UniformDecl { space: spaces.int, kind: UniformKind::PicaInt, rows: INT_UNIFORMS },
-        UniformDecl { space: spaces.bool, kind: UniformKind::PicaBool, rows: 1 },
+        UniformDecl::new(spaces.float, UniformKind::PicaFloat, FLOAT_UNIFORMS),
+        UniformDecl::new(spaces.int, UniformKind::PicaInt, INT_UNIFORMS),
+        UniformDecl::new(spaces.bool, UniformKind::PicaBool, 1),
     ];
     Interface { inputs: elements('v'), outputs: elements('o'), uniforms, ..Interface::default() }
 }

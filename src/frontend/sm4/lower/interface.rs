@@ -67,7 +67,7 @@ impl Classes {
                 .map_err(|refusal| refusal.at(program.offset))?;
             let row = |slot| instances.get(&slot).map_or([0; 4], |instance| instance.data);
             let space = b.add_space("this", Some((0..=last).map(row).collect()));
-            uniforms.push(UniformDecl { space, kind: UniformKind::Table, rows: last + 1 });
+            uniforms.push(UniformDecl::new(space, UniformKind::Table, last + 1));
             this = Some(space);
         }
         Ok(Classes { interfaces, tables, instances: instances.clone(), this })

@@ -202,7 +202,7 @@ impl Registers {
         };
         let space = b.add_space(name, None);
         let kind = UniformKind::ConstantBuffer { slot: register, space: buffer.binding.space };
-        self.interface.uniforms.push(UniformDecl { space, kind, rows: buffer.rows });
+        self.interface.uniforms.push(UniformDecl::new(space, kind, buffer.rows));
         self.spaces.insert((id, register), space);
         Ok(space)
     }
@@ -288,7 +288,7 @@ impl Declaring<'_> {
         }
         let space = self.b.add_space("icb", Some(rows.clone()));
         let uniforms = &mut self.registers.interface.uniforms;
-        uniforms.push(UniformDecl { space, kind: UniformKind::Table, rows: rows.len() as u32 });
+        uniforms.push(UniformDecl::new(space, UniformKind::Table, rows.len() as u32));
         self.registers.immediate_constants = Some(space);
         Ok(())
     }

@@ -66,7 +66,7 @@ impl Dispatch {
 
     /// The table's space.
     pub fn uniforms(&self) -> UniformDecl {
-        UniformDecl { space: self.rows, kind: UniformKind::Table, rows: self.table.rows.len() as u32 }
+        UniformDecl::new(self.rows, UniformKind::Table, self.table.rows.len() as u32)
     }
 }
 
