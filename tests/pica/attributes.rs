@@ -291,7 +291,7 @@ fn fixed_attributes_follow_one_another_and_vertices_are_not_for_the_unit() {
 #[test]
 fn wild_registers_are_errors_at_most() {
     let engine = engine();
-    let memory: Vec<u8> = (0..1 << 16).map(|at: u32| (at * 89 >> 3) as u8).collect();
+    let memory: Vec<u8> = (0..1 << 16).map(|at: u32| ((at * 89) >> 3) as u8).collect();
     let mut state = 1u64;
     let mut random = || {
         state ^= state << 13;
