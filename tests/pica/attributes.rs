@@ -287,3 +287,38 @@ fn fixed_attributes_follow_one_another_and_vertices_are_not_for_the_unit() {
     assert!([0x233, 0x234, 0x235].iter().all(|&register| unit.write_register(register, u32::MAX)));
     assert_eq!(corners(&unit, &[], false), [[FIXED; 4]; 3]);
 }
+
+#[test]
+fn wild_registers_are_errors_at_most() {
+    let engine = engine();
+    let memory: Vec<u8> = (0..1 << 16).map(|at: u32| ((at * 89) >> 3) as u8).collect();
+    let mut state = 1u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u32
+    };
+    let (mut drawn, mut refused) = (0, 0);
+    for _ in 0..600 {
+        let mut unit = unit(&[]);
+        unit.set_backend(Backend::Interpreter);
+        for register in (0x201..0x236).filter(|&register| register != 0x227) {
+            // Few bits, so that some of it lies in memory.
+            let mask = if random() & 1 == 0 { u32::MAX } else { 0xf00f_00ff };
+            let value = random() & random() & mask;
+            unit.write_register(register, value);
+        }
+        unit.write_register(0x227, random() & 0x8000_ffff);
+        unit.write_register(0x228, random() % 9);
+        unit.write_register(0x22a, random() >> (random() % 32));
+        let geometry = random() % 8 == 0;
+        unit.write_register(0x229, if geometry { 2 } else { 0 });
+        unit.write_register(0x252, random() & 3);
+        match draw(&mut unit, &engine, &memory, random() & 1 == 0) {
+            Ok(_) => drawn += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(drawn > 50 && refused > 50, "{drawn} drawn, {refused} refused");
+}

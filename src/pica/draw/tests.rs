@@ -281,6 +281,32 @@ fn a_variable_number_of_vertices_comes_with_the_indices() {
 }
 
 #[test]
+fn counts_in_an_index_buffer_are_no_vertices() {
+    let (mut unit, engine) = (variable_unit(), engine());
+    let mut memory: Vec<u8> =
+        data("inputs/normal256.bin").chunks(256).take(10).flat_map(|row| &row[..32]).copied().collect();
+    let indices = [4, 9, 8, 7, 6, 3, 1, 2, 3, 0, 2, 5];
+    let attributes = [0, 16].map(|offset| VertexBufferView::f32x4(&memory[offset..], 32));
+    let draw = Draw { attributes: &attributes, vertices: Vertices::Indices(&indices) };
+    let expected = unit.clone().draw(&engine, &draw).unwrap();
+    assert_eq!(expected.indices.len(), 3);
+
+    // Two attributes of four floats, rows of 32 bytes, indices of 16 bits behind them.
+    let index_buffer = 1 << 31 | memory.len() as u32;
+    for (register, value) in [(0x201, 0xff), (0x202, 1 << 28), (0x204, 0x10), (0x205, 2 << 28 | 32 << 16)] {
+        assert!(unit.write_register(register, value));
+    }
+    assert!(unit.write_register(0x227, index_buffer) && unit.write_register(0x228, indices.len() as u32));
+    memory.extend(indices.iter().flat_map(|index| index.to_le_bytes()));
+    // The least vertex is 1: nothing of vertex 0 is asked for.
+    let at = |address: u32, length: usize| {
+        assert!(address >= 32, "{address:#x}");
+        memory.get(address as usize..)?.get(..length)
+    };
+    assert_eq!(unit.draw_elements(&engine, at), Ok(expected));
+}
+
+#[test]
 fn counts_that_a_game_makes_up_are_errors() {
     let (mut unit, engine) = (transform(), engine());
     let zeros = [0; 16];
