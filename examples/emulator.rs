@@ -23,7 +23,7 @@ fn run(unit: &mut Unit, engine: &Engine, memory: &[u8], commands: &[(u16, u32)])
     Ok(drawn)
 }
 
-fn main() -> Result<(), Error> {
+pub(crate) fn main() -> Result<(), Error> {
     let file = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pica/t01_transform.shbin"));
     let shbin = Shbin::parse(file)?;
     let (program, entry) = (shbin.dvlp()?, shbin.dvle(0)?.expect("a SHBIN has an executable"));

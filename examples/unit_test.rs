@@ -13,8 +13,9 @@ fn translation(x: f32, y: f32, z: f32) -> Matrix {
     [IDENTITY[0], IDENTITY[1], IDENTITY[2], [x, y, z, 1.0]]
 }
 
-fn main() -> Result<(), Error> {
-    let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+pub(crate) fn main() -> Result<(), Error> {
+    let bytes =
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
     // Two roundings in `mad`, so that the test gives the same bits on every machine.
     let engine = Engine::new(Config::default().fused_mad(false))?;
     let code = engine.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;

@@ -1,0 +1,39 @@
+//! The examples run, and stay as short as they are said to be.
+
+#[path = "../examples/emulator.rs"]
+mod emulator;
+#[path = "../examples/rasteriser.rs"]
+mod rasteriser;
+#[path = "../examples/unit_test.rs"]
+mod unit_test;
+
+/// Most lines of an example.
+const MAX_LINES: usize = 60;
+
+macro_rules! examples {
+    ($( $name:ident $test:ident; )*) => {
+        $(
+            #[test]
+            fn $test() {
+                $name::main().expect("the example ends well");
+            }
+        )*
+
+        #[test]
+        fn every_example_is_run_and_short() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+            for entry in std::fs::read_dir(folder).expect("there are examples") {
+                let path = entry.expect("it can be read").path();
+                let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+                assert!([$( stringify!($name), )*].contains(&name.as_str()), "{name} is not run");
+                let lines = std::fs::read_to_string(&path).expect("it is text").lines().count();
+                assert!(lines <= MAX_LINES, "{name} has {lines} lines");
+            }
+        }
+    };
+}
+examples! {
+    emulator the_emulator_draws;
+    rasteriser the_rasteriser_shades_each_pixel_once;
+    unit_test the_unit_test_holds;
+}
