@@ -204,8 +204,8 @@ impl CompileTimes {
     }
 }
 
-/// A shader ready to run, shared by all who asked for it: `Send` and `Sync`, freed when the cache and the last user let
-/// go.
+/// A shader ready to run: `Send` and `Sync`, shared by its users, and freed when the cache and the last of them drop
+/// it.
 ///
 /// It is compiled for one layout: a format for each input element, and the output elements to store. A call that binds
 /// another layout gets the matching code through the same cache, as long as the [`Engine`](crate::Engine) lives;
@@ -353,7 +353,7 @@ impl CompiledShader {
         }
     }
 
-    /// Whether native code runs it now.
+    /// Whether native code would run it now.
     pub fn is_native(&self) -> bool {
         self.native().is_some()
     }

@@ -295,8 +295,8 @@ impl CompileOptions {
     }
 
     /// The format that calls will bind for an input. A call that binds another compiles again, within its first run or
-    /// ahead by [`CompiledShader::prepare`](crate::CompiledShader::prepare). Default: 32-bit words of the element's type,
-    /// as many as it has components.
+    /// ahead by [`CompiledShader::prepare`](crate::CompiledShader::prepare). Default: 32-bit words of the element's
+    /// type, as many as it has components.
     pub fn format(mut self, semantic: &str, index: u32, format: VertexFormat) -> CompileOptions {
         self.formats.push((semantic.to_string(), index, format));
         self

@@ -50,7 +50,7 @@ struct PicaProgram {
     emitted: Option<[u8; 16]>,
 }
 
-/// What a shader's bytes are.
+/// The format of a shader's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ShaderFormat {
@@ -180,7 +180,7 @@ impl Shader {
         Shader { source: Arc::new(Source::Pica(program)), content: content.finish() }
     }
 
-    /// What it is.
+    /// The format.
     pub fn format(&self) -> ShaderFormat {
         match self.container() {
             Some(Container::Dxbc(_)) => ShaderFormat::Dxbc,
@@ -254,8 +254,8 @@ impl Shader {
         }
     }
 
-    /// What a program exchanges with its caller: inputs, outputs, uniform spaces, resources and samplers, without
-    /// compiling it. [`CompileOptions::entry`] says which program.
+    /// The inputs, outputs, uniform spaces, resources and samplers of a program, without compiling it.
+    /// [`CompileOptions::entry`] says which program.
     ///
     /// # Errors
     /// Something in the container or the program is malformed or not supported; the options name class instances or

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// Most elements of a typed buffer (Direct3D 11, `D3D11_REQ_BUFFER_RESOURCE_TEXEL_COUNT_2_TO_EXP`).
 const MAX_ELEMENTS: usize = 1 << 27;
 
-/// A read-only buffer: bytes, and how a shader sees them. What a shader reads behind them is zero; of typed buffers
+/// A read-only buffer: bytes, and how a shader sees them. Reads behind the end give zero; of typed buffers
 /// only the components that the format stores, the others read as they do everywhere.
 ///
 /// ```

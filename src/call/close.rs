@@ -105,8 +105,8 @@ impl OutputView<'_> {
 }
 
 impl Outputs {
-    /// Asserts that an output is near what is expected of every vertex: `expected` has a row for each vertex and a value
-    /// for each component that counts.
+    /// Asserts that an output is near what is expected of every vertex: `expected` has a row for each vertex and a
+    /// value for each component that counts.
     ///
     /// ```should_panic
     /// use shaderjit::{CompileOptions, Config, Engine, Shader, Tolerance};

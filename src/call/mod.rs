@@ -42,11 +42,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use uniforms::BoundSpaces;
 
-/// What a shader is run on: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and
+/// The bindings of a run: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and
 /// most buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same
 /// time.
 ///
-/// What is said of vertices here is also true of a pixel shader's pixels. Their inputs are every element of the input
+/// A pixel shader's pixels are bound and run as vertices are. Their inputs are every element of the input
 /// signature, already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w,
 /// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](Outputs::discarded) a pixel is with the outputs.
 ///
@@ -222,8 +222,8 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds PICA float uniforms, `c0` first. Those not given are zero. The container's constants stand above what is
-    /// bound.
+    /// Binds PICA float uniforms, `c0` first. Rows behind the last one given are zero. The container's constants stand
+    /// above them.
     ///
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
@@ -270,7 +270,7 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds the buffer `t<slot>` of register space 0. What is not bound reads 0 everywhere if the call
+    /// Binds the buffer `t<slot>` of register space 0. An unbound one reads 0 everywhere if the call
     /// [asks for zeros](Self::unbound_as_zero), and counts no elements.
     ///
     /// # Errors
@@ -336,7 +336,7 @@ impl<'a> Call<'a> {
         self.outputs(vertices, Choice::Jit)
     }
 
-    /// The same on the IR's interpreter, in the same groups of vertices: the same bits and the same errors.
+    /// As [`run`](Self::run) on the interpreter, in the same waves of vertices: same bits, same errors.
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -57,7 +57,8 @@ impl OutputLayout {
         OutputLayout { places: elements.iter().map(place).collect(), unknown: None }
     }
 
-    /// The same with element number `element` at `place`. A number the shader does not have is an error of the call.
+    /// This layout with element number `element` at `place`. A number that the shader does not have is an error of the
+    /// call.
     pub fn with(mut self, element: usize, place: Place) -> OutputLayout {
         match self.places.get_mut(element) {
             Some(entry) => *entry = Some(place),
@@ -145,12 +146,12 @@ impl Outputs {
         &self.bytes
     }
 
-    /// The same, to keep.
+    /// All bytes, little-endian, without a copy.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// What the elements are, in order.
+    /// The elements, in order.
     pub fn elements(&self) -> &[Element] {
         &self.prepared.interface.outputs
     }
@@ -247,7 +248,7 @@ pub struct OutputView<'a> {
 }
 
 impl<'a> OutputView<'a> {
-    /// What it is.
+    /// The element.
     pub fn element(&self) -> &'a Element {
         self.element
     }
@@ -266,7 +267,7 @@ impl<'a> OutputView<'a> {
         Some(components)
     }
 
-    /// The same as floats.
+    /// A vertex's four components as floats, those the element does not have as 0; `None` past the last vertex.
     pub fn vec4(&self, vertex: usize) -> Option<[f32; 4]> {
         Some(self.bits(vertex)?.map(f32::from_bits))
     }

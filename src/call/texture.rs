@@ -6,7 +6,7 @@ use crate::frontend::ResourceKind;
 use crate::texture::{SamplerState, Texture};
 
 impl<'a> Call<'a> {
-    /// Binds the texture `t<slot>` of register space 0. What is not bound reads 0 everywhere, and has no size, if the
+    /// Binds the texture `t<slot>` of register space 0. An unbound one reads 0 everywhere, and has no size, if the
     /// call [asks for zeros](Self::unbound_as_zero).
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
-    /// Binds the sampler `s<slot>` of register space 0. What is not bound is the [default](SamplerState::default)
+    /// Binds the sampler `s<slot>` of register space 0. An unbound one is the [default](SamplerState::default)
     /// sampler if the call [asks for zeros](Self::unbound_as_zero).
     ///
     /// # Errors

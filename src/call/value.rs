@@ -28,9 +28,9 @@ impl Scalar {
     }
 }
 
-/// A value that [`Call::set`](crate::Call::set) takes: `f32`, `i32`, `u32` or `bool`; `[T; N]` for a vector, `[[T; C]; R]`
-/// for a matrix of R rows and C columns, and arrays, slices or `Vec`s of them for arrays. A matrix is given by its rows,
-/// however the shader stores it.
+/// A value that [`Call::set`](crate::Call::set) takes: `f32`, `i32`, `u32` or `bool`; `[T; N]` for a vector, `[[T; C];
+/// R]` for a matrix of R rows and C columns, and arrays, slices or `Vec`s of them for arrays. A matrix is given by its
+/// rows, however the shader stores it.
 pub trait UniformValue {
     /// Type of the components.
     const SCALAR: Scalar;

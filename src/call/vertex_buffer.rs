@@ -19,7 +19,7 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VertexBufferView<'a> {
-    /// What the bytes of a vertex are.
+    /// Format of the bytes of a vertex.
     pub format: VertexFormat,
     /// The stream, from the first vertex's first byte.
     pub bytes: &'a [u8],
@@ -46,7 +46,7 @@ impl<'a> VertexBufferView<'a> {
         VertexBufferView { format, bytes, stride, rate: InputRate::Vertex }
     }
 
-    /// The same with a row every `step` instances: vertices of instance `i` have row `i / step`, or row 0 if the step
+    /// This view with a row every `step` instances: vertices of instance `i` have row `i / step`, or row 0 if the step
     /// is 0. This is Direct3D's `InstanceDataStepRate`. A draw that does not start at the first row is given the bytes
     /// from where it starts.
     ///

@@ -33,14 +33,14 @@ pub struct Draw<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Vertices<'a> {
-    /// Those in a range.
+    /// The vertices in a range.
     Range(Range<u32>),
     /// Those of these numbers. For geometry shaders in [variable mode](InputMode::Variable), each primitive's number of
     /// vertices comes in front of their numbers.
     Indices(&'a [u16]),
 }
 
-/// What a draw gives: vertices, and triangles made of them, in order.
+/// The result of a draw: vertices, and triangles made of them, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Triangles {
     /// The vertices, [`OutputVertex::BYTES`] each.

@@ -17,7 +17,7 @@ pub struct OutputMap {
 }
 
 impl Default for OutputMap {
-    /// Nothing goes anywhere.
+    /// A map without slots.
     fn default() -> OutputMap {
         OutputMap { total: 0, attributes: [[UNUSED; 4]; OutputMap::ATTRIBUTES] }
     }
@@ -40,7 +40,7 @@ impl OutputMap {
         self.total = (total & 7) as u8;
     }
 
-    /// Sets the four slots of an attribute. There are seven; what is said of others is not heard.
+    /// Sets the four slots of an attribute. There are seven; other numbers are ignored.
     pub fn set(&mut self, attribute: usize, word: u32) {
         if let Some(slots) = self.attributes.get_mut(attribute) {
             *slots = word.to_le_bytes().map(|slot| slot & UNUSED);
@@ -57,7 +57,7 @@ impl OutputMap {
         self.attributes[..self.total().min(OutputMap::ATTRIBUTES)].iter().map(|&slots| u32::from_le_bytes(slots))
     }
 
-    /// What the output table of an executable says, and the mask of its registers.
+    /// The map of an executable's output table, and the mask of its registers.
     pub fn of_table(outputs: &[OutputMapping]) -> (OutputMap, u16) {
         let mask = outputs.iter().fold(0, |mask, output| mask | 1u16 << (output.register & 0xf));
         let mut map = OutputMap { total: (mask.count_ones().min(7)) as u8, ..OutputMap::default() };

@@ -104,17 +104,17 @@ impl Unit {
         &mut self.geometry
     }
 
-    /// What the geometry shader's last invocation has left.
+    /// The state that the geometry shader's last invocation left.
     pub fn geometry_state(&self) -> &GeometryState {
         &self.state
     }
 
-    /// What the geometry shader's next invocation finds.
+    /// The state that the geometry shader's next invocation finds.
     pub fn geometry_state_mut(&mut self) -> &mut GeometryState {
         &mut self.state
     }
 
-    /// What the rasteriser makes of the last shader's outputs.
+    /// The map from the last shader's outputs to the rasteriser's slots.
     pub fn output_map(&self) -> &OutputMap {
         &self.output_map
     }

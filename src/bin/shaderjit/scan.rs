@@ -118,9 +118,12 @@ fn search(path: &str, bytes: &[u8], carve_to: Option<&Path>, prefix: &str, rows:
             carved: carve_to.map(|folder| carve(folder, prefix, &found, bytes)).transpose()?,
         });
     }
+    let whole = rows.len();
     for cut in truncated(bytes) {
-        let is_inside = |row: &Row| (row.offset..row.offset + row.size).contains(&cut.offset);
-        if rows[first..].iter().any(is_inside) {
+        // Whole ones come by ascending offset, and none lies in another.
+        let before = rows[first..whole].partition_point(|row| row.offset <= cut.offset);
+        let is_inside = |row: &Row| cut.offset < row.offset + row.size;
+        if before > 0 && is_inside(&rows[first + before - 1]) {
             continue;
         }
         let there = bytes.len() - cut.offset;
