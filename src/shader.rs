@@ -102,14 +102,14 @@ pub enum Stage {
     Compute,
 }
 
-impl From<vbc::Stage> for Stage {
-    fn from(stage: vbc::Stage) -> Stage {
+impl From<vbc::VbcStage> for Stage {
+    fn from(stage: vbc::VbcStage) -> Stage {
         match stage {
-            vbc::Stage::Vertex => Stage::Vertex,
-            vbc::Stage::TessellationControl => Stage::Hull,
-            vbc::Stage::TessellationEvaluation => Stage::Domain,
-            vbc::Stage::Geometry => Stage::Geometry,
-            vbc::Stage::Fragment => Stage::Pixel,
+            vbc::VbcStage::Vertex => Stage::Vertex,
+            vbc::VbcStage::TessellationControl => Stage::Hull,
+            vbc::VbcStage::TessellationEvaluation => Stage::Domain,
+            vbc::VbcStage::Geometry => Stage::Geometry,
+            vbc::VbcStage::Fragment => Stage::Pixel,
         }
     }
 }

@@ -5,7 +5,9 @@
 use serde_json::Value;
 use shaderjit::container::digest::Signing;
 use shaderjit::container::dxbc::{Builder, FourCc};
-use shaderjit::container::vbc::{self, BaseType, Member, Reflection, Stage, StageMask, TableSizes, UniformBlock};
+use shaderjit::container::vbc::{
+    self, Reflection, StageMask, TableSizes, UniformBlock, VbcBaseType, VbcMember, VbcStage,
+};
 use shaderjit::container::{Dxbc, Name};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -141,12 +143,12 @@ fn part_names(hostile: &[u8]) -> Vec<u8> {
 
 /// A uniform block whose members have the name.
 fn vega(hostile: &[u8]) -> Vec<u8> {
-    let member = Member { name: Name::new(hostile), offset: 0, base: BaseType(4), dimensions: [4, 1], array: 1 };
+    let member = VbcMember { name: Name::new(hostile), offset: 0, base: VbcBaseType(4), dimensions: [4, 1], array: 1 };
     let uniform = Some(UniformBlock { size: 16, stages: StageMask(1), members: vec![member] });
     let (inputs, outputs, bindings, subpass_inputs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let reflection = Reflection { inputs, outputs, bindings, uniform, subpass_inputs, warning: None };
     let tables = TableSizes { samplers: 0, images: 0, buffers: 0, ro_texels: 0, rw_texels: 0 };
-    let module = vbc::SpirV { stage: Stage::Vertex, offset: 0, bytes: &[3, 2, 0x23, 7] };
+    let module = vbc::SpirV { stage: VbcStage::Vertex, offset: 0, bytes: &[3, 2, 0x23, 7] };
     vbc::write(tables, &reflection, &[module]).unwrap()
 }
 

@@ -97,6 +97,15 @@ fn every_verb_that_prints_data_prints_json() {
         let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{run:?}: {error}"));
         assert!(json.is_object(), "{run:?}");
     }
+    let digits = |json: &serde_json::Value| json["data"].as_str().map(str::len);
+    let part: serde_json::Value = serde_json::from_str(&stdout(&["extract", &file, "ISGN", "--json"])).unwrap();
+    assert_eq!(digits(&part).map(|digits| digits / 2), part["size"].as_u64().map(|size| size as usize));
+    let signed = Temporary::new("signed-json", b"");
+    let json = stdout(&["sign", &file, "--json", "-o", signed.path()]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let size = std::fs::metadata(&file).unwrap().len();
+    assert_eq!((json["size"].as_u64(), digits(&json)), (Some(size), None));
+    assert_eq!(std::fs::metadata(signed.path()).unwrap().len(), size);
     // Also of what does not parse.
     let garbage = shaderjit(&["val", "--json", "hex:00112233"]);
     let json: serde_json::Value = serde_json::from_slice(&garbage.stdout).unwrap();

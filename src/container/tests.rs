@@ -1,7 +1,7 @@
 //! Whole containers: real files, and the promise that no bytes can do harm.
 
 use super::digest::{DigestClass, Signing};
-use super::dxbc::{Builder, ComponentType, FourCc, InputType, ProgramKind, SystemValue};
+use super::dxbc::{Builder, FourCc, InputType, ProgramKind, StoredType, SystemValue};
 use super::reader::coverage;
 use super::shbin::{Constant, OutputSemantic, ShaderKind};
 use super::{Container, Dvoj, Dxbc, Shbin};
@@ -120,7 +120,7 @@ fn a_real_vertex_shader_of_model_4() {
         .map(|e| (e.semantic.to_string(), e.index, e.register, e.mask, e.system_value, e.component_type))
         .collect();
     let element =
-        |name: &str, register, mask| (name.to_string(), 0, Some(register), mask, SystemValue::NONE, ComponentType::F32);
+        |name: &str, register, mask| (name.to_string(), 0, Some(register), mask, SystemValue::NONE, StoredType::F32);
     let expected = [
         element("POSITION", 0, 0b0111),
         element("NORMAL", 1, 0b0111),

@@ -57,17 +57,19 @@ fn reflection(reflection: &Reflection<'_>, findings: &mut Findings) {
 mod tests {
     use super::*;
     use crate::container::Name;
-    use crate::container::vbc::{BaseType, Binding, BindingDetail, InterfaceVariable, Member, StageMask, UniformBlock};
+    use crate::container::vbc::{
+        Binding, BindingDetail, InterfaceVariable, StageMask, UniformBlock, VbcBaseType, VbcMember,
+    };
 
     fn findings(change: impl FnOnce(&mut Reflection<'static>)) -> Vec<String> {
         let variable =
-            InterfaceVariable { location: 0, base: BaseType(4), dimensions: [4, 1], array: 1, reserved: [0; 3] };
+            InterfaceVariable { location: 0, base: VbcBaseType(4), dimensions: [4, 1], array: 1, reserved: [0; 3] };
         let detail = BindingDetail::Buffer { size: 16, reserved: [0; 2] };
-        let member = Member { name: Name::new(b"m"), offset: 0, base: BaseType(4), dimensions: [4, 1], array: 1 };
+        let member = VbcMember { name: Name::new(b"m"), offset: 0, base: VbcBaseType(4), dimensions: [4, 1], array: 1 };
         let mut reflection = Reflection {
             inputs: vec![variable],
             outputs: vec![variable],
-            bindings: vec![Binding { slot: 31, base: BaseType(7), stages: StageMask(1), detail }],
+            bindings: vec![Binding { slot: 31, base: VbcBaseType(7), stages: StageMask(1), detail }],
             uniform: Some(UniformBlock { size: 16, stages: StageMask(1), members: vec![member] }),
             subpass_inputs: Vec::new(),
             warning: None,

@@ -1,6 +1,6 @@
 //! `extract`: the data of one part.
 
-use crate::options::{FileArgs, OutputArgs};
+use crate::options::{BytesArgs, FileArgs};
 use crate::report::Outcome;
 use shaderjit::container::Container;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct Args {
     #[arg(value_name = "PART")]
     part: Selector,
     #[command(flatten)]
-    output: OutputArgs,
+    output: BytesArgs,
 }
 
 /// Which part.

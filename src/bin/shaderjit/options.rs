@@ -177,6 +177,37 @@ pub struct OutputArgs {
     pub output: Option<PathBuf>,
 }
 
+/// Where bytes go that may also be printed as JSON.
+#[derive(clap::Args)]
+pub struct BytesArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print JSON: the number of bytes, and the bytes in hexadecimal unless they go to a file
+    #[arg(long)]
+    json: bool,
+}
+
+impl BytesArgs {
+    /// Puts the bytes where they go.
+    pub fn write(&self, bytes: Vec<u8>) -> Outcome {
+        #[derive(serde::Serialize)]
+        struct Bytes {
+            size: usize,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<String>,
+        }
+        if !self.json {
+            return self.output.write(bytes);
+        }
+        let size = bytes.len();
+        let data = match &self.output.output {
+            None => Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+            Some(_) => self.output.write(bytes).map(|_| None)?,
+        };
+        Ok(Report::json(&Bytes { size, data }))
+    }
+}
+
 impl OutputArgs {
     /// Puts the bytes where they go.
     pub fn write(&self, bytes: Vec<u8>) -> Outcome {

@@ -1,6 +1,6 @@
 //! `sign`: the container with the digest it should have.
 
-use crate::options::{FileArgs, OutputArgs};
+use crate::options::{BytesArgs, FileArgs};
 use crate::report::Outcome;
 use shaderjit::container::Container;
 use shaderjit::container::digest::Signing;
@@ -13,7 +13,7 @@ pub struct Args {
     #[arg(long)]
     debug: bool,
     #[command(flatten)]
-    output: OutputArgs,
+    output: BytesArgs,
 }
 
 pub fn run(args: &Args) -> Outcome {

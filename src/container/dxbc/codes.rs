@@ -43,7 +43,7 @@ impl ShaderStage {
 
 open_code! {
     /// Shape of a resource.
-    ResourceKind(u32) {
+    DxilResourceKind(u32) {
         0 INVALID "invalid",
         1 TEXTURE_1D "1d",
         2 TEXTURE_2D "2d",
@@ -143,7 +143,7 @@ impl InputPrimitive {
 
 open_code! {
     /// What a geometry shader makes.
-    Topology(u32) {
+    PrimitiveTopology(u32) {
         0 UNDEFINED "undefined",
         1 POINT_LIST "point list",
         2 LINE_LIST "line list",

@@ -33,8 +33,8 @@ mod statistics;
 
 pub use builder::Builder;
 pub use codes::{
-    InputPrimitive, Interpolation, MeshTopology, ResourceKind, SemanticKind, ShaderStage, TessellatorDomain,
-    TessellatorOutput, Topology,
+    DxilResourceKind, InputPrimitive, Interpolation, MeshTopology, PrimitiveTopology, SemanticKind, ShaderStage,
+    TessellatorDomain, TessellatorOutput,
 };
 pub use content::{Opaque, PartContent};
 pub use debug::{DebugInformation, DebugTable, ProgramDatabase};
@@ -66,10 +66,10 @@ pub use rdef::{
     ReturnType, SlotRange, Type, TypeClass, TypeId, Variable,
 };
 pub use root_signature::{
-    AddressMode, BorderColour, Comparison, DescriptorRange, DescriptorType, RootParameter, RootParameterKind,
+    BorderColour, DescriptorRange, DescriptorType, RootAddressMode, RootComparison, RootParameter, RootParameterKind,
     RootSignature, RootSignatureVersion, ShaderVisibility, StaticSampler,
 };
-pub use signature::{ComponentType, MinPrecision, Signature, SignatureElement, SystemValue};
+pub use signature::{MinPrecision, Signature, SignatureElement, StoredType, SystemValue};
 pub use source::{Arguments, SourceFile, SourceInfo};
 pub use statistics::{Counters, Statistics};
 

@@ -51,7 +51,7 @@ open_code! {
 
 open_code! {
     /// What a sampler does outside of the texture.
-    AddressMode(u32) {
+    RootAddressMode(u32) {
         1 WRAP "wrap",
         2 MIRROR "mirror",
         3 CLAMP "clamp",
@@ -62,7 +62,7 @@ open_code! {
 
 open_code! {
     /// When a comparison holds.
-    Comparison(u32) {
+    RootComparison(u32) {
         1 NEVER "never",
         2 LESS "less",
         3 EQUAL "equal",
@@ -161,13 +161,13 @@ pub struct StaticSampler {
     /// 0x80 comparison, 0x100 minimum, 0x180 maximum.
     pub filter: u32,
     /// Addressing in u, v and w.
-    pub address: [AddressMode; 3],
+    pub address: [RootAddressMode; 3],
     /// Added to the level of detail.
     pub mip_bias: f32,
     /// Most anisotropic samples.
     pub max_anisotropy: u32,
     /// Comparison, of a comparison filter.
-    pub comparison: Comparison,
+    pub comparison: RootComparison,
     /// Border colour.
     pub border: BorderColour,
     /// Least level of detail.
@@ -305,10 +305,10 @@ fn sampler(mut record: Reader<'_>, version: RootSignatureVersion) -> Result<Stat
     let mut dword = || record.u32("static sampler");
     Ok(StaticSampler {
         filter: dword()?,
-        address: [AddressMode(dword()?), AddressMode(dword()?), AddressMode(dword()?)],
+        address: [RootAddressMode(dword()?), RootAddressMode(dword()?), RootAddressMode(dword()?)],
         mip_bias: f32::from_bits(dword()?),
         max_anisotropy: dword()?,
-        comparison: Comparison(dword()?),
+        comparison: RootComparison(dword()?),
         border: BorderColour(dword()?),
         min_lod: f32::from_bits(dword()?),
         max_lod: f32::from_bits(dword()?),
@@ -395,10 +395,10 @@ mod tests {
             dwords.extend((version == 3).then_some(2));
             let sampler = StaticSampler {
                 filter: 0x95,
-                address: [AddressMode::WRAP, AddressMode::BORDER, AddressMode::MIRROR_ONCE],
+                address: [RootAddressMode::WRAP, RootAddressMode::BORDER, RootAddressMode::MIRROR_ONCE],
                 mip_bias: 1.5,
                 max_anisotropy: 8,
-                comparison: Comparison::GREATER,
+                comparison: RootComparison::GREATER,
                 border: BorderColour::OPAQUE_WHITE,
                 min_lod: -0.25,
                 max_lod: f32::MAX,

@@ -58,7 +58,7 @@ const PIXEL_OUTPUTS: [SystemValue; 6] = [
 
 open_code! {
     /// Type of an element's components. Shader model 4 and 5 use the first four.
-    ComponentType(u32) {
+    StoredType(u32) {
         0 UNKNOWN "none",
         1 U32 "uint",
         2 I32 "int",
@@ -107,7 +107,7 @@ pub struct SignatureElement<'a> {
     /// System value as stored.
     pub system_value: SystemValue,
     /// Type of the components.
-    pub component_type: ComponentType,
+    pub component_type: StoredType,
     /// Register, or `None` where the element has none (depth, coverage and the like).
     pub register: Option<u32>,
     /// Components of the register it occupies: bit 0 = x to bit 3 = w.
@@ -188,7 +188,7 @@ fn element<'a>(
     let semantic = part.name(record.u32("semantic name offset")?, "semantic name")?;
     let index = record.u32("semantic index")?;
     let system_value = SystemValue(record.u32("system value")?);
-    let component_type = ComponentType(record.u32("component type")?);
+    let component_type = StoredType(record.u32("component type")?);
     let register = record.u32("register")?;
     let mask = component_mask(&mut record, "component mask")?;
     // DXC for validators up to 1.1 stores the complement of what is written in all eight bits.
@@ -241,7 +241,7 @@ mod tests {
         let plain = data(1, &[32, 5, 2, 3, 7, 0xabab_030f]);
         let element = parse(FourCc::ISGN, &plain).unwrap().elements[0];
         assert_eq!((element.semantic, element.index, element.offset), (Name::new(b"TEXCOORD"), 5, 0x48));
-        assert_eq!((element.system_value, element.component_type), (SystemValue::CLIP_DISTANCE, ComponentType::F32));
+        assert_eq!((element.system_value, element.component_type), (SystemValue::CLIP_DISTANCE, StoredType::F32));
         assert_eq!((element.register, element.mask, element.rw_mask), (Some(7), 0xf, 3));
         assert_eq!((element.stream, element.min_precision), (0, MinPrecision::DEFAULT));
 
@@ -253,7 +253,7 @@ mod tests {
         for name in [FourCc::ISG1, FourCc::OSG1, FourCc::PSG1] {
             let element = parse(name, &newest).unwrap().elements[0];
             assert_eq!((element.stream, element.register, element.semantic), (1, None, Name::new(b"TEXCOORD")));
-            assert_eq!((element.min_precision, element.component_type), (MinPrecision::SINT_16, ComponentType::U32));
+            assert_eq!((element.min_precision, element.component_type), (MinPrecision::SINT_16, StoredType::U32));
         }
     }
 

@@ -114,7 +114,7 @@ fn validators_choose_the_version() {
         assert_eq!((state.version, state.resources.len()), (version, 1));
         let resource = state.resources[0];
         assert_eq!((resource.resource_type, resource.lower, resource.upper), (PipelineResourceType::CBV, 0, 0));
-        assert_eq!(resource.kind, (version >= 2).then_some(ResourceKind::CBUFFER));
+        assert_eq!(resource.kind, (version >= 2).then_some(DxilResourceKind::CBUFFER));
         assert_eq!(state.stage_info(ShaderStage::VERTEX), StageInfo::Vertex { position: true });
         let output = dxbc(bytes).output_signature().unwrap().unwrap().elements[0];
         assert_eq!((output.mask, output.rw_mask), (0xf, 0), "all components are written");
@@ -146,7 +146,7 @@ fn a_vertex_shader_with_dependencies() {
     assert_eq!((normal.position, normal.interpolation), (Some((1, 0)), Interpolation::LINEAR));
     assert_eq!((uv.indices.iter().collect::<Vec<_>>(), uv.position), (vec![3, 4], Some((2, 0))));
     let identity = (identity.component_type, identity.interpolation, identity.position);
-    assert_eq!(identity, (ComponentType::U32, Interpolation::CONSTANT, Some((4, 0))));
+    assert_eq!(identity, (StoredType::U32, Interpolation::CONSTANT, Some((4, 0))));
     assert_eq!((clip.kind, clip.position), (SemanticKind::CLIP_DISTANCE, Some((5, 0))));
 
     let found = state.dependencies;
@@ -164,7 +164,7 @@ fn a_pixel_shader_with_every_resource() {
     let state = pipeline(PIXEL);
     let pixel = StageInfo::Pixel { depth: true, sample_frequency: true };
     assert_eq!(state.stage_info(ShaderStage::PIXEL), pixel);
-    use {PipelineResourceType as Type, ResourceKind as Kind};
+    use {DxilResourceKind as Kind, PipelineResourceType as Type};
     let mut expected = vec![
         (Type::SAMPLER, 0, 0, 0, Kind::SAMPLER),
         (Type::SAMPLER, 0, 1, 1, Kind::SAMPLER),
@@ -213,7 +213,7 @@ fn a_geometry_shader_with_two_streams() {
     let state = pipeline(GEOMETRY);
     let info = StageInfo::Geometry {
         input: InputPrimitive::LINE,
-        output: Topology::POINT_LIST,
+        output: PrimitiveTopology::POINT_LIST,
         stream_mask: 0b11,
         position: true,
         max_vertices: Some(6),
@@ -298,10 +298,10 @@ fn two_kinds_of_16_bit_types() {
         let element = inputs.elements.into_iter().find(|element| element.semantic == "COLOR").unwrap();
         (element.component_type, element.min_precision)
     };
-    assert_eq!(colour(MIN_PRECISION), (ComponentType::F16, MinPrecision::FLOAT_16));
-    assert_eq!(colour(NATIVE_PRECISION), (ComponentType::F16, MinPrecision::DEFAULT));
+    assert_eq!(colour(MIN_PRECISION), (StoredType::F16, MinPrecision::FLOAT_16));
+    assert_eq!(colour(NATIVE_PRECISION), (StoredType::F16, MinPrecision::DEFAULT));
     let count = |bytes| pipeline(bytes).outputs[2].component_type;
-    assert_eq!((count(MIN_PRECISION), count(NATIVE_PRECISION)), (ComponentType::U16, ComponentType::U16));
+    assert_eq!((count(MIN_PRECISION), count(NATIVE_PRECISION)), (StoredType::U16, StoredType::U16));
 }
 
 #[test]
@@ -348,10 +348,10 @@ fn root_signatures_of_two_versions() {
 
         let first = StaticSampler {
             filter: 0x80 | 4 | 0x10,
-            address: [AddressMode::CLAMP, AddressMode::MIRROR, AddressMode::BORDER],
+            address: [RootAddressMode::CLAMP, RootAddressMode::MIRROR, RootAddressMode::BORDER],
             mip_bias: 1.5,
             max_anisotropy: 8,
-            comparison: Comparison::GREATER,
+            comparison: RootComparison::GREATER,
             border: BorderColour::OPAQUE_WHITE,
             min_lod: 0.25,
             max_lod: 9.5,
@@ -397,7 +397,7 @@ fn functions_of_a_library() {
         assert_eq!(used, ["View image scene", "Local", "", "View"]);
         let local = data.resources.iter().find(|resource| resource.name == "Local").unwrap();
         let local = (local.class, local.kind, local.space, local.lower, local.upper);
-        assert_eq!(local, (ResourceClass::CBV, ResourceKind::CBUFFER, 1, 0, 0));
+        assert_eq!(local, (ResourceClass::CBV, DxilResourceKind::CBUFFER, 1, 0, 0));
 
         let subobject = |name: &str| data.subobjects.iter().find(|subobject| subobject.name == name).unwrap();
         assert_eq!(data.subobjects.len(), 9);

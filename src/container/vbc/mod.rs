@@ -18,8 +18,8 @@ mod reflection;
 mod write;
 
 pub use reflection::{
-    BaseType, Binding, BindingDetail, InterfaceVariable, Member, Reflection, StageMask, SubpassInput, TexelRank,
-    TexelType, UniformBlock, Warning,
+    Binding, BindingDetail, InterfaceVariable, Reflection, StageMask, SubpassInput, TexelRank, TexelType, UniformBlock,
+    VbcBaseType, VbcMember, Warning,
 };
 pub use write::write;
 
@@ -45,7 +45,7 @@ const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// A stage of the graphics pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Stage {
+pub enum VbcStage {
     /// Vertex shader.
     Vertex,
     /// Tessellation control shader.
@@ -58,7 +58,7 @@ pub enum Stage {
     Fragment,
 }
 
-impl Stage {
+impl VbcStage {
     /// All five, in the order of the file.
     pub const ALL: [Self; 5] =
         [Self::Vertex, Self::TessellationControl, Self::TessellationEvaluation, Self::Geometry, Self::Fragment];
@@ -69,7 +69,7 @@ impl Stage {
     }
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for VbcStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -94,7 +94,7 @@ pub struct TableSizes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpirV<'a> {
     /// The stage.
-    pub stage: Stage,
+    pub stage: VbcStage,
     /// Absolute byte offset of its first word.
     pub offset: usize,
     /// Its little-endian words, four bytes each, at no particular alignment.
@@ -194,7 +194,7 @@ impl<'a> Vbc<'a> {
         let skipped = file.bytes(self.code, "reflection");
         debug_assert!(skipped.is_ok());
         let words = self.words;
-        let present = Stage::ALL.into_iter().zip(words).filter(|&(_, words)| words > 0);
+        let present = VbcStage::ALL.into_iter().zip(words).filter(|&(_, words)| words > 0);
         present.map(move |(stage, words)| {
             let offset = file.offset();
             let bytes = file.bytes(4 * usize::from(words), "SPIR-V")?;
@@ -207,8 +207,8 @@ impl<'a> Vbc<'a> {
     }
 
     /// The stages that are present, in the order of the file.
-    pub fn stage_list(&self) -> impl Iterator<Item = Stage> + use<> {
-        Stage::ALL.into_iter().zip(self.words).filter_map(|(stage, words)| (words > 0).then_some(stage))
+    pub fn stage_list(&self) -> impl Iterator<Item = VbcStage> + use<> {
+        VbcStage::ALL.into_iter().zip(self.words).filter_map(|(stage, words)| (words > 0).then_some(stage))
     }
 
     pub(super) fn listing(&self) -> Vec<PartInfo> {
@@ -216,7 +216,7 @@ impl<'a> Vbc<'a> {
         let row = |name: &str, offset, size, meaning| PartInfo { name: name.to_string(), offset, size, meaning };
         let reflection = row("info", header, self.code - header, "reflection: inputs, outputs, bindings, uniforms");
         let mut offset = self.code;
-        let stages = Stage::ALL.into_iter().zip(self.words).filter(|&(_, words)| words > 0).map(|(stage, words)| {
+        let stages = VbcStage::ALL.into_iter().zip(self.words).filter(|&(_, words)| words > 0).map(|(stage, words)| {
             let size = 4 * usize::from(words);
             offset += size;
             row(stage.name(), offset - size, size, "SPIR-V of a stage")
@@ -230,7 +230,7 @@ impl<'a> Vbc<'a> {
 }
 
 /// Words of each stage.
-type StageWords = [u16; Stage::ALL.len()];
+type StageWords = [u16; VbcStage::ALL.len()];
 
 /// Reads the header: the words of each stage, the sizes of the binding tables, and a reader of what follows.
 fn header(bytes: &[u8]) -> Result<(StageWords, TableSizes, Reader<'_>), ContainerError> {

@@ -1,6 +1,6 @@
 //! Reflection of a VBC: everything a shader exchanges with its surroundings.
 
-use super::Stage;
+use super::VbcStage;
 use crate::container::limits::VBC_RECORDS;
 use crate::container::name::Name;
 use crate::container::reader::{Reader, invalid, truncated};
@@ -16,7 +16,7 @@ const SUBPASS_OBJECTS: [usize; 3] = [48, 56, 40];
 
 open_code! {
     /// Kind of a variable's type.
-    BaseType(u8) {
+    VbcBaseType(u8) {
         0 VOID "void",
         1 BOOL "bool",
         2 SIGNED "int",
@@ -58,13 +58,13 @@ open_code! {
     }
 }
 
-/// Stages, bit n for the n-th of [`Stage::ALL`]. Prints as `vert|frag`.
+/// Stages, bit n for the n-th of [`VbcStage::ALL`]. Prints as `vert|frag`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StageMask(pub u16);
 
 impl StageMask {
     /// Whether `stage` is one of them.
-    pub fn contains(self, stage: Stage) -> bool {
+    pub fn contains(self, stage: VbcStage) -> bool {
         self.0 >> stage as u32 & 1 != 0
     }
 }
@@ -72,7 +72,7 @@ impl StageMask {
 impl fmt::Display for StageMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names: Vec<_> =
-            Stage::ALL.iter().filter(|&&stage| self.contains(stage)).map(|s| s.name().to_string()).collect();
+            VbcStage::ALL.iter().filter(|&&stage| self.contains(stage)).map(|s| s.name().to_string()).collect();
         let unknown = self.0 & !0x1f;
         if unknown != 0 || names.is_empty() {
             names.push(format!("{unknown:#x}"));
@@ -87,7 +87,7 @@ pub struct InterfaceVariable {
     /// Location of the attribute, or index of the attachment.
     pub location: u8,
     /// Type of a component.
-    pub base: BaseType,
+    pub base: VbcBaseType,
     /// Components (rows) and columns.
     pub dimensions: [u8; 2],
     /// Elements, 1 if it is no array.
@@ -128,7 +128,7 @@ pub struct Binding {
     /// Slot, below 32.
     pub slot: u8,
     /// Type.
-    pub base: BaseType,
+    pub base: VbcBaseType,
     /// Stages that use it.
     pub stages: StageMask,
     /// The rest.
@@ -137,13 +137,13 @@ pub struct Binding {
 
 /// A member of the uniform block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member<'a> {
+pub struct VbcMember<'a> {
     /// Its name, at most 255 bytes.
     pub name: Name<'a>,
     /// Its byte offset in the block.
     pub offset: u16,
     /// Type of a component.
-    pub base: BaseType,
+    pub base: VbcBaseType,
     /// Components (rows) and columns.
     pub dimensions: [u8; 2],
     /// Elements, 1 if it is no array.
@@ -158,7 +158,7 @@ pub struct UniformBlock<'a> {
     /// Stages that use it.
     pub stages: StageMask,
     /// Its members.
-    pub members: Vec<Member<'a>>,
+    pub members: Vec<VbcMember<'a>>,
 }
 
 /// An input attachment. Its index is its place in the list.
@@ -274,17 +274,17 @@ fn list<'a, T>(
 
 fn interface_variable(reader: &mut Reader<'_>) -> Result<InterfaceVariable, ContainerError> {
     let [location, base, rows, columns, array, reserved @ ..] = reader.array::<8>("interface variable")?;
-    Ok(InterfaceVariable { location, base: BaseType(base), dimensions: [rows, columns], array, reserved })
+    Ok(InterfaceVariable { location, base: VbcBaseType(base), dimensions: [rows, columns], array, reserved })
 }
 
 fn binding(reader: &mut Reader<'_>) -> Result<Binding, ContainerError> {
     let [slot, base, stages @ .., a, b, c, d] = reader.array::<8>("binding")?;
-    let base = BaseType(base);
+    let base = VbcBaseType(base);
     let detail = match base {
-        BaseType::RO_BUFFER | BaseType::RW_BUFFER => {
+        VbcBaseType::RO_BUFFER | VbcBaseType::RW_BUFFER => {
             BindingDetail::Buffer { size: u16::from_le_bytes([a, b]), reserved: [c, d] }
         }
-        BaseType::SAMPLER | BaseType::IMAGE | BaseType::RO_TEXELS | BaseType::RW_TEXELS => {
+        VbcBaseType::SAMPLER | VbcBaseType::IMAGE | VbcBaseType::RO_TEXELS | VbcBaseType::RW_TEXELS => {
             BindingDetail::Texel { rank: TexelRank(a), ty: TexelType(b), size: c, components: d }
         }
         _ => BindingDetail::Unknown([a, b, c, d]),
@@ -292,12 +292,12 @@ fn binding(reader: &mut Reader<'_>) -> Result<Binding, ContainerError> {
     Ok(Binding { slot, base, stages: StageMask(u16::from_le_bytes(stages)), detail })
 }
 
-fn member<'a>(reader: &mut Reader<'a>) -> Result<Member<'a>, ContainerError> {
+fn member<'a>(reader: &mut Reader<'a>) -> Result<VbcMember<'a>, ContainerError> {
     let length = reader.u8("length of a member's name")?;
     let name = Name::new(reader.bytes(length.into(), "name of a member")?);
     let offset = reader.u16("offset of a member")?;
     let [base, rows, columns, array] = reader.array("type of a member")?;
-    Ok(Member { name, offset, base: BaseType(base), dimensions: [rows, columns], array })
+    Ok(VbcMember { name, offset, base: VbcBaseType(base), dimensions: [rows, columns], array })
 }
 
 /// The last list. Its records have the size with which they fill what is left.

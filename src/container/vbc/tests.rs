@@ -67,9 +67,9 @@ fn the_smallest_file() {
     assert_eq!(vbc.tables(), TableSizes { samplers: 8192, images: 128, buffers: 512, ro_texels: 129, rw_texels: 130 });
     let stages: Vec<_> = vbc.stages().map(Result::unwrap).collect();
     let found: Vec<_> = stages.iter().map(|module| (module.stage, module.offset, module.bytes.len())).collect();
-    assert_eq!(found, [(Stage::Vertex, 43, 20), (Stage::Fragment, 63, 24)]);
+    assert_eq!(found, [(VbcStage::Vertex, 43, 20), (VbcStage::Fragment, 63, 24)]);
     assert_eq!(stages[0].words().collect::<Vec<_>>(), [SPIRV_MAGIC, 1, 2, 3, 4]);
-    assert_eq!(vbc.stage_list().collect::<Vec<_>>(), [Stage::Vertex, Stage::Fragment]);
+    assert_eq!(vbc.stage_list().collect::<Vec<_>>(), [VbcStage::Vertex, VbcStage::Fragment]);
     let rows: Vec<_> = vbc.listing().into_iter().map(|row| (row.name, row.offset, row.size)).collect();
     let expected = [("info", 25, 18), ("vert", 43, 20), ("frag", 63, 24)];
     assert_eq!(rows, expected.map(|(name, offset, size)| (name.to_string(), offset, size)));
@@ -81,20 +81,20 @@ fn every_list_and_field() {
     let reflection = reflect(&bytes).unwrap();
     let variable =
         |location, base, dimensions, array, reserved| InterfaceVariable { location, base, dimensions, array, reserved };
-    let float = BaseType::FLOAT;
+    let float = VbcBaseType::FLOAT;
     assert_eq!(reflection.inputs, [variable(0, float, [3, 1], 1, [0; 3]), variable(1, float, [4, 4], 2, [7, 8, 9])]);
     assert_eq!(reflection.outputs, [variable(0, float, [4, 1], 1, [0; 3])]);
     let binding = |slot, base, stages, detail| Binding { slot, base, stages: StageMask(stages), detail };
     let texel = BindingDetail::Texel { rank: TexelRank::D2, ty: TexelType::FLOAT, size: 4, components: 4 };
     let expected = [
-        binding(0, BaseType::SAMPLER, 0x10, texel),
-        binding(1, BaseType::RW_BUFFER, 0x11, BindingDetail::Buffer { size: 320, reserved: [5, 6] }),
-        binding(31, BaseType(77), 1, BindingDetail::Unknown([1, 2, 3, 4])),
+        binding(0, VbcBaseType::SAMPLER, 0x10, texel),
+        binding(1, VbcBaseType::RW_BUFFER, 0x11, BindingDetail::Buffer { size: 320, reserved: [5, 6] }),
+        binding(31, VbcBaseType(77), 1, BindingDetail::Unknown([1, 2, 3, 4])),
     ];
     assert_eq!(reflection.bindings, expected);
     let block = reflection.uniform.unwrap();
     assert_eq!((block.size, block.stages.to_string()), (80, "vert|frag".to_string()));
-    let member = |name: &'static str, offset, dimensions, array| Member {
+    let member = |name: &'static str, offset, dimensions, array| VbcMember {
         name: Name::new(name.as_bytes()),
         offset,
         base: float,
@@ -184,7 +184,7 @@ fn what_would_not_read_back_is_not_written() {
     let [smallest, everything, _] = samples();
     let tables = Vbc::parse(&smallest).unwrap().tables();
     let empty = reflect(&smallest).unwrap();
-    let spirv = |bytes| SpirV { stage: Stage::Geometry, offset: 0, bytes };
+    let spirv = |bytes| SpirV { stage: VbcStage::Geometry, offset: 0, bytes };
     let long = module(65536);
     let error = write(tables, &empty, &[spirv(&long)]).unwrap_err();
     assert_eq!(error, over_limit("SPIR-V size in words", 65536, 65535, 5 + 6));

@@ -1,7 +1,7 @@
 //! Typed parts → the bytes of a VBC.
 
 use super::reflection::{BindingDetail, InterfaceVariable, Reflection, SubpassInput};
-use super::{GRAPHICS, MAGIC, SpirV, Stage, TableSizes, VERSION, Vbc};
+use super::{GRAPHICS, MAGIC, SpirV, TableSizes, VERSION, Vbc, VbcStage};
 use crate::container::reader::{invalid, over_limit};
 use crate::container::writer::{Writer, count};
 use crate::error::ContainerError;
@@ -17,14 +17,14 @@ pub fn write(tables: TableSizes, reflection: &Reflection<'_>, stages: &[SpirV<'_
     file.bytes(&MAGIC);
     file.u8(VERSION);
     file.u8(GRAPHICS);
-    for stage in Stage::ALL {
+    for stage in VbcStage::ALL {
         let words = stages.iter().filter(|module| module.stage == stage).map(|module| module.bytes.len() / 4).sum();
         file.u16(small(words, "SPIR-V size in words", &file)?);
     }
     let TableSizes { samplers, images, buffers, ro_texels, rw_texels } = tables;
     [samplers, images, buffers, ro_texels, rw_texels].iter().for_each(|&size| file.u16(size));
     write_reflection(&mut file, reflection)?;
-    for stage in Stage::ALL {
+    for stage in VbcStage::ALL {
         let mut modules = stages.iter().filter(|module| module.stage == stage);
         let Some(module) = modules.next() else { continue };
         let offset = file.offset() as usize;

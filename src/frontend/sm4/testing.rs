@@ -8,7 +8,7 @@ use super::decode::Program;
 use super::lower;
 use crate::container::Name;
 use crate::container::dxbc::{
-    ComponentType, FourCc, MinPrecision, Signature, SignatureElement, SystemValue as StoredValue,
+    FourCc, MinPrecision, Signature, SignatureElement, StoredType, SystemValue as StoredValue,
 };
 use crate::error::{DecodeError, LowerError};
 use crate::frontend::{Lowered, sm4};
@@ -47,7 +47,7 @@ pub fn signature<'a>(elements: &[(&'a str, u32, u8, StoredValue)]) -> Signature<
         semantic: Name::new(semantic.as_bytes()),
         index: register,
         system_value,
-        component_type: ComponentType::U32,
+        component_type: StoredType::U32,
         register: Some(register),
         mask,
         rw_mask: 0,

@@ -4,7 +4,7 @@ use super::declare::Declared;
 use super::signature::Element;
 use super::subroutine::{INSTANCES, Interface, instance_name};
 use crate::container::digest::Signing;
-use crate::container::dxbc::{Builder, ComponentType, FourCc, SystemValue};
+use crate::container::dxbc::{Builder, FourCc, StoredType, SystemValue};
 use crate::frontend::sm4::Program;
 
 /// A program with its signatures, and with the tables of its interface.
@@ -52,7 +52,7 @@ impl Named {
 fn signature(elements: &[Element], outputs: bool) -> Vec<u8> {
     let mut part = Named::new(2 + 6 * elements.len());
     part.dwords.extend([elements.len() as u32, 8]);
-    for &Element { semantic, index, system_value: SystemValue(value), ty: ComponentType(ty), register, mask, used } in
+    for &Element { semantic, index, system_value: SystemValue(value), ty: StoredType(ty), register, mask, used } in
         elements
     {
         let second = if outputs { mask.bits() & !used.bits() } else { used.bits() };

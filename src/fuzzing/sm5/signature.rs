@@ -2,7 +2,7 @@
 
 use super::Generator;
 use super::declare::{IndexRange, Register};
-use crate::container::dxbc::{ComponentType, SystemValue as Stored};
+use crate::container::dxbc::{StoredType, SystemValue as Stored};
 use crate::frontend::sm4::codes::{Interpolation, SystemValue};
 use crate::frontend::sm4::operand::{Components, Mask};
 use crate::frontend::sm4::{Declaration, Opcode, Operand, RegisterFile};
@@ -14,7 +14,7 @@ pub struct Element {
     pub semantic: &'static str,
     pub index: u32,
     pub system_value: Stored,
-    pub ty: ComponentType,
+    pub ty: StoredType,
     pub register: Option<u32>,
     pub mask: Mask,
     /// The components of it that are declared.
@@ -27,7 +27,7 @@ struct SystemInput {
     semantic: &'static str,
     /// As signatures say it, and declarations.
     values: (Stored, SystemValue),
-    ty: ComponentType,
+    ty: StoredType,
     mask: u32,
     /// The shader model it came with.
     model: (u8, u8),
@@ -40,7 +40,7 @@ macro_rules! system_inputs {
             opcode: Opcode::$opcode,
             semantic: $semantic,
             values: (Stored::$stored, SystemValue::$value),
-            ty: ComponentType::$ty,
+            ty: StoredType::$ty,
             mask: $mask,
             model: $model,
         }, )*]
@@ -60,12 +60,12 @@ const PIXEL_INPUTS: [SystemInput; 4] = system_inputs! {
 };
 
 /// Outputs of a pixel shader that have a register of their own; there is one depth at most.
-const OUTPUTS: [(&str, RegisterFile, ComponentType); 5] = [
-    ("SV_Depth", RegisterFile::OutputDepth, ComponentType::F32),
-    ("SV_DepthGreaterEqual", RegisterFile::OutputDepthGe, ComponentType::F32),
-    ("SV_DepthLessEqual", RegisterFile::OutputDepthLe, ComponentType::F32),
-    ("SV_Coverage", RegisterFile::OutputCoverage, ComponentType::U32),
-    ("SV_StencilRef", RegisterFile::OutputStencilRef, ComponentType::U32),
+const OUTPUTS: [(&str, RegisterFile, StoredType); 5] = [
+    ("SV_Depth", RegisterFile::OutputDepth, StoredType::F32),
+    ("SV_DepthGreaterEqual", RegisterFile::OutputDepthGe, StoredType::F32),
+    ("SV_DepthLessEqual", RegisterFile::OutputDepthLe, StoredType::F32),
+    ("SV_Coverage", RegisterFile::OutputCoverage, StoredType::U32),
+    ("SV_StencilRef", RegisterFile::OutputStencilRef, StoredType::U32),
 ];
 
 impl Generator<'_, '_> {
@@ -124,7 +124,7 @@ impl Generator<'_, '_> {
         semantic: &'static str,
         index: u32,
         system_value: Stored,
-        ty: ComponentType,
+        ty: StoredType,
         register: u32,
         mask: Mask,
     ) {
@@ -148,7 +148,7 @@ impl Generator<'_, '_> {
     fn declare_outputs(&mut self) -> Result<()> {
         let mut register = 0;
         if self.is_vertex() && !self.one_in(4)? {
-            self.output_element("SV_Position", 0, Stored::POSITION, ComponentType::F32, Some(register), Mask::ALL);
+            self.output_element("SV_Position", 0, Stored::POSITION, StoredType::F32, Some(register), Mask::ALL);
             self.output(Opcode::DclOutputSiv, Some(register), Mask::ALL, Some(SystemValue::Position));
             register += 1;
         }
@@ -184,7 +184,7 @@ impl Generator<'_, '_> {
         semantic: &'static str,
         index: u32,
         system_value: Stored,
-        ty: ComponentType,
+        ty: StoredType,
         register: Option<u32>,
         mask: Mask,
     ) {
@@ -220,8 +220,8 @@ impl Generator<'_, '_> {
         Ok(Some(IndexRange { first, count, mask }))
     }
 
-    fn component_type(&mut self) -> Result<ComponentType> {
-        Ok(*self.u.choose(&[ComponentType::F32, ComponentType::U32, ComponentType::I32])?)
+    fn component_type(&mut self) -> Result<StoredType> {
+        Ok(*self.u.choose(&[StoredType::F32, StoredType::U32, StoredType::I32])?)
     }
 
     /// Some components of `of`, which has any.

@@ -6,7 +6,7 @@ use shaderjit::container::vbc::{self, BindingDetail, InterfaceVariable, SubpassI
 
 #[derive(Serialize)]
 pub struct Vbc {
-    stages: Vec<Stage>,
+    stages: Vec<VbcStage>,
     tables: Tables,
     inputs: Vec<Variable>,
     outputs: Vec<Variable>,
@@ -19,7 +19,7 @@ pub struct Vbc {
 }
 
 #[derive(Serialize)]
-struct Stage {
+struct VbcStage {
     stage: &'static str,
     words: usize,
 }
@@ -63,11 +63,11 @@ struct Binding {
 struct UniformBlock {
     size: u16,
     stages: String,
-    members: Vec<Member>,
+    members: Vec<VbcMember>,
 }
 
 #[derive(Serialize)]
-struct Member {
+struct VbcMember {
     name: String,
     offset: u16,
     base: String,
@@ -90,7 +90,7 @@ pub fn reflect(container: &vbc::Vbc<'_>) -> Vbc {
         stages: container
             .stages()
             .flatten()
-            .map(|module| Stage { stage: module.stage.name(), words: module.words().len() })
+            .map(|module| VbcStage { stage: module.stage.name(), words: module.words().len() })
             .collect(),
         tables: Tables {
             samplers: tables.samplers,
@@ -151,7 +151,7 @@ fn binding(binding: &vbc::Binding) -> Binding {
 }
 
 fn uniform_block(block: &vbc::UniformBlock<'_>) -> UniformBlock {
-    let member = |member: &vbc::Member<'_>| Member {
+    let member = |member: &vbc::VbcMember<'_>| VbcMember {
         name: name(member.name),
         offset: member.offset,
         base: member.base.to_string(),

@@ -19,7 +19,7 @@ pub use dependencies::{ComponentMask, Dependencies, DependencyTable};
 pub use stage::StageInfo;
 
 use super::dwords::Dwords;
-use super::{ComponentType, Interpolation, Part, ResourceKind, SemanticKind, ShaderStage};
+use super::{DxilResourceKind, Interpolation, Part, SemanticKind, ShaderStage, StoredType};
 use crate::container::name::Name;
 use crate::container::reader::{Reader, invalid, truncated};
 use crate::error::ContainerError;
@@ -124,7 +124,7 @@ pub struct PipelineResource {
     /// Last register; `u32::MAX` if unbounded.
     pub upper: u32,
     /// Shape, where the part stores it.
-    pub kind: Option<ResourceKind>,
+    pub kind: Option<DxilResourceKind>,
     /// Flags: 1 = used by 64-bit atomics. 0 where the part stores none.
     pub flags: u32,
 }
@@ -143,7 +143,7 @@ pub struct PipelineElement<'a> {
     /// What it stands for.
     pub kind: SemanticKind,
     /// Type of its components.
-    pub component_type: ComponentType,
+    pub component_type: StoredType,
     /// How it is interpolated.
     pub interpolation: Interpolation,
     /// Components that are indexed dynamically.
@@ -273,7 +273,7 @@ fn resources(reader: &mut Reader<'_>) -> Result<Vec<PipelineResource>, Container
             space: record.u32("PSV0 resource space")?,
             lower: record.u32("PSV0 resource register")?,
             upper: record.u32("PSV0 resource register")?,
-            kind: if has_kind { Some(ResourceKind(record.u32("PSV0 resource kind")?)) } else { None },
+            kind: if has_kind { Some(DxilResourceKind(record.u32("PSV0 resource kind")?)) } else { None },
             flags: if has_kind { record.u32("PSV0 resource flags")? } else { 0 },
         })
     };
@@ -330,7 +330,7 @@ impl<'a> Strings<'a> {
         let start_row = record.u8("PSV0 element row")?;
         let columns = record.u8("PSV0 element columns")?;
         let kind = SemanticKind(record.u8("PSV0 semantic kind")?);
-        let component_type = ComponentType(record.u8("PSV0 component type")?.into());
+        let component_type = StoredType(record.u8("PSV0 component type")?.into());
         let interpolation = Interpolation(record.u8("PSV0 interpolation")?);
         let mask_and_stream = record.u8("PSV0 element stream")?;
         record.u8("PSV0 element padding")?;

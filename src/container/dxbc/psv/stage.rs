@@ -1,7 +1,7 @@
 //! What `PSV0` says of one stage: sixteen bytes from the beginning, and two that came with version 1.
 
 use crate::container::dxbc::{
-    InputPrimitive, MeshTopology, ShaderStage, TessellatorDomain, TessellatorOutput, Topology,
+    InputPrimitive, MeshTopology, PrimitiveTopology, ShaderStage, TessellatorDomain, TessellatorOutput,
 };
 
 /// What the part says of a shader of one stage.
@@ -38,7 +38,7 @@ pub enum StageInfo {
         /// What it takes.
         input: InputPrimitive,
         /// What it makes.
-        output: Topology,
+        output: PrimitiveTopology,
         /// Output streams it writes, one bit each.
         stream_mask: u32,
         /// Whether it writes a position.
@@ -97,7 +97,7 @@ impl StageInfo {
             }
             ShaderStage::GEOMETRY => Self::Geometry {
                 input: InputPrimitive(dword(0)),
-                output: Topology(dword(1)),
+                output: PrimitiveTopology(dword(1)),
                 stream_mask: dword(2),
                 position: flag(12),
                 max_vertices: more.map(u16::from_le_bytes),

@@ -1,5 +1,7 @@
 use super::*;
-use crate::container::dxbc::{FourCc, InputPrimitive, MeshTopology, TessellatorDomain, TessellatorOutput, Topology};
+use crate::container::dxbc::{
+    FourCc, InputPrimitive, MeshTopology, PrimitiveTopology, TessellatorDomain, TessellatorOutput,
+};
 
 /// Absolute offset of the data in these tests.
 const BASE: usize = 0x88;
@@ -112,7 +114,7 @@ fn records_may_be_longer_than_what_is_known_of_them() {
     builder.elements = bytes(&[20, 1, 0, 0x0042_0001, 0x0203, 0xdead]);
     let data = builder.build();
     let state = parse(&data).unwrap();
-    assert_eq!(state.resources[0].kind, Some(ResourceKind::RAW_BUFFER));
+    assert_eq!(state.resources[0].kind, Some(DxilResourceKind::RAW_BUFFER));
     assert_eq!((state.resources[0].flags, state.resources[0].resource_type), (1, PipelineResourceType::UAV_TYPED));
     assert_eq!(state.inputs[0].semantic, "UV");
     assert_eq!(state.trailing, []);
@@ -137,7 +139,7 @@ fn elements_of_three_signatures() {
     let element = &state.outputs[0];
     assert_eq!((element.semantic, element.columns, element.position), (Name::new(b"UV"), 2, Some((5, 2))));
     assert_eq!(element.indices.iter().collect::<Vec<_>>(), [8, 9]);
-    assert_eq!((element.kind, element.component_type), (SemanticKind::ARBITRARY, ComponentType::F16));
+    assert_eq!((element.kind, element.component_type), (SemanticKind::ARBITRARY, StoredType::F16));
     assert_eq!((element.interpolation, element.dynamic_mask, element.stream), (Interpolation::LINEAR_CENTROID, 3, 1));
     let element = &state.patch_or_primitive[0];
     assert_eq!((element.semantic, element.columns, element.position), (Name::new(b"TINT"), 4, None));
@@ -167,7 +169,7 @@ fn what_each_stage_says() {
     assert_eq!(info(ShaderStage::DOMAIN, [3, 1, 2, 0], [0; 2]), domain);
     let geometry = StageInfo::Geometry {
         input: InputPrimitive(10),
-        output: Topology::TRIANGLE_STRIP,
+        output: PrimitiveTopology::TRIANGLE_STRIP,
         stream_mask: 9,
         position: true,
         max_vertices: Some(0x102),

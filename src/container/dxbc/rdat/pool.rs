@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::table::{Check, Field, InTable, Row};
 use crate::container::dxbc::dwords::Dwords;
-use crate::container::dxbc::{FeatureFlags, Interpolation, ResourceKind, SemanticKind, ShaderStage};
+use crate::container::dxbc::{DxilResourceKind, FeatureFlags, Interpolation, SemanticKind, ShaderStage};
 use crate::container::name::Name;
 use crate::container::reader::{Reader, truncated};
 use crate::error::ContainerError;
@@ -89,7 +89,7 @@ numbers! {
     u16, 2, u16, |value| value;
     u32, 4, u32, |value| value;
     ShaderStage, 4, u32, ShaderStage;
-    ResourceKind, 4, u32, ResourceKind;
+    DxilResourceKind, 4, u32, DxilResourceKind;
     super::ResourceClass, 4, u32, super::ResourceClass;
     super::LaunchType, 4, u32, super::LaunchType;
     SemanticKind, 1, u8, SemanticKind;

@@ -3,7 +3,7 @@
 use super::pool::{NameList, Pools, Rows, Text};
 use super::stage::StageRow;
 use super::table::{Check, Field, Record};
-use crate::container::dxbc::{FeatureFlags, ResourceKind, ShaderStage};
+use crate::container::dxbc::{DxilResourceKind, FeatureFlags, ShaderStage};
 use crate::container::name::Name;
 use crate::container::reader::Reader;
 use crate::error::ContainerError;
@@ -57,7 +57,7 @@ record! {
         /// What it is bound as.
         class: ResourceClass,
         /// Its shape.
-        kind: ResourceKind,
+        kind: DxilResourceKind,
         /// Its number among those of its class.
         id: u32,
         /// Register space.

@@ -243,7 +243,7 @@ record! {
         inputs_to_outputs: &'a [u8],
         /// What it takes: the numbers of [`InputPrimitive`](crate::container::dxbc::InputPrimitive).
         input: u8,
-        /// What it makes: the numbers of [`Topology`](crate::container::dxbc::Topology).
+        /// What it makes: the numbers of [`PrimitiveTopology`](crate::container::dxbc::PrimitiveTopology).
         output: u8,
         /// Vertices it emits at most.
         max_vertices: u8,

@@ -1,5 +1,7 @@
 use super::*;
-use crate::container::dxbc::{FeatureFlags, Interpolation, ResourceKind, RootParameterKind, SemanticKind, ShaderStage};
+use crate::container::dxbc::{
+    DxilResourceKind, FeatureFlags, Interpolation, RootParameterKind, SemanticKind, ShaderStage,
+};
 use crate::container::name::Name;
 use crate::container::reader::truncated;
 
@@ -70,7 +72,7 @@ fn functions_and_their_resources() {
     let used: Vec<_> = function.resources.iter().map(|row| data.resources.get(row).unwrap()).collect();
     let resource = Resource {
         class: ResourceClass::UAV,
-        kind: ResourceKind::STRUCTURED_BUFFER,
+        kind: DxilResourceKind::STRUCTURED_BUFFER,
         id: 2,
         space: 3,
         lower: 4,

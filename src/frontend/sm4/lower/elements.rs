@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use shaderjit_ir::{Array, FunctionBuilder, SysVal, Type, Variable};
 
-use crate::container::dxbc::{ComponentType as StoredType, Signature, SignatureElement, SystemValue as StoredValue};
+use crate::container::dxbc::{Signature, SignatureElement, StoredType, SystemValue as StoredValue};
 use crate::frontend::sm4::codes::Stage;
 use crate::frontend::sm4::declaration::Declaration;
 use crate::frontend::sm4::decode::{Body, Program};
