@@ -8,7 +8,8 @@ use crate::error::CallError;
 use crate::frontend::{Interface, UniformKind};
 use crate::shader::Shader;
 
-/// The named variables of a program, in the order of the container. Empty if it has no names.
+/// The named variables of a program, in the order of the container; each lies within the largest buffer. Empty if the
+/// container has no names.
 #[derive(Debug, Default)]
 pub(crate) struct Variables(Vec<Variable>);
 
@@ -142,12 +143,18 @@ impl Variables {
             let kind = UniformKind::ConstantBuffer { slot: binding.slots.first, space: binding.space };
             let Some(space) = interface.uniforms.iter().position(|decl| decl.kind == kind) else { continue };
             for variable in &buffer.variables {
+                let ty = type_of(&definitions, variable.ty);
+                // A compiler places no variable past the largest buffer; what a hostile container places there is
+                // nothing that a shader could read.
+                if variable.offset.saturating_add(ty.bytes()) > MAX_BYTES {
+                    continue;
+                }
                 variables.push(Variable {
                     name: variable.name.to_str().into_owned(),
                     buffer: buffer.name.to_str().into_owned(),
                     space,
                     offset: variable.offset,
-                    ty: type_of(&definitions, variable.ty),
+                    ty,
                     default: variable.default.unwrap_or_default().to_vec(),
                 });
             }
@@ -231,9 +238,9 @@ impl Variables {
     pub fn defaults(&self, space: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         for variable in self.0.iter().filter(|variable| variable.space == space) {
-            let end = variable.offset.saturating_add(variable.ty.bytes()).min(MAX_BYTES) as usize;
+            let end = (variable.offset + variable.ty.bytes()) as usize;
             bytes.resize(bytes.len().max(end), 0);
-            let room = bytes.get_mut(variable.offset as usize..).unwrap_or_default();
+            let room = &mut bytes[variable.offset as usize..];
             room.iter_mut().zip(&variable.default).for_each(|(byte, &default)| *byte = default);
         }
         bytes
@@ -241,7 +248,7 @@ impl Variables {
 }
 
 /// The most that a constant buffer holds, 4096 rows.
-pub(crate) const MAX_BYTES: u32 = 4096 * 16;
+const MAX_BYTES: u32 = 4096 * 16;
 
 /// A name, and what follows it.
 fn split(path: &str) -> (&str, &str) {

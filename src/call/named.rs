@@ -4,7 +4,7 @@ use super::value::spelling;
 use super::{BufferView, Call, Scalar, UniformValue};
 use crate::error::CallError;
 use crate::texture::{SamplerState, Texture};
-use crate::variables::{MAX_BYTES, Place};
+use crate::variables::Place;
 
 impl<'a> Call<'a> {
     /// Sets a variable of a constant buffer, or a uniform register of a 3DS program, by its name. Elements and members
@@ -117,11 +117,9 @@ impl<'a> Call<'a> {
             let defaults = buffer.defaults(space);
             self.bind_space(kind, super::uniforms::rows(&defaults)).expect("the interface has the space");
         }
-        // What a hostile container says to lie past the largest buffer is never read.
-        let end = (offset as usize).saturating_add(bytes.len()).min(MAX_BYTES as usize);
-        let (first, last) = (offset as usize / 16, end.div_ceil(16));
+        let (first, last) = (offset as usize / 16, (offset as usize + bytes.len()).div_ceil(16));
         let mut rows: Vec<[u32; 4]> = (first..last).map(|row| self.spaces.row(space, row)).collect();
-        for (at, byte) in (offset as usize..end).zip(bytes) {
+        for (at, byte) in (offset as usize..).zip(bytes) {
             if let Some(byte) = byte {
                 let word = &mut rows[at / 16 - first][at / 4 % 4];
                 let shift = at % 4 * 8;
