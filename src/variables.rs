@@ -164,10 +164,11 @@ impl Variables {
 
     fn of_registers(uniforms: &[Uniform<'_>], interface: &Interface) -> Variables {
         let variable = |uniform: &Uniform<'_>| {
-            let (kind, scalar, columns) = match uniform.registers.file {
-                RegisterFile::Float => (UniformKind::PicaFloat, Scalar::F32, 4),
-                RegisterFile::Int => (UniformKind::PicaInt, Scalar::U32, 4),
-                // Bools are bits of one word, and are bound together.
+            let (kind, scalar, class, columns) = match uniform.registers.file {
+                RegisterFile::Float => (UniformKind::PicaFloat, Scalar::F32, TypeClass::VECTOR, 4),
+                RegisterFile::Int => (UniformKind::PicaInt, Scalar::U32, TypeClass::VECTOR, 4),
+                // Bools are bits of one word; here each has a row, as other registers do.
+                RegisterFile::Bool => (UniformKind::PicaBool, Scalar::Bool, TypeClass::SCALAR, 1),
                 _ => return None,
             };
             let count = u32::from(uniform.registers.last - uniform.registers.first) + 1;
@@ -177,9 +178,14 @@ impl Variables {
                 space: interface.uniforms.iter().position(|decl| decl.kind == kind)?,
                 offset: 16 * u32::from(uniform.registers.first),
                 ty: Type {
-                    spelling: format!("{}4", if scalar == Scalar::F32 { "float" } else { "uint" }),
+                    spelling: match scalar {
+                        Scalar::F32 => "float4",
+                        Scalar::Bool => "bool",
+                        _ => "uint4",
+                    }
+                    .to_string(),
                     scalar: Some(scalar),
-                    class: TypeClass::VECTOR,
+                    class,
                     rows: 1,
                     columns,
                     elements: (count > 1).then_some(count),
@@ -281,5 +287,25 @@ fn type_of(definitions: &ResourceDefinitions<'_>, id: TypeId) -> Type {
         columns: ty.columns.into(),
         elements: (ty.elements > 0).then_some(ty.elements.into()),
         members: members.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompileOptions, Config, Engine};
+
+    /// The bytes of a shader whose buffer has a `float4x4` with 1 to 16 as its default.
+    const DEFAULTS: &[u8] = include_bytes!("../tests/data/dxbc/listing_mstable/main.ps_5_0.fxc101.dxbc");
+
+    #[test]
+    fn defaults_are_those_of_the_container() {
+        let shader = Shader::parse(DEFAULTS).unwrap();
+        let compiled = Engine::new(Config::default()).unwrap().compile(&shader, &CompileOptions::default()).unwrap();
+        let variables = Variables::read(&shader, 0, compiled.interface());
+        let place = variables.find("m").unwrap();
+        let expected: Vec<u8> = (1..=16).flat_map(|number| (number as f32).to_le_bytes()).collect();
+        assert_eq!((place.offset, place.ty.name()), (0, "float4x4".to_string()));
+        assert_eq!(variables.defaults(place.space), expected);
     }
 }

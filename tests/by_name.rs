@@ -2,8 +2,8 @@
 
 use shaderjit::error::CallError;
 use shaderjit::{
-    BufferView, Call, CompileOptions, CompiledShader, Config, Engine, SamplerState, Shader, Tolerance, UniformValue,
-    VertexBufferView, VertexFormat,
+    BufferView, Call, CompileOptions, CompiledShader, Config, Engine, Image, ImageLayout, SamplerState, Shader,
+    TexelFormat, Tolerance, UniformValue, VertexBufferView, VertexFormat,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -158,6 +158,31 @@ fn registers_of_the_3ds_have_the_names_of_their_symbols() {
 }
 
 #[test]
+fn integer_and_bool_registers_of_the_3ds_have_names() {
+    let code = compile("pica/t17_loop_simple.shbin");
+    let rows: Vec<[f32; 4]> = (0..96).map(|n| [n as f32, 1.0, 2.0, 0.5]).collect();
+    let [mut named, mut by_slot] = [code.call(), code.call()];
+    named.pica_floats(&rows).unwrap().set("n", [3u32, 0, 1, 0]).unwrap();
+    by_slot.pica_floats(&rows).unwrap().pica_ints(&[[3, 0, 1, 0]]).unwrap();
+    assert_same(&code, &named, &by_slot, "t17");
+    assert_eq!(error(&mut named, "n", [3i32, 0, 1, 0]), "variable n is uint4, i32[4] is given");
+
+    let code = compile("pica/t28_end_inside_if.shbin");
+    let outputs = [false, true].map(|q| {
+        let [mut named, mut by_slot] = [code.call(), code.call()];
+        named.set("q", !q).unwrap().set("q", q).unwrap();
+        by_slot.pica_bools(u16::from(q)).unwrap();
+        assert_same(&code, &named, &by_slot, "t28");
+        named.set("q", !q).unwrap().set_bytes("q", &u32::from(q).to_le_bytes()).unwrap();
+        assert_same(&code, &named, &by_slot, "t28 by bytes");
+        let vertex: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].into_iter().flat_map(f32::to_le_bytes).collect();
+        named.input("v0", 0, VertexBufferView::f32x4(&vertex, 16)).unwrap();
+        named.run(0..1).unwrap().bytes().to_vec()
+    });
+    assert_ne!(outputs[0], outputs[1]);
+}
+
+#[test]
 fn textures_samplers_and_buffers_have_names() {
     let code = compile("dxbc/vs_texfetch/VS.vs_5_0.fxc101.dxbc");
     let interface = code.interface();
@@ -173,6 +198,16 @@ fn textures_samplers_and_buffers_have_names() {
     if let Some(sampler) = sampler {
         call.sampler_named(&sampler, SamplerState::point()).unwrap();
     }
+    let texels: Vec<u8> = (0..64).flat_map(|n| (n as f32).to_le_bytes()).collect();
+    let image = Image::new(ImageLayout::texture_2d(TexelFormat::Rgba32Float, 2, 2), &texels[..]).unwrap();
+    let [mut named, mut by_slot] = [code.call(), code.call()];
+    named
+        .texture_named("t0", &image)
+        .unwrap()
+        .buffer_named("t1", BufferView::typed(&texels, TexelFormat::Rgba32Uint))
+        .unwrap();
+    by_slot.texture(0, &image).unwrap().buffer(1, BufferView::typed(&texels, TexelFormat::Rgba32Uint)).unwrap();
+    assert_same(&code, &named, &by_slot, "vs_texfetch");
     let unknown = call.sampler_named("nothing", SamplerState::point()).map(drop).unwrap_err().to_string();
     assert!(unknown.starts_with("the shader has no sampler nothing"), "{unknown}");
 }
@@ -241,4 +276,23 @@ fn outputs_are_compared_with_a_tolerance() {
     assert!(text.starts_with("vertex 1 o0.z is 0 and should be 0.5"), "{text}");
     let text = message(&|| outputs.assert_close("fog", 0, &expected, Tolerance::ulp(1)));
     assert!(text.starts_with("there is no output fog[0]; there are o0"), "{text}");
+}
+
+/// Variables that a hostile container places past what a buffer can hold are not there, and cost no memory.
+#[test]
+fn variables_out_of_reach_are_unknown() {
+    let mut bytes =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"))
+            .unwrap();
+    let record: Vec<u8> = [204u32, 4].into_iter().flat_map(u32::to_le_bytes).collect();
+    let at = bytes.windows(8).position(|window| window == record).expect("`ambient` lies at 204 and has 4 bytes");
+    bytes[at..at + 4].copy_from_slice(&0xffff_fff0u32.to_le_bytes());
+    let engine = Engine::new(Config::default()).unwrap();
+    let code = engine.compile(&Shader::parse(&bytes).unwrap(), &CompileOptions::default()).unwrap();
+    let mut call = code.call();
+    assert_eq!(
+        error(&mut call, "ambient", 1.0f32),
+        "the shader has no variable ambient; it has world, viewProj, texMat, sunDir, tint"
+    );
+    call.set("tint", [1.0f32; 4]).unwrap();
 }

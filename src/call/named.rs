@@ -3,6 +3,7 @@
 use super::value::spelling;
 use super::{BufferView, Call, Scalar, UniformValue};
 use crate::error::CallError;
+use crate::frontend::UniformKind;
 use crate::texture::{SamplerState, Texture};
 use crate::variables::Place;
 
@@ -117,6 +118,9 @@ impl<'a> Call<'a> {
             let defaults = buffer.defaults(space);
             self.bind_space(kind, super::uniforms::rows(&defaults)).expect("the interface has the space");
         }
+        if kind == UniformKind::PicaBool {
+            return self.write_bools(space, offset / 16, bytes);
+        }
         let (first, last) = (offset as usize / 16, (offset as usize + bytes.len()).div_ceil(16));
         let mut rows: Vec<[u32; 4]> = (first..last).map(|row| self.spaces.row(space, row)).collect();
         for (at, byte) in (offset as usize..).zip(bytes) {
@@ -127,6 +131,16 @@ impl<'a> Call<'a> {
             }
         }
         self.spaces.set_rows(self.shader.interface(), space, first, &rows);
+    }
+
+    /// Sets bool registers from `first` on, of which `bytes` has a row each, in the word whose bits they are.
+    fn write_bools(&mut self, space: usize, first: u32, bytes: &[Option<u8>]) {
+        let mut row = self.spaces.row(space, 0);
+        for (register, bytes) in (first..16).zip(bytes.chunks(16)) {
+            let is_set = bytes.iter().flatten().any(|&byte| byte != 0);
+            row[0] = row[0] & !(1 << register) | u32::from(is_set) << register;
+        }
+        self.spaces.set_rows(self.shader.interface(), space, 0, &[row]);
     }
 }
 
