@@ -5,6 +5,7 @@ use crate::frontend::Lowered;
 use crate::jit::{self, Layout};
 use crate::{CompileOptions, CompiledShader, Shader};
 use shaderjit_ir::Function;
+use shaderjit_ir::batch::BatchProgram;
 
 impl Shader {
     /// Decodes and lowers a program to the IR of one invocation. No pass has run on it yet.
@@ -21,6 +22,14 @@ impl CompiledShader {
     /// native code of the program without guards runs instead, as the interpreter always does.
     pub fn function(&self) -> &Function {
         &self.prepared().function
+    }
+
+    /// What is planned of it for its layout: the program that a back end selects instructions for.
+    ///
+    /// # Errors
+    /// [`JitError::Codegen`] if planning has a defect.
+    pub fn batch_program(&self) -> Result<BatchProgram, JitError> {
+        jit::plan(&self.prepared().function, &self.layout)
     }
 
     /// The source instructions that its native code was made for: see [`jit::origins`](crate::jit::origins).

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::Stdio;
 use support::tool::{Folder, LAYOUT, Temporary, command, data, fails, shaderjit, stderr, stdout};
 
-const VERBS: [&str; 8] = ["parts", "dis", "ir", "clif", "asm", "run", "diff", "bench"];
+const VERBS: [&str; 9] = ["parts", "dis", "ir", "batch", "clif", "asm", "run", "diff", "bench"];
 
 #[test]
 fn parts_are_extracted_by_name_and_by_number() {
@@ -336,6 +336,8 @@ fn listings_show_what_they_are_asked_for() {
     assert_eq!(stdout(&["ir", &file, "--pass", "order"]), last);
     assert!(stdout(&["ir", &file, "--mad", "separate"]).contains("fadd"));
 
+    let batch = stdout(&["batch", &file]);
+    assert!(batch.starts_with("; slot 0: ") && batch.contains("\nfunction "), "{batch}");
     assert!(stdout(&["clif", &file]).starts_with("function "));
     let assembly = stdout(&["asm", &file, "--bytes"]);
     let prologue = if cfg!(target_arch = "aarch64") { "     0  fd7bbfa9 " } else { "     0  55 " };

@@ -195,7 +195,7 @@ fn acts(c: char) -> bool {
 
 /// Every verb in every form that prints a file's strings. `extract` and `sign` write bytes where they succeed, and say
 /// what there is where they do not.
-const TEXT: [&str; 16] = [
+const TEXT: [&str; 17] = [
     "parts FILE",
     "val FILE",
     "reflect FILE",
@@ -204,6 +204,7 @@ const TEXT: [&str; 16] = [
     "dis FILE",
     "dis FILE --offsets --raw",
     "ir FILE",
+    "batch FILE",
     "clif FILE",
     "asm FILE",
     "run FILE",

@@ -9,11 +9,12 @@ mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
+use shaderjit_ir::batch::{self, BatchProgram, InputFormat};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::op::Op;
 use shaderjit_ir::parse::parse_module;
 use shaderjit_ir::pass::{self, ExpandOptions, PassError};
-use shaderjit_ir::verify::{Rule, verify};
+use shaderjit_ir::verify::{Rule, Verified, verify};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -141,8 +142,9 @@ impl TestFile {
             ("verify", "") => self.check_text(&self.functions()?.iter().map(verdict).collect::<String>()),
             ("run", "") => self.check_runs(),
             ("run:", arguments) => self.check_text(&run_command(arguments)?),
+            ("batch", layout) => self.check_text(&self.programs(layout)?),
             ("pass", names) => self.check_text(&self.after_passes(names)?),
-            _ => Err(format!("mode `{}`: expected run, pass, verify or print", self.mode).into()),
+            _ => Err(format!("mode `{}`: expected run, pass, batch, verify or print", self.mode).into()),
         }
     }
 
@@ -181,6 +183,21 @@ impl TestFile {
             }
         }
         Ok(text_of(&functions))
+    }
+
+    /// The functions, which are in lockstep form, as batch programs for a layout: `inputs` and the words of each
+    /// element, 0 for a format that is converted; `outputs` and how many components of each are stored.
+    fn programs(&self, layout: &str) -> Result<String, Failed> {
+        let (inputs, outputs) = layout.split_once("outputs").ok_or("`inputs N… outputs N…` is missing")?;
+        let numbers = |text: &str| text.split_whitespace().map(str::parse).collect::<Result<Vec<u8>, _>>();
+        let inputs = numbers(inputs.trim_start().strip_prefix("inputs").ok_or("`inputs` is missing")?)?;
+        let layout =
+            batch::Layout { inputs: inputs.into_iter().map(InputFormat::words).collect(), outputs: numbers(outputs)? };
+        let mut programs = Vec::new();
+        for func in self.functions()? {
+            programs.push(BatchProgram::plan(&Verified::new(func)?, &layout)?.to_string());
+        }
+        Ok(programs.join("\n"))
     }
 
     /// Each function and its run lines. A line belongs to the function before it.

@@ -79,13 +79,14 @@ fn two_shaders_are_compared_on_the_same_inputs() {
 #[test]
 fn every_verb_that_prints_data_prints_json() {
     let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
-    let runs: [&[&str]; 11] = [
+    let runs: [&[&str]; 12] = [
         &["parts"],
         &["reflect"],
         &["val"],
         &["scan"],
         &["dis"],
         &["ir", "--source"],
+        &["batch"],
         &["clif"],
         &["asm", "--bytes"],
         &["run", "--count", "1", "--unbound-as-zero"],

@@ -55,7 +55,8 @@ pub struct FunctionBuilder {
 }
 
 macro_rules! define_methods {
-    ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident, $attribute:ident; )*) => {
+    ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident,
+        $attribute:ident, $varies:ident $(, $memory:ident $(=> $masked:ident)?)?; )*) => {
         impl FunctionBuilder { $( define_methods!(@method $imm $(#[$doc])* $name $mnemonic ($($operand)*)); )* }
     };
     (@method None $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*)) => {

@@ -2,7 +2,7 @@
 
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
-use crate::op::{Op, SysVal};
+use crate::op::{Op, SysVal, TypeRule};
 use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
@@ -54,6 +54,8 @@ pub enum Imm {
         /// Component, 0 to 3.
         component: u8,
     },
+    /// All of an input or output element.
+    Stream(u32),
     /// A system value.
     SysVal(SysVal),
     /// Component `component` of row `row` of `space`.
@@ -64,6 +66,13 @@ pub enum Imm {
         row: u32,
         /// Component, 0 to 3.
         component: u8,
+    },
+    /// Row `row` of `space`.
+    SpaceRow {
+        /// Uniform space.
+        space: Space,
+        /// Row, to which the operand is added.
+        row: u32,
     },
     /// The bytes of `resource` from `offset` on.
     ResourceByte {
@@ -385,15 +394,16 @@ impl Function {
 
     /// The type that an op's set-typed operands have, given operands; any type where it has none.
     pub(crate) fn operand_type(&self, op: Op, args: &[Value]) -> Type {
-        let set_typed = op.operands().iter().zip(args).find(|(rule, _)| rule.is_set());
-        set_typed.map_or(Type::I32, |(_, &arg)| self.ty(arg))
+        let has_choice = |rule: TypeRule| rule.is_set() || rule == TypeRule::Float;
+        let chosen = op.operands().iter().zip(args).find(|(rule, _)| has_choice(**rule));
+        chosen.map_or(Type::I32, |(_, &arg)| self.ty(arg))
     }
 
     /// Makes an instruction that is not in any block yet, and the value it defines. `ty` is the type of the op's
     /// set-typed operands and result, and ignored where the op has none.
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
-        let result_ty = if op.result().is_set() { Some(ty) } else { op.result().fixed() };
-        let ty = if op.is_typed() { ty } else { op.untyped() };
+        let result_ty = op.result().of_inst(ty);
+        let ty = op.inst_type(ty);
         let inst =
             self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result: None, origin: self.origin });
         if let Some(ty) = result_ty {

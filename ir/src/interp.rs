@@ -72,6 +72,11 @@ pub struct Interpreter<'f, const L: usize> {
 impl<'f, const L: usize> Interpreter<'f, L> {
     /// Prepares to run a verified function.
     pub fn new(func: &'f Function) -> Interpreter<'f, L> {
+        Interpreter::with_costs(func, EdgeCosts::new(func))
+    }
+
+    /// The same, for a function whose edges cost what another form of it says.
+    pub fn with_costs(func: &'f Function, costs: EdgeCosts) -> Interpreter<'f, L> {
         let mut slot_of = SecondaryMap::new();
         let mut slots = 0;
         for (value, data) in &func.values {
@@ -86,7 +91,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             func,
             slots: vec![[0; L]; slots as usize],
             slot_of,
-            costs: EdgeCosts::new(func),
+            costs,
             arrays: func
                 .arrays
                 .values()
@@ -205,8 +210,13 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 self.outputs[element as usize][usize::from(component)] = self.lanes(args[0]);
                 return;
             }
+            (Op::OutputRow, Imm::Stream(element)) => {
+                self.outputs[element as usize] = self.row(args[0]);
+                return;
+            }
             (Op::GuardOrdered, _) => {
-                self.guards_hold &= !self.lanes(args[0]).iter().any(|&bits| f32::from_bits(bits).is_nan());
+                let words = self.row(args[0]);
+                self.guards_hold &= !words.iter().flatten().any(|&bits| f32::from_bits(bits).is_nan());
                 return;
             }
             (Op::ArrayStore | Op::ArrayStoreMasked, imm) => {
@@ -228,14 +238,9 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             }
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => bindings.vertex_id,
             (Op::Sysval, Imm::SysVal(SysVal::InstanceId)) => [bindings.instance_id; L],
-            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {
-                let table = self.func.spaces[space].table.as_deref();
-                let rows = table.unwrap_or_else(|| bindings.uniforms[space.as_u32() as usize]);
+            (Op::UniformLoad | Op::UniformLoadAt, imm) => {
                 let index = args.first().map_or([0; L], |&index| self.lanes(index));
-                index.map(|index| {
-                    let row = row.wrapping_add(index) as usize;
-                    rows.get(row).map_or(0, |row| row[usize::from(component)])
-                })
+                self.uniform_words(bindings, imm, index)
             }
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => {
                 let bytes = readable(bindings, resource);
@@ -265,6 +270,20 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             (Op::RowJoin, _) => {
                 return self.set_row(result(inst), std::array::from_fn(|word| self.lanes(args[word])));
             }
+            (Op::InputRow, Imm::Stream(element)) => {
+                return self.set_row(result(inst), bindings.inputs[element as usize]);
+            }
+            (Op::RowSplat, Imm::Component(component)) => {
+                return self.set_row(result(inst), [self.row(args[0])[usize::from(component)]; 4]);
+            }
+            (Op::RowEach, _) => return self.set_row(result(inst), [self.lanes(args[0]); 4]),
+            (Op::RowAt, Imm::SpaceRow { space, row }) => {
+                let rows = [0, 1, 2, 3].map(|component| {
+                    let index = self.lanes(args[0]);
+                    self.uniform_words(bindings, Imm::Row { space, row, component }, index)
+                });
+                return self.set_row(result(inst), rows);
+            }
             (Op::RowWord, Imm::Component(component)) => self.row(args[0])[usize::from(component)],
             (op, imm) if let Some(access) = Access::new(op, imm) => {
                 let row = self.access(&access, args, bindings.textures);
@@ -287,6 +306,15 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 }
                 low
             }
+            (op, _) if inst.ty == Type::Row => {
+                let rows: [[Lanes<L>; 4]; 3] =
+                    std::array::from_fn(|number| args.get(number).map_or([[0; L]; 4], |&arg| self.row(arg)));
+                let words = |word: usize| {
+                    let operands = rows.map(|row| row[word]);
+                    eval(op, Type::I32, &operands[..args.len()], options.fused)
+                };
+                return self.set_row(result(inst), std::array::from_fn(words));
+            }
             (op, _) => {
                 let mut operands = [[0; L]; Operands::MAX];
                 for (operand, &arg) in operands.iter_mut().zip(args.iter()) {
@@ -297,6 +325,17 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         };
         let slot = self.slot_of[result(inst)] as usize;
         self.slots[slot] = lanes;
+    }
+
+    /// One component of the row of each lane's index in a uniform space.
+    fn uniform_words(&self, bindings: &Bindings<'_, L>, imm: Imm, index: Lanes<L>) -> Lanes<L> {
+        let Imm::Row { space, row, component } = imm else { return [0; L] };
+        let table = self.func.spaces[space].table.as_deref();
+        let rows = table.unwrap_or_else(|| bindings.uniforms[space.as_u32() as usize]);
+        index.map(|index| {
+            let row = row.wrapping_add(index) as usize;
+            rows.get(row).map_or(0, |row| row[usize::from(component)])
+        })
     }
 
     fn array_cell(&mut self, imm: Imm, index: u32) -> Option<&mut Lanes<L>> {

@@ -28,6 +28,7 @@
 
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
+pub mod batch;
 pub mod builder;
 pub mod cfg;
 pub mod dom;

@@ -9,264 +9,279 @@ use crate::types::Type;
 use std::fmt;
 
 /// Calls `$callback!` with the whole table. Each line:
-/// doc, variant, mnemonic, operand types, `->` result type, immediate, effect, attribute.
+/// doc, variant, mnemonic, operand types, `->` result type, immediate, effect, attribute, whether lanes may see
+/// different results; and for ops on memory that is written, which memory it is, `=>` the same op under a mask.
 macro_rules! for_each_op {
     ($callback:ident) => {
         $callback! {
             // ---- constants and selection
             /// A literal, given as the bits of its type.
-            Const const () -> Any, Bits, Pure, Plain;
+            Const const () -> Any, Bits, Pure, Plain, Follows;
             /// The first value operand where the condition holds, else the second. Moves bits, never flushes.
-            Select select (I1 Any Any) -> Any, None, Pure, Plain;
+            Select select (I1 Any Any) -> Any, None, Pure, Plain, Follows;
 
             // ---- bits
             /// Bitwise and.
-            And and (Bits Bits) -> Bits, None, Pure, Commutes;
+            And and (Bits Bits) -> Bits, None, Pure, Commutes, Follows;
             /// Bitwise or.
-            Or or (Bits Bits) -> Bits, None, Pure, Commutes;
+            Or or (Bits Bits) -> Bits, None, Pure, Commutes, Follows;
             /// Bitwise exclusive or.
-            Xor xor (Bits Bits) -> Bits, None, Pure, Commutes;
+            Xor xor (Bits Bits) -> Bits, None, Pure, Commutes, Follows;
             /// Bitwise complement.
-            Not not (Bits) -> Bits, None, Pure, Plain;
+            Not not (Bits) -> Bits, None, Pure, Plain, Follows;
             /// The bits of a float.
-            BitcastI32 bitcast_i32 (F32) -> I32, None, Pure, Plain;
+            BitcastI32 bitcast_i32 (F32) -> I32, None, Pure, Plain, Follows;
             /// The float of these bits.
-            BitcastF32 bitcast_f32 (I32) -> F32, None, Pure, Plain;
+            BitcastF32 bitcast_f32 (I32) -> F32, None, Pure, Plain, Follows;
             /// Shift left by the low 5 bits of the second operand.
-            Ishl ishl (I32 I32) -> I32, None, Pure, Plain;
+            Ishl ishl (I32 I32) -> I32, None, Pure, Plain, Follows;
             /// Logical shift right by the low 5 bits of the second operand.
-            Ushr ushr (I32 I32) -> I32, None, Pure, Plain;
+            Ushr ushr (I32 I32) -> I32, None, Pure, Plain, Follows;
             /// Arithmetic shift right by the low 5 bits of the second operand.
-            Sshr sshr (I32 I32) -> I32, None, Pure, Plain;
+            Sshr sshr (I32 I32) -> I32, None, Pure, Plain, Follows;
             /// Number of set bits.
-            Popcnt popcnt (I32) -> I32, None, Pure, Plain;
+            Popcnt popcnt (I32) -> I32, None, Pure, Plain, Follows;
             /// Number of zero bits above the highest set bit; 32 for zero.
-            Clz clz (I32) -> I32, None, Pure, Plain;
+            Clz clz (I32) -> I32, None, Pure, Plain, Follows;
             /// Number of zero bits below the lowest set bit; 32 for zero.
-            Ctz ctz (I32) -> I32, None, Pure, Plain;
+            Ctz ctz (I32) -> I32, None, Pure, Plain, Follows;
             /// Bits in reverse order.
-            Bitrev bitrev (I32) -> I32, None, Pure, Composite;
+            Bitrev bitrev (I32) -> I32, None, Pure, Composite, Follows;
 
             // ---- integers, modulo 2^32
             /// Sum.
-            Iadd iadd (I32 I32) -> I32, None, Pure, Commutes;
+            Iadd iadd (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// Difference.
-            Isub isub (I32 I32) -> I32, None, Pure, Plain;
+            Isub isub (I32 I32) -> I32, None, Pure, Plain, Follows;
             /// Low 32 bits of the product.
-            Imul imul (I32 I32) -> I32, None, Pure, Commutes;
+            Imul imul (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// High 32 bits of the signed product.
-            Smulhi smulhi (I32 I32) -> I32, None, Pure, Commutes;
+            Smulhi smulhi (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// High 32 bits of the unsigned product.
-            Umulhi umulhi (I32 I32) -> I32, None, Pure, Commutes;
+            Umulhi umulhi (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// Unsigned quotient; all ones if the divisor is zero.
-            Udiv udiv (I32 I32) -> I32, None, Pure, Plain;
+            Udiv udiv (I32 I32) -> I32, None, Pure, Plain, Follows;
             /// Unsigned remainder; all ones if the divisor is zero.
-            Urem urem (I32 I32) -> I32, None, Pure, Plain;
+            Urem urem (I32 I32) -> I32, None, Pure, Plain, Follows;
             /// Signed minimum.
-            Smin smin (I32 I32) -> I32, None, Pure, Commutes;
+            Smin smin (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// Signed maximum.
-            Smax smax (I32 I32) -> I32, None, Pure, Commutes;
+            Smax smax (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// Unsigned minimum.
-            Umin umin (I32 I32) -> I32, None, Pure, Commutes;
+            Umin umin (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// Unsigned maximum.
-            Umax umax (I32 I32) -> I32, None, Pure, Commutes;
+            Umax umax (I32 I32) -> I32, None, Pure, Commutes, Follows;
             /// Equal.
-            Ieq ieq (I32 I32) -> I1, None, Pure, Commutes;
+            Ieq ieq (I32 I32) -> I1, None, Pure, Commutes, Follows;
             /// Not equal.
-            Ine ine (I32 I32) -> I1, None, Pure, Commutes;
+            Ine ine (I32 I32) -> I1, None, Pure, Commutes, Follows;
             /// Signed less than.
-            Slt slt (I32 I32) -> I1, None, Pure, Plain;
+            Slt slt (I32 I32) -> I1, None, Pure, Plain, Follows;
             /// Signed less than or equal.
-            Sle sle (I32 I32) -> I1, None, Pure, Plain;
+            Sle sle (I32 I32) -> I1, None, Pure, Plain, Follows;
             /// Unsigned less than.
-            Ult ult (I32 I32) -> I1, None, Pure, Plain;
+            Ult ult (I32 I32) -> I1, None, Pure, Plain, Follows;
             /// Unsigned less than or equal.
-            Ule ule (I32 I32) -> I1, None, Pure, Plain;
+            Ule ule (I32 I32) -> I1, None, Pure, Plain, Follows;
 
             // ---- f32
             /// Sum, rounded to nearest even; flushes.
-            Fadd fadd (F32 F32) -> F32, None, Pure, Commutes;
+            Fadd fadd (Float Float) -> Float, None, Pure, Commutes, Follows;
             /// Difference, rounded to nearest even; flushes.
-            Fsub fsub (F32 F32) -> F32, None, Pure, Plain;
+            Fsub fsub (Float Float) -> Float, None, Pure, Plain, Follows;
             /// Product, rounded to nearest even; flushes.
-            Fmul fmul (F32 F32) -> F32, None, Pure, Commutes;
+            Fmul fmul (Float Float) -> Float, None, Pure, Commutes, Follows;
             /// Quotient, rounded to nearest even; flushes.
-            Fdiv fdiv (F32 F32) -> F32, None, Pure, Plain;
+            Fdiv fdiv (Float Float) -> Float, None, Pure, Plain, Follows;
             /// Square root, rounded to nearest even; -0 for -0, NaN below; flushes.
-            Fsqrt fsqrt (F32) -> F32, None, Pure, Plain;
+            Fsqrt fsqrt (Float) -> Float, None, Pure, Plain, Follows;
             /// First times second plus third, rounded once; flushes operands and result.
-            Fma fma (F32 F32 F32) -> F32, None, Pure, Plain;
+            Fma fma (Float Float Float) -> Float, None, Pure, Plain, Follows;
             /// First times second plus third, rounded once or twice as the target prefers; the same everywhere in one
             /// compilation.
-            Fmad fmad (F32 F32 F32) -> F32, None, Pure, Composite;
+            Fmad fmad (F32 F32 F32) -> F32, None, Pure, Composite, Follows;
             /// Product in which zero times infinity is zero and NaN stays NaN (PICA200).
-            Fmulz fmulz (F32 F32) -> F32, None, Pure, Composite;
+            Fmulz fmulz (F32 F32) -> F32, None, Pure, Composite, Follows;
             /// Rounded to the nearest float24 (PICA200: 7 bits of exponent, 16 of mantissa), ties to even: from 2^64 -
             /// 2^46 on infinity, below 2^-62 after rounding, and for -0, +0.
-            Fround24 fround24 (F32) -> F32, None, Pure, Composite;
+            Fround24 fround24 (F32) -> F32, None, Pure, Composite, Follows;
             /// The operand, but +0 if its magnitude is below 2^-62: where float24 arithmetic takes it for zero.
-            Fflush24 fflush24 (F32) -> F32, None, Pure, Composite;
+            Fflush24 fflush24 (F32) -> F32, None, Pure, Composite, Follows;
             /// The nearest float24 with its denormals, which are multiples of 2^-78; else as `fround24`.
-            F32tof24 f32tof24 (F32) -> F32, None, Pure, Composite;
+            F32tof24 f32tof24 (F32) -> F32, None, Pure, Composite, Follows;
             /// Sign bit flipped. A bit operation: never flushes, keeps NaN payloads.
-            Fneg fneg (F32) -> F32, None, Pure, Plain;
+            Fneg fneg (Float) -> Float, None, Pure, Plain, Follows;
             /// Sign bit cleared. A bit operation: never flushes, keeps NaN payloads.
-            Fabs fabs (F32) -> F32, None, Pure, Plain;
+            Fabs fabs (Float) -> Float, None, Pure, Plain, Follows;
             /// The first operand if it is less than the second, else the second (also for NaN); flushes.
-            Pmin pmin (F32 F32) -> F32, None, Pure, Plain;
+            Pmin pmin (Float Float) -> Float, None, Pure, Plain, Follows;
             /// The first operand if it is greater than the second, else the second (also for NaN); flushes.
-            Pmax pmax (F32 F32) -> F32, None, Pure, Plain;
+            Pmax pmax (Float Float) -> Float, None, Pure, Plain, Follows;
             /// D3D minimum: as `pmin`, but a NaN operand loses. The first operand is not flushed where the second is
             /// NaN.
-            Fmin fmin (F32 F32) -> F32, None, Pure, Composite;
+            Fmin fmin (F32 F32) -> F32, None, Pure, Composite, Follows;
             /// D3D maximum: as `pmax`, but a NaN operand loses. The first operand is not flushed where the second is
             /// NaN.
-            Fmax fmax (F32 F32) -> F32, None, Pure, Composite;
+            Fmax fmax (F32 F32) -> F32, None, Pure, Composite, Follows;
             /// D3D saturate: clamped to 0..1, NaN gives 0; flushes.
-            Fsat fsat (F32) -> F32, None, Pure, Composite;
+            Fsat fsat (F32) -> F32, None, Pure, Composite, Follows;
             /// Rounded toward negative infinity; flushes the operand.
-            Ffloor ffloor (F32) -> F32, None, Pure, Plain;
+            Ffloor ffloor (F32) -> F32, None, Pure, Plain, Follows;
             /// Rounded toward positive infinity; flushes the operand.
-            Fceil fceil (F32) -> F32, None, Pure, Plain;
+            Fceil fceil (F32) -> F32, None, Pure, Plain, Follows;
             /// Rounded toward zero; flushes the operand.
-            Ftrunc ftrunc (F32) -> F32, None, Pure, Plain;
+            Ftrunc ftrunc (F32) -> F32, None, Pure, Plain, Follows;
             /// Rounded to the nearest integer, ties to even; flushes the operand.
-            Fnearest fnearest (F32) -> F32, None, Pure, Plain;
+            Fnearest fnearest (F32) -> F32, None, Pure, Plain, Follows;
             /// 2 to the power of the operand.
-            Fexp2 fexp2 (F32) -> F32, None, Pure, Composite;
+            Fexp2 fexp2 (F32) -> F32, None, Pure, Composite, Follows;
             /// Logarithm to base 2; -inf for zero, NaN below.
-            Flog2 flog2 (F32) -> F32, None, Pure, Composite;
+            Flog2 flog2 (F32) -> F32, None, Pure, Composite, Follows;
             /// Sine; NaN for infinities.
-            Fsin fsin (F32) -> F32, None, Pure, Composite;
+            Fsin fsin (F32) -> F32, None, Pure, Composite, Follows;
             /// Cosine; NaN for infinities.
-            Fcos fcos (F32) -> F32, None, Pure, Composite;
+            Fcos fcos (F32) -> F32, None, Pure, Composite, Follows;
             /// Equal; false if either is NaN; denormals count as zero.
-            Feq feq (F32 F32) -> I1, None, Pure, Commutes;
+            Feq feq (F32 F32) -> I1, None, Pure, Commutes, Follows;
             /// Not equal; true if either is NaN; denormals count as zero.
-            Fne fne (F32 F32) -> I1, None, Pure, Commutes;
+            Fne fne (F32 F32) -> I1, None, Pure, Commutes, Follows;
             /// Less than; false if either is NaN; denormals count as zero.
-            Flt flt (F32 F32) -> I1, None, Pure, Plain;
+            Flt flt (F32 F32) -> I1, None, Pure, Plain, Follows;
             /// Less than or equal; false if either is NaN; denormals count as zero.
-            Fle fle (F32 F32) -> I1, None, Pure, Plain;
+            Fle fle (F32 F32) -> I1, None, Pure, Plain, Follows;
             /// Unordered: either is NaN.
-            Funo funo (F32 F32) -> I1, None, Pure, Commutes;
+            Funo funo (F32 F32) -> I1, None, Pure, Commutes, Follows;
 
             // ---- conversions
             /// Toward zero to signed, clamped; 0 for NaN.
-            Ftoi ftoi (F32) -> I32, None, Pure, Plain;
+            Ftoi ftoi (F32) -> I32, None, Pure, Plain, Follows;
             /// Toward zero to unsigned, clamped; 0 for NaN.
-            Ftou ftou (F32) -> I32, None, Pure, Plain;
+            Ftou ftou (F32) -> I32, None, Pure, Plain, Follows;
             /// Signed to float, rounded to nearest even.
-            Itof itof (I32) -> F32, None, Pure, Plain;
+            Itof itof (I32) -> F32, None, Pure, Plain, Follows;
             /// Unsigned to float, rounded to nearest even.
-            Utof utof (I32) -> F32, None, Pure, Plain;
+            Utof utof (I32) -> F32, None, Pure, Plain, Follows;
             /// The half in the low 16 bits as a float; denormal halves are kept.
-            F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite;
+            F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite, Follows;
             /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal
             /// operands zero.
-            F32tof16 f32tof16 (F32) -> I32, None, Pure, Composite;
+            F32tof16 f32tof16 (F32) -> I32, None, Pure, Composite, Follows;
 
             // ---- f64: denormals are kept; a NaN result is always the same one, 0x7ff8000000000000
             /// The double of these low and high 32 bits.
-            F64join f64join (I32 I32) -> F64, None, Pure, Plain;
+            F64join f64join (I32 I32) -> F64, None, Pure, Plain, Follows;
             /// Low 32 bits of a double.
-            F64lo f64lo (F64) -> I32, None, Pure, Plain;
+            F64lo f64lo (F64) -> I32, None, Pure, Plain, Follows;
             /// High 32 bits of a double.
-            F64hi f64hi (F64) -> I32, None, Pure, Plain;
+            F64hi f64hi (F64) -> I32, None, Pure, Plain, Follows;
             /// Sum, rounded to nearest even.
-            Dadd dadd (F64 F64) -> F64, None, Pure, Commutes;
+            Dadd dadd (F64 F64) -> F64, None, Pure, Commutes, Follows;
             /// Product, rounded to nearest even.
-            Dmul dmul (F64 F64) -> F64, None, Pure, Commutes;
+            Dmul dmul (F64 F64) -> F64, None, Pure, Commutes, Follows;
             /// Quotient, rounded to nearest even.
-            Ddiv ddiv (F64 F64) -> F64, None, Pure, Plain;
+            Ddiv ddiv (F64 F64) -> F64, None, Pure, Plain, Follows;
             /// First times second plus third, rounded once on every target.
-            Dfma dfma (F64 F64 F64) -> F64, None, Pure, Plain;
+            Dfma dfma (F64 F64 F64) -> F64, None, Pure, Plain, Follows;
             /// D3D minimum: the first operand if it is less than the second, else the second; a NaN operand loses.
-            Dmin dmin (F64 F64) -> F64, None, Pure, Plain;
+            Dmin dmin (F64 F64) -> F64, None, Pure, Plain, Follows;
             /// D3D maximum: the first operand if it is greater than the second, else the second; a NaN operand loses.
-            Dmax dmax (F64 F64) -> F64, None, Pure, Plain;
+            Dmax dmax (F64 F64) -> F64, None, Pure, Plain, Follows;
             /// Equal; false if either is NaN.
-            Deq deq (F64 F64) -> I1, None, Pure, Commutes;
+            Deq deq (F64 F64) -> I1, None, Pure, Commutes, Follows;
             /// Not equal; true if either is NaN.
-            Dne dne (F64 F64) -> I1, None, Pure, Commutes;
+            Dne dne (F64 F64) -> I1, None, Pure, Commutes, Follows;
             /// Less than; false if either is NaN.
-            Dlt dlt (F64 F64) -> I1, None, Pure, Plain;
+            Dlt dlt (F64 F64) -> I1, None, Pure, Plain, Follows;
             /// Less than or equal; false if either is NaN.
-            Dle dle (F64 F64) -> I1, None, Pure, Plain;
+            Dle dle (F64 F64) -> I1, None, Pure, Plain, Follows;
             /// Double to float, rounded to nearest even, then flushed.
-            Dtof dtof (F64) -> F32, None, Pure, Plain;
+            Dtof dtof (F64) -> F32, None, Pure, Plain, Follows;
             /// Double to signed toward zero, clamped; 0 for NaN.
-            Dtoi dtoi (F64) -> I32, None, Pure, Plain;
+            Dtoi dtoi (F64) -> I32, None, Pure, Plain, Follows;
             /// Double to unsigned toward zero, clamped; 0 for NaN.
-            Dtou dtou (F64) -> I32, None, Pure, Plain;
+            Dtou dtou (F64) -> I32, None, Pure, Plain, Follows;
             /// Float to double, exact; flushes the operand.
-            Ftod ftod (F32) -> F64, None, Pure, Plain;
+            Ftod ftod (F32) -> F64, None, Pure, Plain, Follows;
             /// Signed to double, exact.
-            Itod itod (I32) -> F64, None, Pure, Plain;
+            Itod itod (I32) -> F64, None, Pure, Plain, Follows;
             /// Unsigned to double, exact.
-            Utod utod (I32) -> F64, None, Pure, Plain;
+            Utod utod (I32) -> F64, None, Pure, Plain, Follows;
 
             // ---- what an invocation sees
             /// One component of an input element, bits as bound.
-            Input input () -> Word, Element, Pure, Plain;
+            Input input () -> Word, Element, Pure, Plain, Differs;
             /// A value the caller's batch defines, such as the vertex number.
-            Sysval sysval () -> I32, SysVal, Pure, Plain;
+            Sysval sysval () -> I32, SysVal, Pure, Plain, ByImmediate;
             /// Sets one component of an output element; components never set are zero, the last write wins.
-            Output output (Word) -> Nothing, Element, Write, Plain;
+            Output output (Word) -> Nothing, Element, Write, Plain, Follows, Output;
             /// One component of a row of a uniform space; zero past the bound rows.
-            UniformLoad uniform_load () -> Word, Row, Pure, Plain;
+            UniformLoad uniform_load () -> Word, Row, Pure, Plain, Follows;
             /// The same with an index (unsigned, modulo 2^32) added to the row; zero past the bound rows.
-            UniformLoadAt uniform_load_at (I32) -> Word, Row, Pure, Plain;
+            UniformLoadAt uniform_load_at (I32) -> Word, Row, Pure, Plain, Follows;
             /// The four bytes, little-endian, at an unsigned byte offset of a resource, to which the immediate is added
             /// without wrapping; zero unless all four are inside. Read-only, so loads may move and merge.
-            ResourceLoad resource_load (I32) -> Word, ResourceByte, Pure, Plain;
+            ResourceLoad resource_load (I32) -> Word, ResourceByte, Pure, Plain, Follows;
             /// How many bytes of a resource can be read; see [`RESOURCE_BYTES`].
-            ResourceBytes resource_bytes () -> I32, Resource, Pure, Plain;
+            ResourceBytes resource_bytes () -> I32, Resource, Pure, Plain, Follows;
             /// One component of an element of a register array at an unsigned index; zero past its end. Arrays start as
             /// zero.
-            ArrayLoad array_load (I32) -> Word, Array, Read, Plain;
+            ArrayLoad array_load (I32) -> Word, Array, Read, Plain, Differs, Array;
             /// Stores index, value; nothing happens past the array's end.
-            ArrayStore array_store (I32 Word) -> Nothing, Array, Write, Plain;
+            ArrayStore array_store (I32 Word) -> Nothing, Array, Write, Plain, Follows, Array => ArrayStoreMasked;
             /// Stores index, value where the mask holds; nothing happens past the array's end.
-            ArrayStoreMasked array_store_masked (I32 Word I1) -> Nothing, Array, Write, Plain;
+            ArrayStoreMasked array_store_masked (I32 Word I1) -> Nothing, Array, Write, Plain, Follows, Array;
 
             // ---- rows: four words that travel together
             /// Four words as a row.
-            RowJoin row_join (Word Word Word Word) -> Row, None, Pure, Plain;
+            RowJoin row_join (Word Word Word Word) -> Row, None, Pure, Plain, Follows;
             /// One word of a row.
-            RowWord row_word (Row) -> Word, Component, Pure, Plain;
+            RowWord row_word (Row) -> Word, Component, Pure, Plain, Follows;
+
+            // ---- batch programs: see [`crate::batch`]
+            /// The first four words of each lane's row in an input stream of whole words; what the stream's format
+            /// does not have is its default.
+            InputRow input_row () -> Row, Stream, Pure, Plain, Differs;
+            /// One word of a row in all four.
+            RowSplat row_splat (Row) -> Row, Component, Pure, Plain, Follows;
+            /// A float in all four words.
+            RowEach row_each (F32) -> Row, None, Pure, Plain, Follows;
+            /// A row of a uniform space at an index (unsigned, modulo 2^32) that is added to the immediate; zero past
+            /// the bound rows.
+            RowAt row_at (I32) -> Row, SpaceRow, Pure, Plain, Follows;
+            /// Sets all of an output element.
+            OutputRow output_row (Row) -> Nothing, Stream, Write, Plain, Follows, Output;
 
             // ---- textures: see [`crate::texture`]. They are read-only, so accesses may move and merge.
             /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample
             /// of a multisampled texture, is the last word.
-            TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain;
+            TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain, Follows;
             /// Filtered at normalized coordinates, the slice of an array behind them, and a level.
-            SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain;
+            SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain, Follows;
             /// The same at the level that derivatives of the coordinates in two directions give.
-            SampleGradients sample_gradients (Row Row Row) -> Row, Sample, Pure, Plain;
+            SampleGradients sample_gradients (Row Row Row) -> Row, Sample, Pure, Plain, Follows;
             /// How much of what is filtered at level 0 passes the sampler's comparison with a reference.
-            SampleCompare sample_compare (Row F32) -> F32, Sample, Pure, Plain;
+            SampleCompare sample_compare (Row F32) -> F32, Sample, Pure, Plain, Follows;
             /// One component of each of the four texels that a bilinear sample of level 0 would read.
-            Gather gather (Row) -> Row, Gather, Pure, Plain;
+            Gather gather (Row) -> Row, Gather, Pure, Plain, Follows;
             /// The same with texel offsets in the second operand, of which 6 bits count.
-            GatherAt gather_at (Row Row) -> Row, Gather, Pure, Plain;
+            GatherAt gather_at (Row Row) -> Row, Gather, Pure, Plain, Follows;
             /// Whether each of the four passes the sampler's comparison with a reference: 1.0 or 0.0.
-            GatherCompare gather_compare (Row F32) -> Row, Sample, Pure, Plain;
+            GatherCompare gather_compare (Row F32) -> Row, Sample, Pure, Plain, Follows;
             /// The same with texel offsets in the last operand, of which 6 bits count.
-            GatherCompareAt gather_compare_at (Row F32 Row) -> Row, Sample, Pure, Plain;
+            GatherCompareAt gather_compare_at (Row F32 Row) -> Row, Sample, Pure, Plain, Follows;
             /// Width, height and depth of a level, the array's length behind the sizes there are; the number of levels
             /// last.
-            TextureSize texture_size (I32) -> Row, Resource, Pure, Plain;
+            TextureSize texture_size (I32) -> Row, Resource, Pure, Plain, Follows;
             /// Number of samples of a texel.
-            TextureSamples texture_samples () -> I32, Resource, Pure, Plain;
+            TextureSamples texture_samples () -> I32, Resource, Pure, Plain, Follows;
 
             // ---- lockstep
             /// Whether the operand holds in any lane: the same answer in every lane.
-            Any any (I1) -> I1, None, Convergent, Plain;
+            Any any (I1) -> I1, None, Convergent, Plain, Same;
             /// Asserts that the operand is no NaN. Where it is one, in whatever lane, the run is void: its outputs mean
             /// nothing, and the function that was there before [`guard_products`](crate::pass::guard_products) has to
             /// run instead.
-            GuardOrdered guard_ordered (F32) -> Nothing, None, Write, Plain;
+            GuardOrdered guard_ordered (Float) -> Nothing, None, Write, Plain, Follows;
         }
     };
 }
@@ -288,24 +303,35 @@ pub enum TypeRule {
     Row,
     /// Any type of one value.
     Any,
-    /// `i1` or `i32`.
+    /// `i1`, `i32`, or `row` for the same in each of its words.
     Bits,
     /// `i32` or `f32`.
     Word,
+    /// `f32`, or `row` for the same in each of its words.
+    Float,
     /// No result.
     Nothing,
 }
 
 impl TypeRule {
-    /// The type, if the rule allows only one.
+    /// The type, if the rule allows only one in code for one invocation.
     pub const fn fixed(self) -> Option<Type> {
         match self {
             TypeRule::I1 => Some(Type::I1),
             TypeRule::I32 => Some(Type::I32),
-            TypeRule::F32 => Some(Type::F32),
+            TypeRule::F32 | TypeRule::Float => Some(Type::F32),
             TypeRule::F64 => Some(Type::F64),
             TypeRule::Row => Some(Type::Row),
             TypeRule::Any | TypeRule::Bits | TypeRule::Word | TypeRule::Nothing => None,
+        }
+    }
+
+    /// The type in an instruction of type `ty`; `None` for no result.
+    pub fn of_inst(self, ty: Type) -> Option<Type> {
+        match self {
+            TypeRule::Nothing => None,
+            TypeRule::Float if ty == Type::Row => Some(ty),
+            rule => Some(rule.fixed().unwrap_or(ty)),
         }
     }
 
@@ -313,14 +339,16 @@ impl TypeRule {
     pub fn allows(self, ty: Type) -> bool {
         match self {
             TypeRule::Any => ty != Type::Row,
-            TypeRule::Bits => matches!(ty, Type::I1 | Type::I32),
+            TypeRule::Bits => matches!(ty, Type::I1 | Type::I32 | Type::Row),
             TypeRule::Word => matches!(ty, Type::I32 | Type::F32),
+            TypeRule::Float => matches!(ty, Type::F32 | Type::Row),
             TypeRule::Nothing => false,
             fixed => fixed.fixed() == Some(ty),
         }
     }
 
-    /// Whether the rule leaves a choice, which the text form then spells out (`select.f32`).
+    /// Whether the rule leaves a choice in code for one invocation, which the text form then spells out
+    /// (`select.f32`).
     pub const fn is_set(self) -> bool {
         matches!(self, TypeRule::Any | TypeRule::Bits | TypeRule::Word)
     }
@@ -335,10 +363,14 @@ pub enum ImmKind {
     Bits,
     /// Element and component of an input or output.
     Element,
+    /// Element of an input or output.
+    Stream,
     /// A [`SysVal`].
     SysVal,
     /// Space, row and component.
     Row,
+    /// Space and row.
+    SpaceRow,
     /// Resource and byte offset.
     ResourceByte,
     /// Resource.
@@ -382,8 +414,31 @@ pub enum Attribute {
     Composite,
 }
 
+/// Whether lanes may see different results of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Varies {
+    /// Where they see different operands.
+    Follows,
+    /// Always.
+    Differs,
+    /// Never: it tells all lanes the same, whatever they ask.
+    Same,
+    /// As the [system value](SysVal::is_uniform) does that it reads.
+    ByImmediate,
+}
+
+/// What an op reads or writes of what code writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Register arrays.
+    Array,
+    /// Output elements.
+    Output,
+}
+
 macro_rules! define_ops {
-    ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident, $attribute:ident; )*) => {
+    ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident,
+        $attribute:ident, $varies:ident $(, $memory:ident $(=> $masked:ident)?)?; )*) => {
         /// An operation. Its documentation is its line in the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -404,6 +459,12 @@ macro_rules! define_ops {
             pub const fn effect(self) -> Effect { match self { $( Op::$name => Effect::$effect, )* } }
             /// Attribute.
             pub const fn attribute(self) -> Attribute { match self { $( Op::$name => Attribute::$attribute, )* } }
+            /// Whether lanes may see different results.
+            pub const fn varies(self) -> Varies { match self { $( Op::$name => Varies::$varies, )* } }
+            /// The memory that it reads or writes, if code can write that.
+            pub const fn memory(self) -> Option<Memory> { match self { $( $( Op::$name => Some(Memory::$memory), )? )* _ => None } }
+            /// The op that does the same where a mask holds, its last operand.
+            pub const fn masked(self) -> Option<Op> { match self { $( $( $( Op::$name => Some(Op::$masked), )? )? )* _ => None } }
         }
     };
 }
@@ -423,6 +484,22 @@ impl Op {
     /// Whether the op has a meaning only where lanes run in lockstep.
     pub fn is_of_lockstep(self) -> bool {
         matches!(self, Op::Any | Op::GuardOrdered)
+    }
+
+    /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
+    pub fn is_of_batch(self, ty: Type) -> bool {
+        matches!(self, Op::InputRow | Op::RowSplat | Op::RowEach | Op::RowAt | Op::OutputRow)
+            || ty == Type::Row && self.is_by_row()
+    }
+
+    /// Whether the op can be of type `row`, and then does the same in each word.
+    pub fn is_by_row(self) -> bool {
+        self.operands().iter().any(|rule| matches!(rule, TypeRule::Float | TypeRule::Bits))
+    }
+
+    /// The type of an instruction that is made to be of type `ty`, which counts only where the op leaves a choice.
+    pub fn inst_type(self, ty: Type) -> Type {
+        if self.is_typed() || ty == Type::Row && self.is_by_row() { ty } else { self.untyped() }
     }
 
     /// The type of an instruction whose type is not [spelt out](Self::is_typed): that of its result, `i32` if it has

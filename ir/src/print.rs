@@ -52,7 +52,7 @@ impl Numbering {
             let _ = write!(out, "{} = ", self.value(result));
         }
         let _ = write!(out, "{}", inst.op);
-        if inst.op.is_typed() {
+        if inst.op.is_typed() || inst.ty == Type::Row && inst.op.is_by_row() {
             let _ = write!(out, ".{}", inst.ty);
         }
         let mut operands = Vec::new();
@@ -60,8 +60,10 @@ impl Numbering {
             Imm::None => {}
             Imm::Bits(bits) => operands.push(literal(inst.ty, bits)),
             Imm::Element { element, component } => operands.push(format!("{element}.{component}")),
+            Imm::Stream(element) => operands.push(element.to_string()),
             Imm::SysVal(sysval) => operands.push(sysval.name().to_string()),
             Imm::Row { space, row, component } => operands.push(format!("{space}[{row}].{component}")),
+            Imm::SpaceRow { space, row } => operands.push(format!("{space}[{row}]")),
             Imm::ResourceByte { resource, offset } => operands.push(format!("{resource}[{offset}]")),
             Imm::Resource(resource) => operands.push(resource.to_string()),
             Imm::Array { array, component } => operands.push(format!("{array}.{component}")),

@@ -3,7 +3,7 @@
 use crate::cfg;
 use crate::entity::{Block, Value};
 use crate::function::{Function, Imm, InstData};
-use crate::op::{Effect, Op};
+use crate::op::Varies;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The uniform values of a function in lockstep form.
@@ -18,11 +18,11 @@ pub fn uniform_values(func: &Function) -> EntitySet<Value> {
 
 /// Whether an instruction's result is uniform if `args_uniform` says that all its operands are.
 fn is_uniform_op(inst: &InstData, args_uniform: bool) -> bool {
-    match inst.op {
-        Op::Input | Op::ArrayLoad => false,
-        Op::Sysval => matches!(inst.imm, Imm::SysVal(sysval) if sysval.is_uniform()),
-        op if op.effect() == Effect::Convergent => true,
-        _ => args_uniform,
+    match inst.op.varies() {
+        Varies::Follows => args_uniform,
+        Varies::Differs => false,
+        Varies::Same => true,
+        Varies::ByImmediate => matches!(inst.imm, Imm::SysVal(sysval) if sysval.is_uniform()),
     }
 }
 

@@ -319,14 +319,14 @@ impl<'f> Verifier<'f> {
         let allowed = if op.is_typed() {
             rules.iter().chain([&op.result()]).all(|rule| !rule.is_set() || rule.allows(inst.ty))
         } else {
-            op.untyped() == inst.ty
+            op.inst_type(inst.ty) == inst.ty
         };
         if !allowed {
             self.report(Rule::InstType, place, format!("{op} cannot be of type {}", inst.ty));
         }
         if inst.args.len() == rules.len() {
             for (index, (&arg, rule)) in inst.args.iter().zip(rules).enumerate() {
-                let expected = rule.fixed().unwrap_or(inst.ty);
+                let expected = rule.of_inst(inst.ty).unwrap_or(inst.ty);
                 if func.ty(arg) != expected {
                     let message = format!("operand {index}, {}, must be {expected}", self.typed(arg));
                     self.report(Rule::OperandType, place, message);
@@ -336,7 +336,7 @@ impl<'f> Verifier<'f> {
             let message = format!("{} operands where {op} takes {}", inst.args.len(), rules.len());
             self.report(Rule::OperandCount, place, message);
         }
-        let expected = if op.result().is_set() { Some(inst.ty) } else { op.result().fixed() };
+        let expected = op.result().of_inst(inst.ty);
         if inst.result.map(|result| func.ty(result)) != expected {
             let message = match (inst.result, expected) {
                 (Some(result), Some(ty)) => format!("the result, {}, must be {ty}", self.typed(result)),
@@ -368,6 +368,11 @@ impl<'f> Verifier<'f> {
                 let count = if inst.op == Op::Output { func.outputs } else { func.inputs };
                 below("element", element, count as usize).or_else(|| below("component", component.into(), 4))
             }
+            (ImmKind::Stream, Imm::Stream(element)) => {
+                let count = if inst.op == Op::OutputRow { func.outputs } else { func.inputs };
+                below("element", element, count as usize)
+            }
+            (ImmKind::SpaceRow, Imm::SpaceRow { space, .. }) => below("space", space.as_u32(), func.spaces.len()),
             (ImmKind::Row, Imm::Row { space, component, .. }) => {
                 below("space", space.as_u32(), func.spaces.len()).or_else(|| below("component", component.into(), 4))
             }
@@ -558,16 +563,28 @@ impl<'f> Verifier<'f> {
 
     // ---- the form that back ends take
 
-    fn back_end_form(&mut self) {
+    fn lockstep_form(&mut self) {
+        self.back_end_form(false);
+    }
+
+    fn batch_form(&mut self) {
+        self.back_end_form(true);
+    }
+
+    fn back_end_form(&mut self, is_batch: bool) {
         let func = self.func;
         if !func.lockstep {
             self.report(Rule::BackEndForm, Place::Function, "it is not in lockstep form".to_string());
         }
         for &block in &func.layout {
             for &inst in &func.blocks[block].insts {
-                let op = func.insts[inst].op;
+                let InstData { op, ty, .. } = func.insts[inst];
                 if op.attribute() == Attribute::Composite {
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), format!("{op} is not expanded"));
+                }
+                if !is_batch && op.is_of_batch(ty) {
+                    let message = "only batch programs have rows of streams and arithmetic on rows".to_string();
+                    self.report(Rule::BackEndForm, Place::Inst(block, inst), message);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Native code does what the interpreter does, to the bit.
+//! The batch program and native code do what the interpreter does, to the bit.
 
 use super::fence::fenced;
 use crate::error::CallError;
@@ -9,10 +9,11 @@ use crate::pipeline::{self, PassOptions};
 use crate::vertex_format::VertexFormat;
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
+use shaderjit_ir::batch::{BatchInterpreter, BatchProgram};
+use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::fuel::{Fuel, Stop};
-use shaderjit_ir::interp::{InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::pass::PassError;
-use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, Op};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
@@ -89,7 +90,7 @@ enum Ended {
     Guard(usize),
 }
 
-/// Both engines give the same bits, or both run out of fuel, or for both a guard fails at the same vertex.
+/// All engines give the same bits, or all run out of fuel, or for all a guard fails at the same vertex.
 pub fn differential(case: &DifferentialCase) {
     // A function that asks for one rounding by name needs a machine that has it.
     let needs_fma = case.func.insts.values().any(|inst| inst.op == Op::Fma);
@@ -101,11 +102,24 @@ pub fn differential(case: &DifferentialCase) {
         Err(_) => return,
     };
     for groups in [1, 2] {
-        let left = [(); 2].map(|()| AtomicU64::new(CALL_FUEL));
+        let left = [(); 3].map(|()| AtomicU64::new(CALL_FUEL));
         let fuel = left.each_ref().map(|left| Fuel { call: Some(left), ..Fuel::from(FUEL) });
         let want =
             if groups == 1 { interpret::<4>(&func, case, fuel[0]) } else { interpret::<8>(&func, case, fuel[0]) };
-        let got = native(&func, case, target, groups, fuel[1]);
+        let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
+        let program = jit::plan(&func, &layout).expect("what the passes make can be planned");
+        let planned = match groups {
+            1 => interpret_program::<4>(&program, case, fuel[2]),
+            _ => interpret_program::<8>(&program, case, fuel[2]),
+        };
+        let is_planned = match (&planned, &want) {
+            (Ok(planned), Ok(want)) => is_same(planned, want),
+            (planned, want) => planned == want,
+        };
+        assert!(is_planned, "{planned:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", *func, case.data);
+        let code = jit::compile_program(&program, &layout, target, &CodegenOptions { groups });
+        let code = code.expect("what the passes make compiles");
+        let got = fenced(|| run(&code, &func, case, fuel[1]));
         let same = match (&got, &want) {
             (Ok(got), Ok(want)) => is_same(got, want),
             (Err(CallError::OutOfFuel { .. }), Err(ended)) => *ended == Ended::Fuel(Stop::Wave),
@@ -115,7 +129,7 @@ pub fn differential(case: &DifferentialCase) {
         };
         // Where a call ends early, it may have paid for more waves or fewer by then.
         let left = left.map(AtomicU64::into_inner);
-        let same = same && (got.is_err() || left[0] == left[1]);
+        let same = same && (got.is_err() || left[0] == left[1] && left[0] == left[2]);
         assert!(
             same,
             "{groups} groups: {got:x?} is not {want:x?}, fuel left {left:?}\n{}\nbecame\n{}\n{:x?}",
@@ -124,12 +138,41 @@ pub fn differential(case: &DifferentialCase) {
     }
 }
 
-/// Groups of L vertices, the last one repeated.
+/// Runs a function.
 fn interpret<const L: usize>(func: &Function, case: &DifferentialCase, fuel: Fuel<'_>) -> Result<Rows, Ended> {
+    let mut interpreter = Interpreter::<L>::new(func);
+    interpret_waves(func, case, fuel, |bindings, options| {
+        let outputs = interpreter.run(bindings, options)?.to_vec();
+        Ok((outputs, interpreter.guards_hold()))
+    })
+}
+
+/// Runs what planning makes of it.
+fn interpret_program<const L: usize>(
+    program: &BatchProgram,
+    case: &DifferentialCase,
+    fuel: Fuel<'_>,
+) -> Result<Rows, Ended> {
+    let mut interpreter = BatchInterpreter::<L>::new(program);
+    interpret_waves(program, case, fuel, |bindings, options| {
+        let outputs = interpreter.run(bindings, options)?.to_vec();
+        Ok((outputs, interpreter.guards_hold()))
+    })
+}
+
+/// What a wave sets, and whether its guards hold.
+type Wave<const L: usize> = (Vec<[Lanes<L>; 4]>, bool);
+
+/// Waves of L vertices, the last one repeated.
+fn interpret_waves<const L: usize>(
+    func: &Function,
+    case: &DifferentialCase,
+    fuel: Fuel<'_>,
+    mut run: impl FnMut(&Bindings<'_, L>, &InterpOptions<'_>) -> Result<Wave<L>, InterpError>,
+) -> Result<Rows, Ended> {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     let has_guards = insts.any(|&inst| func.insts[inst].op == Op::GuardOrdered);
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
-    let mut interpreter = Interpreter::<L>::new(func);
     let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
     for first in (0..case.count).step_by(L) {
         let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(case.count - 1));
@@ -149,14 +192,14 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase, fuel: Fue
             resources: Vec::new(),
         };
         let options = InterpOptions { fuel, fused: true };
-        let outputs = match interpreter.run(&data.bindings(&uniforms, &resources), &options) {
-            Ok(outputs) => outputs.to_vec(),
+        let (outputs, guards_hold) = match run(&data.bindings(&uniforms, &resources), &options) {
+            Ok(wave) => wave,
             // A group may run out of fuel because it went astray, so native code calls that a failed guard, too.
             Err(InterpError::Stopped(_)) if has_guards => return Err(Ended::Guard(first)),
             Err(InterpError::Stopped(stop)) => return Err(Ended::Fuel(stop)),
             Err(error) => panic!("{error}\n{func}"),
         };
-        if !interpreter.guards_hold() {
+        if !guards_hold {
             return Err(Ended::Guard(first));
         }
         for (element, lanes) in outputs.iter().enumerate() {
@@ -166,18 +209,6 @@ fn interpret<const L: usize>(func: &Function, case: &DifferentialCase, fuel: Fue
         }
     }
     Ok(rows)
-}
-
-fn native(
-    func: &Verified,
-    case: &DifferentialCase,
-    target: &Target,
-    groups: u8,
-    fuel: Fuel<'_>,
-) -> Result<Rows, CallError> {
-    let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
-    let code = jit::compile(func, &layout, target, &CodegenOptions { groups }).expect("what the passes make compiles");
-    fenced(|| run(&code, func, case, fuel))
 }
 
 fn run(code: &Code, func: &Function, case: &DifferentialCase, fuel: Fuel<'_>) -> Result<Rows, CallError> {

@@ -13,12 +13,12 @@ pub use rows::UniformRows;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
-use super::emit::{Splat, Word};
 use super::limits;
 use super::mode;
 use super::refuel::Tank;
 use super::texture::TextureArgs;
 use crate::error::CallError;
+use shaderjit_ir::batch::{Splat, Word};
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::op::RESOURCE_BYTES;
 use shaderjit_ir::texture::Textures;

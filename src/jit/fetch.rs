@@ -9,7 +9,7 @@ use crate::packing::{Field, NumericKind, largest};
 use crate::vertex_format::VertexFormat;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32X4, I64X2};
-use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use cranelift_codegen::ir::{InstBuilder, Value};
 
 /// The address of the row of an element.
 pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Value) -> Value {
@@ -83,17 +83,10 @@ fn load_words(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Ve
     }
 }
 
-/// A component of one vertex, 32 bits taken as they are, in all four: loaded from its row, or out of that if it is at
-/// hand.
-pub fn broadcast(simd: &mut Simd<'_>, ty: Type, row: Value, whole: Option<Value>, component: u8) -> Value {
-    let all = match whole {
-        Some(whole) => simd.shuffle(whole, whole, [component; 4]),
-        None => {
-            let scalar = simd.load(F32, row, i32::from(component) * 4);
-            simd.ins().splat(F32X4, scalar)
-        }
-    };
-    simd.cast(ty, all)
+/// A component of one vertex, 32 bits taken as they are, loaded from its row into all four lanes.
+pub fn broadcast(simd: &mut Simd<'_>, row: Value, component: u8) -> Value {
+    let scalar = simd.load(F32, row, i32::from(component) * 4);
+    simd.ins().splat(F32X4, scalar)
 }
 
 /// Stores the first three or all four components of one vertex.

@@ -34,10 +34,6 @@ pub const CALLEE_STACK_BYTES: usize = 4096;
 /// Bytes of register arrays for one group of lanes.
 pub const SCRATCH_BYTES: u64 = 16 << 20;
 
-/// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
-/// many readable rows. Fixed rows past it are checked like computed ones.
-pub const STATIC_ROWS: u32 = 4096;
-
 /// Rows that a computed row of a uniform space reaches without another check: loads at the same index plus different
 /// fixed rows share one check for each so many fixed rows. A power of two.
 pub const WINDOW_ROWS: u32 = 8;

@@ -43,8 +43,9 @@ use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CompiledCode, Context};
 use cranelift_frontend::FunctionBuilderContext;
-use emit::{ArrayPlace, Splat, Word};
+use emit::ArrayPlace;
 use memory::CodeMemory;
+use shaderjit_ir::batch::{self, BatchProgram, Copy, InputFormat, STATIC_ROWS, Splat, Word};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Op, Space, Value};
@@ -61,6 +62,20 @@ pub struct Layout {
     pub inputs: Vec<VertexFormat>,
     /// How many components are stored of each output element, 0 to 4; 0 leaves the element out.
     pub outputs: Vec<u8>,
+}
+
+impl Layout {
+    /// What planning may know of it.
+    pub(crate) fn of_batch(&self) -> batch::Layout {
+        let format = |format: &VertexFormat| {
+            let packing = format.packing();
+            InputFormat {
+                words: if packing.is_words() { packing.components() as u8 } else { 0 },
+                defaults: [0, 1, 2, 3].map(|component| packing.default_component(component)),
+            }
+        };
+        batch::Layout { inputs: self.inputs.iter().map(format).collect(), outputs: self.outputs.clone() }
+    }
 }
 
 /// How to compile.
@@ -91,8 +106,8 @@ struct CodeInfo {
     inputs: Vec<Option<VertexFormat>>,
     /// Stored components of the outputs.
     outputs: Vec<u8>,
-    /// Outputs that a call copies from an input: output element, input element.
-    copies: Vec<(u32, u32)>,
+    /// Outputs that a call copies from an input.
+    copies: Vec<Copy>,
     /// For each uniform space, how many rows are read without a check.
     uniform_rows: Vec<u32>,
     /// For each uniform space, its rows if it is a table of the program.
@@ -197,8 +212,29 @@ impl std::fmt::Debug for Code {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CodegenOptions) -> Result<Code, JitError> {
+    compile_program(&plan(func, layout)?, layout, target, options)
+}
+
+/// The batch program that [`compile`] makes code of.
+///
+/// # Errors
+/// [`JitError::Codegen`] if planning has a defect.
+pub fn plan(func: &Verified, layout: &Layout) -> Result<BatchProgram, JitError> {
+    BatchProgram::plan(func, &layout.of_batch()).map_err(|errors| JitError::Codegen(errors.to_string()))
+}
+
+/// Compiles a batch program that was planned for a layout.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_program(
+    program: &BatchProgram,
+    layout: &Layout,
+    target: &Target,
+    options: &CodegenOptions,
+) -> Result<Code, JitError> {
     with_contexts(|contexts| {
-        let (mut info, compiled) = build_code(func, layout, target, options, false, contexts)?;
+        let (mut info, compiled) = build_code(program, layout, target, options, false, contexts)?;
         let buffer = &compiled.buffer;
         // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not
         // run.
@@ -224,7 +260,7 @@ pub fn clif_text(
     options: &CodegenOptions,
 ) -> Result<String, JitError> {
     with_contexts(|contexts| {
-        build(func, layout, target, options, false, contexts)?;
+        build(&plan(func, layout)?, layout, target, options, false, contexts)?;
         Ok(contexts.cranelift.func.display().to_string())
     })
 }
@@ -242,7 +278,7 @@ pub fn origins(
     options: &CodegenOptions,
 ) -> Result<Vec<(u32, Option<u32>)>, JitError> {
     with_contexts(|contexts| {
-        let (_, compiled) = build_code(func, layout, target, options, true, contexts)?;
+        let (_, compiled) = build_code(&plan(func, layout)?, layout, target, options, true, contexts)?;
         let mut origins: Vec<(u32, Option<u32>)> = Vec::new();
         let mut end = 0;
         for range in compiled.buffer.get_srclocs_sorted() {
@@ -293,7 +329,7 @@ fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Res
 }
 
 fn build(
-    func: &Verified,
+    program: &BatchProgram,
     layout: &Layout,
     target: &Target,
     options: &CodegenOptions,
@@ -301,20 +337,20 @@ fn build(
     contexts: &mut Contexts,
 ) -> Result<CodeInfo, JitError> {
     contexts.cranelift.func.signature = signature();
-    emit::emit(func, layout, target, options, origins, &mut contexts.cranelift.func, &mut contexts.builder)
+    emit::emit(program, layout, target, options, origins, &mut contexts.cranelift.func, &mut contexts.builder)
 }
 
 fn build_code<'a>(
-    func: &Verified,
+    program: &BatchProgram,
     layout: &Layout,
     target: &Target,
     options: &CodegenOptions,
     origins: bool,
     contexts: &'a mut Contexts,
 ) -> Result<(CodeInfo, &'a CompiledCode), JitError> {
-    let info = build(func, layout, target, options, origins, contexts)?;
+    let info = build(program, layout, target, options, origins, contexts)?;
     let is_large =
-        contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(func, options.groups);
+        contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(program, options.groups);
     let compiled = contexts
         .cranelift
         .compile(&**target.isa(is_large), &mut ControlPlane::default())
@@ -329,11 +365,13 @@ pub(crate) fn static_rows(func: &Function) -> Vec<u32> {
         let InstData { op, imm, args, .. } = &func.insts[inst];
         let last = match *imm {
             Imm::Row { space, row, .. } if *op == Op::UniformLoad => Some((space, row)),
-            Imm::Row { space, row, .. } => last_row(func, row, args[0]).map(|last| (space, last)),
+            Imm::Row { space, row, .. } | Imm::SpaceRow { space, row } => {
+                last_row(func, row, args[0]).map(|last| (space, last))
+            }
             _ => None,
         };
         if let Some((space, last)) = last
-            && last < limits::STATIC_ROWS
+            && last < STATIC_ROWS
         {
             let rows = &mut rows[space.as_u32() as usize];
             *rows = (last + 1).max(*rows);
@@ -347,7 +385,7 @@ fn last_row(func: &Function, row: u32, index: Value) -> Option<u32> {
     let inst = func.def_inst(index).filter(|inst| inst.op == Op::And)?;
     let most = inst.args.iter().filter_map(|&arg| func.constant(arg)).min()?;
     let last = u64::from(row) + most;
-    (last < u64::from(limits::STATIC_ROWS)).then_some(last as u32)
+    (last < u64::from(STATIC_ROWS)).then_some(last as u32)
 }
 
 /// `fn(*const BatchArgs, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our

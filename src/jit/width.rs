@@ -32,7 +32,7 @@ pub(crate) fn groups(func: &Function) -> u8 {
     }
     let order = cfg::reverse_postorder(func);
     let is_long = |block: &Block| func.blocks[*block].insts.len() >= CUT_BLOCK;
-    let may_be_cut = size <= CUT_SIZE && can_be_cut(func, &order);
+    let may_be_cut = size <= CUT_SIZE && can_be_cut(func, &order, |_| false);
     if may_be_cut && order.len() == 1 {
         return 1;
     }

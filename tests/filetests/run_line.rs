@@ -4,8 +4,10 @@
 use shaderjit::VertexFormat;
 use shaderjit::error::CallError;
 use shaderjit::jit::{
-    Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows, compile,
+    Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
+    compile_program, plan,
 };
+use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, is_of_run};
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
@@ -39,8 +41,12 @@ const LANES: usize = 4;
 type Row = [[u32; LANES]; 4];
 
 /// Everything that runs functions. Each gives the output elements of the four lanes.
-pub const ENGINES: &[(&str, Engine)] =
-    &[("interpreter", interpret), ("interpreter in lockstep", interpret_in_lockstep), ("native code", run_natively)];
+pub const ENGINES: &[(&str, Engine)] = &[
+    ("interpreter", interpret),
+    ("interpreter in lockstep", interpret_in_lockstep),
+    ("batch interpreter", interpret_program),
+    ("native code", run_natively),
+];
 
 /// Runs a valid function on all lanes of a line; text of the error otherwise.
 type Engine = fn(&Function, &RunLine) -> Result<Vec<Row>, String>;
@@ -187,15 +193,35 @@ fn in_lockstep(func: &Function) -> Result<Function, String> {
     Ok(func)
 }
 
-/// All lanes as one batch, after the lockstep pass and expansion.
-fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+/// The batch program of a function with rows of four words in and out, after the lockstep pass and expansion; the
+/// function itself if it is one already.
+fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), String> {
+    let layout =
+        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    if func.insts.values().any(is_of_run) {
+        return Ok((BatchProgram::of(func.clone()).map_err(|errors| errors.to_string())?, layout));
+    }
     let mut func = in_lockstep(func)?;
     pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
     let func = Verified::new(func).map_err(|errors| errors.to_string())?;
-    let layout =
-        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    Ok((plan(&func, &layout).map_err(|error| error.to_string())?, layout))
+}
+
+/// All lanes at once, as a batch program.
+fn interpret_program(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    let (program, _) = program(func, line)?;
+    let mut interpreter = BatchInterpreter::new(&program);
+    let run = |bindings: &Bindings<'_, LANES>| interpreter.run(bindings, &line.options).map(<[_]>::to_vec);
+    let outputs = with_bindings(line, std::array::from_fn(|lane| lane), run).map_err(|error| error.to_string())?;
+    if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
+}
+
+/// All lanes as one batch, as native code.
+fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    let (func, layout) = program(func, line)?;
     let target = Target::host().map_err(|error| error.to_string())?;
-    let code = compile(&func, &layout, &target, &CodegenOptions { groups: 1 }).map_err(|error| error.to_string())?;
+    let options = CodegenOptions { groups: 1 };
+    let code = compile_program(&func, &layout, &target, &options).map_err(|error| error.to_string())?;
     let bytes = |row: &Row| -> Vec<u8> {
         (0..LANES).flat_map(|lane| row.map(|component| component[lane])).flat_map(u32::to_le_bytes).collect()
     };
@@ -237,20 +263,25 @@ fn interpret_lanes<const L: usize>(
     line: &RunLine,
     lanes: [usize; L],
 ) -> Result<Vec<[[u32; L]; 4]>, String> {
+    let mut interpreter = Interpreter::new(func);
+    let run = |bindings: &Bindings<'_, L>| interpreter.run(bindings, &line.options).map(<[_]>::to_vec);
+    let outputs = with_bindings(line, lanes, run).map_err(|error| error.to_string())?;
+    if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
+}
+
+/// What lanes of these numbers see.
+fn with_bindings<const L: usize, T>(line: &RunLine, lanes: [usize; L], run: impl FnOnce(&Bindings<'_, L>) -> T) -> T {
     let inputs: Vec<[[u32; L]; 4]> =
         line.inputs.iter().map(|row| row.map(|component| lanes.map(|lane| component[lane]))).collect();
     let uniforms: Vec<&[[u32; 4]]> = line.uniforms.iter().map(Vec::as_slice).collect();
-    let bindings = Bindings {
+    run(&Bindings {
         inputs: &inputs,
         vertex_id: lanes.map(|lane| line.vertex_id.wrapping_add(lane as u32)),
         instance_id: line.instance_id,
         uniforms: &uniforms,
         resources: &line.resources(),
         textures: &Echo,
-    };
-    let mut interpreter = Interpreter::new(func);
-    let outputs = interpreter.run(&bindings, &line.options).map(<[_]>::to_vec).map_err(|error| error.to_string())?;
-    if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
+    })
 }
 
 // ---- reading

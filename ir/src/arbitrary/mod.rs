@@ -116,6 +116,7 @@ impl<'a, 'u> Generator<'a, 'u> {
         let is_double = |op: Op| op.operands().contains(&TypeRule::F64) || op.result() == TypeRule::F64;
         let is_allowed = |op: Op| {
             !op.is_of_lockstep()
+                && !op.is_of_batch(Type::F32)
                 && (config.composite || op.attribute() != Attribute::Composite)
                 && (config.doubles || !is_double(op))
                 && (config.arrays || op.imm() != ImmKind::Array)
@@ -303,6 +304,9 @@ impl<'a, 'u> Generator<'a, 'u> {
                 let count = if op == Op::Output { func.outputs } else { func.inputs };
                 Imm::Element { element: self.element(count)?, component }
             }
+            // Ops of batch programs have them, and are not asked for.
+            ImmKind::Stream => Imm::Stream(0),
+            ImmKind::SpaceRow => Imm::SpaceRow { space: *self.u.choose(&self.spaces)?, row: 0 },
             ImmKind::SysVal => Imm::SysVal(*self.u.choose(&SysVal::ALL)?),
             ImmKind::Row => {
                 let space = *self.u.choose(&self.spaces)?;

@@ -290,6 +290,9 @@ impl<'t> Parser<'_, 't> {
         let ty = if op.is_typed() {
             self.cursor.expect(".")?;
             self.ty()?
+        } else if op.is_by_row() && self.cursor.eat(".") {
+            self.cursor.expect_word(Type::Row.name())?;
+            Type::Row
         } else {
             op.untyped()
         };
@@ -297,7 +300,7 @@ impl<'t> Parser<'_, 't> {
         let args = self.operands(op)?;
         let inst = Inst::new(self.func.insts.len());
         check_limit(self.cursor, start, "the number of instructions", inst.index(), limits::INSTS)?;
-        let result_ty = if op.result().is_set() { Some(ty) } else { op.result().fixed() };
+        let result_ty = op.result().of_inst(ty);
         let result = match (result, result_ty) {
             (Some(number), Some(ty)) => {
                 Some(self.define_value(start, number, ValueData { ty, def: ValueDef::Inst(inst) })?)
@@ -319,6 +322,7 @@ impl<'t> Parser<'_, 't> {
                 let element = self.cursor.number("an element", u32::MAX)?;
                 Imm::Element { element, component: self.component()? }
             }
+            ImmKind::Stream => Imm::Stream(self.cursor.number("an element", u32::MAX)?),
             ImmKind::SysVal => {
                 let start = self.cursor.position();
                 let name = self.cursor.word();
@@ -328,11 +332,12 @@ impl<'t> Parser<'_, 't> {
                 Imm::SysVal(sysval)
             }
             ImmKind::Row => {
-                let space = Space::from_u32(self.entity_number("space")?);
-                self.cursor.expect("[")?;
-                let row = self.cursor.number("a row", u32::MAX)?;
-                self.cursor.expect("]")?;
+                let (space, row) = self.space_row()?;
                 Imm::Row { space, row, component: self.component()? }
+            }
+            ImmKind::SpaceRow => {
+                let (space, row) = self.space_row()?;
+                Imm::SpaceRow { space, row }
             }
             ImmKind::ResourceByte => {
                 let resource = Resource::from_u32(self.entity_number("resource")?);
@@ -362,6 +367,15 @@ impl<'t> Parser<'_, 't> {
                 Imm::Gather { texture, sampler: self.used_sampler()?, offsets, component }
             }
         })
+    }
+
+    /// `space0[3]`.
+    fn space_row(&mut self) -> Result<(Space, u32), ParseError> {
+        let space = Space::from_u32(self.entity_number("space")?);
+        self.cursor.expect("[")?;
+        let row = self.cursor.number("a row", u32::MAX)?;
+        self.cursor.expect("]")?;
+        Ok((space, row))
     }
 
     /// ` + [1, 0, -2]`, or nothing.

@@ -19,7 +19,8 @@ fn every_op_of_every_type_reads_back() {
                 let sets = || op.operands().iter().copied().chain([op.result()]).filter(|rule| rule.is_set());
                 Type::ALL.into_iter().filter(|&ty| sets().all(|rule| rule.allows(ty))).collect()
             }
-            false => vec![Type::I32],
+            false if op.is_by_row() => vec![op.untyped(), Type::Row],
+            false => vec![op.untyped()],
         };
         assert!(!types.is_empty(), "{op} has no type");
         for ty in types {
@@ -36,7 +37,7 @@ fn every_op_of_every_type_reads_back() {
             let block = func.add_block();
             let mut args = Vec::new();
             for rule in op.operands() {
-                let ty = rule.fixed().unwrap_or(ty);
+                let ty = rule.of_inst(ty).expect("operands have types");
                 let word = if ty == Type::Row { Type::F32 } else { ty };
                 let mut inst = func.make_inst(Op::Const, word, &[], Imm::Bits(1));
                 func.blocks[block].insts.push(inst);
@@ -51,6 +52,8 @@ fn every_op_of_every_type_reads_back() {
                 ImmKind::None => Imm::None,
                 ImmKind::Bits => Imm::Bits(1),
                 ImmKind::Element => Imm::Element { element: 2, component: 3 },
+                ImmKind::Stream => Imm::Stream(2),
+                ImmKind::SpaceRow => Imm::SpaceRow { space: Space::from_u32(0), row: u32::MAX },
                 ImmKind::SysVal => Imm::SysVal(SysVal::InstanceId),
                 ImmKind::Row => Imm::Row { space: Space::from_u32(0), row: u32::MAX, component: 3 },
                 ImmKind::ResourceByte => Imm::ResourceByte { resource: Resource::from_u32(0), offset: u32::MAX },

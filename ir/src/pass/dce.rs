@@ -3,7 +3,7 @@
 use crate::cfg;
 use crate::entity::{Array, Inst, Value};
 use crate::function::{Function, Imm, InstData, ValueDef};
-use crate::op::{Effect, Op};
+use crate::op::Effect;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are
@@ -57,8 +57,8 @@ impl Liveness {
             }
             for &inst in &data.insts {
                 let InstData { op, args, imm, .. } = &func.insts[inst];
-                match (op, imm) {
-                    (Op::ArrayStore | Op::ArrayStoreMasked, &Imm::Array { array, .. }) if !func.arrays[array].kept => {
+                match *imm {
+                    Imm::Array { array, .. } if op.effect() == Effect::Write && !func.arrays[array].kept => {
                         stores[array].push(inst);
                     }
                     _ if op.effect() == Effect::Write => args.iter().for_each(|&arg| live.mark(arg)),

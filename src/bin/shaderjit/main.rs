@@ -4,6 +4,7 @@
 //! messages go to stderr, and nothing goes to stdout before a subcommand has succeeded.
 
 mod asm;
+mod batch;
 mod bench;
 mod bindings;
 mod clif;
@@ -64,6 +65,8 @@ enum Command {
     Reflect(reflect::Args),
     /// Print the IR, after any pass
     Ir(ir::Args),
+    /// Print the batch program: what native code does for a whole batch
+    Batch(batch::Args),
     /// Print Cranelift's form of the native code
     Clif(clif::Args),
     /// Print the native code
@@ -89,6 +92,7 @@ impl Command {
             Command::Dis(args) => dis::run(args),
             Command::Reflect(args) => reflect::run(args),
             Command::Ir(args) => ir::run(args),
+            Command::Batch(args) => batch::run(args),
             Command::Clif(args) => clif::run(args),
             Command::Asm(args) => asm::run(args),
             Command::Run(args) => run::run(args),

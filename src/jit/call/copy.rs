@@ -2,13 +2,14 @@
 
 use super::{Batch, OutputBuffer, OutputElement, Scratch};
 use crate::jit::Code;
+use shaderjit_ir::batch::Copy;
 use std::ops::Range;
 use std::ptr;
 
 impl Code {
     /// Copies the outputs that are an input passed on.
     pub(super) fn copy_outputs(&self, batch: &Batch<'_>, output: &mut OutputBuffer<'_>, vertices: Range<usize>) {
-        for &(to, from) in &self.info.copies {
+        for &Copy { output: to, input: from } in &self.info.copies {
             let (to, components) = (output.elements[to as usize], self.info.outputs[to as usize]);
             let from = batch.inputs[from as usize];
             let rows = (from.bytes, from.stride, &mut *output.bytes, to);
@@ -24,7 +25,7 @@ impl Code {
     /// The same for rows in scratch memory.
     pub(super) fn copy_scratch_outputs(&self, scratch: &mut Scratch) {
         let lanes = self.lanes() as usize;
-        for &(to, from) in &self.info.copies {
+        for &Copy { output: to, input: from } in &self.info.copies {
             let from = &scratch.tail_inputs[from as usize * lanes..][..lanes];
             scratch.tail_outputs[to as usize * lanes..][..lanes].copy_from_slice(from);
         }

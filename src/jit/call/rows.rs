@@ -1,6 +1,7 @@
 //! Uniform spaces in the form native code reads.
 
 use crate::jit::limits::{self, WINDOW_ROWS};
+use shaderjit_ir::batch::STATIC_ROWS;
 
 /// A row as native code reads it.
 #[repr(C, align(16))]
@@ -70,7 +71,7 @@ impl UniformRows {
         self.rows.extend(bound);
         let bound = self.rows.len() - MARGIN;
         self.bound = bound as u32;
-        let readable = readable.min(limits::STATIC_ROWS) as usize;
+        let readable = readable.min(STATIC_ROWS) as usize;
         self.rows.resize(MARGIN + readable.max(bound + MARGIN), Row::default());
     }
 

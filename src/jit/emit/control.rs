@@ -10,6 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use cranelift_frontend::Switch;
+use shaderjit_ir::batch::run_length;
 use shaderjit_ir::function::{BlockCall, Origin, Terminator};
 use shaderjit_ir::{Block, Inst, Type, Value};
 
@@ -35,7 +36,6 @@ impl Emitter<'_, '_> {
         self.load_pointers();
         self.load_resource_table();
         self.hoist()?;
-        self.hold_uniforms();
         if self.plan.is_staged() {
             self.tiles()?;
         } else {
@@ -176,17 +176,19 @@ impl Emitter<'_, '_> {
 
     /// Emits instructions that follow each other.
     pub(super) fn insts(&mut self, insts: &[Inst]) -> Result<(), JitError> {
-        for &inst in insts {
-            let inst = &self.func.insts[inst];
-            let is_made = |result| self.plan.hoisted.contains(result) || self.is_of_tile(result);
-            if inst.result.is_some_and(is_made) || self.plan.rows.cover(inst) {
+        let mut rest = insts;
+        while let Some((&inst, behind)) = rest.split_first() {
+            let run = run_length(self.func, rest);
+            if run > 0 {
+                self.catch_up()?;
+                self.run_of_rows(&rest[..run])?;
+                rest = &rest[run..];
                 continue;
             }
-            if let Some(result) = inst.result
-                && self.plan.blends.cover(result)
-            {
-                self.catch_up()?;
-                self.blend_columns(result)?;
+            rest = behind;
+            let inst = &self.func.insts[inst];
+            let is_made = |result| self.plan.call_values.contains(result) || self.is_of_tile(result);
+            if inst.result.is_some_and(is_made) {
                 continue;
             }
             if self.is_by_group(inst) {

@@ -5,8 +5,9 @@ use super::graph::BlockSet;
 use super::plan::Plan;
 use cranelift_codegen::entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
+use shaderjit_ir::batch::{run_length, words_behind};
 use shaderjit_ir::function::{BlockCall, Imm, InstData, Terminator};
-use shaderjit_ir::{Block, Function, Op, Value};
+use shaderjit_ir::{Block, Function, Inst, Op, Value};
 use std::ops::Range;
 
 /// What it costs to make addresses of an index anew, in memory accesses.
@@ -59,7 +60,7 @@ pub struct Flow {
 /// Looks through a function.
 struct Finder<'a> {
     func: &'a Function,
-    plan: &'a Plan,
+    plan: &'a Plan<'a>,
     flow: Flow,
     /// The block at hand, by reverse postorder.
     block: u32,
@@ -67,8 +68,6 @@ struct Finder<'a> {
     numbers: SecondaryMap<Value, u32>,
     /// For each of them the last step that uses it.
     used_by: Vec<u32>,
-    /// For each family of blends whether it has been made.
-    blended: Vec<bool>,
     /// For each output element, how many instructions have yet to set a component, and what others have set.
     outputs: HashMap<u32, (usize, Vec<Value>)>,
 }
@@ -88,10 +87,9 @@ impl Flow {
             block: 0,
             numbers: SecondaryMap::with_capacity(func.values.len()),
             used_by: Vec::new(),
-            blended: vec![false; plan.blends.len()],
             outputs: HashMap::new(),
         };
-        for (number, &block) in (0..).zip(&plan.order) {
+        for (number, &block) in (0..).zip(plan.order) {
             finder.block = number;
             finder.block(block);
         }
@@ -119,8 +117,18 @@ impl Finder<'_> {
             data.params.iter().for_each(|&param| this.makes(param));
             (0, 0)
         });
-        for inst in insts.clone() {
-            self.step(|this| this.inst(inst));
+        // Instructions that a run has come with.
+        let mut come = 0;
+        for (at, &inst) in data.insts.iter().enumerate() {
+            let run = if at < come { 0 } else { run_length(self.func, &data.insts[at..]) };
+            if run > 0 {
+                come = at + run + words_behind(self.func, &data.insts[at + run..]);
+                self.step(|this| this.run(&data.insts[at..come], run));
+            } else if at < come {
+                self.step(|_| (0, 0));
+            } else {
+                self.step(|this| this.inst(&this.func.insts[inst]));
+            }
         }
         self.step(|this| {
             let mut copies = 0;
@@ -160,17 +168,6 @@ impl Finder<'_> {
             }
             return (4, 0);
         }
-        let blends = &self.plan.blends;
-        if let Some(result) = inst.result.filter(|&result| blends.cover(result)) {
-            let Some(family) = blends.family(result).filter(|&family| !self.blended[family]) else { return (0, 0) };
-            self.blended[family] = true;
-            blends.leaves(family).for_each(|(leaf, is_index)| match is_index {
-                true => self.indexes(leaf),
-                false => self.uses(leaf),
-            });
-            blends.columns(family).for_each(|column| self.makes(column));
-            return blends.weight(family);
-        }
         inst.args.iter().for_each(|&arg| match inst.op {
             Op::UniformLoadAt => self.indexes(arg),
             _ => self.uses(arg),
@@ -182,6 +179,28 @@ impl Finder<'_> {
             Op::Fdiv | Op::Fsqrt => (1, 3),
             _ => (1, 1),
         }
+    }
+
+    /// Notes what a run of so many instructions uses, and makes by the words behind it. Runs that set an output are
+    /// made of what the call has.
+    fn run(&mut self, insts: &[Inst], run: usize) -> (usize, usize) {
+        let insts = insts.iter().map(|&inst| &self.func.insts[inst]);
+        let (words, mut sums) = (insts.clone().skip(run), 0);
+        for inst in insts.take(run) {
+            match inst.op {
+                Op::OutputRow => return (0, 0),
+                Op::RowAt => self.indexes(inst.args[0]),
+                Op::RowEach => self.uses(inst.args[0]),
+                _ => sums += 1,
+            }
+        }
+        let mut rows = 0;
+        let mut last = None;
+        for inst in words {
+            rows += usize::from(last.replace(inst.args[0]) != Some(inst.args[0]));
+            inst.result.into_iter().for_each(|result| self.makes(result));
+        }
+        (4 * run + 8 * rows, sums / rows.max(1) + 5)
     }
 
     fn differs(&self, value: Value) -> bool {

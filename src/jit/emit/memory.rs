@@ -195,9 +195,7 @@ impl Emitter<'_, '_> {
     pub(super) fn count_outputs(&mut self, block: Block) {
         self.outputs.clear();
         for inst in self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]) {
-            if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm)
-                && !self.plan.rows.has(element)
-            {
+            if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
                 self.outputs.entry(element).or_default().unset += 1;
             }
         }
@@ -228,11 +226,8 @@ impl Emitter<'_, '_> {
     /// Stores an element of the layout. Components that were never set are zero.
     fn store_output(&mut self, element: u32) -> Result<(), JitError> {
         let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-        if stored == 0 || self.plan.copies.source(element).is_some() {
+        if stored == 0 || !self.plan.is_stored(element) {
             return Ok(());
-        }
-        if self.plan.rows.has(element) {
-            return self.store_form(element, stored);
         }
         let set = self.outputs.get(&element).map(|output| output.components).unwrap_or_default();
         let components: Vec<Groups> = set[..usize::from(stored)]

@@ -17,10 +17,8 @@
 //! cut into [stages](stages) is a loop over tiles of groups around the IR's blocks, and each of those several loops
 //! over groups.
 
-mod blend;
 mod buffer;
 mod control;
-mod copy;
 mod double;
 mod flow;
 mod fuel;
@@ -34,13 +32,12 @@ mod memory;
 mod plan;
 mod queues;
 mod records;
-mod rows;
+mod runs;
 mod scalar;
 mod stages;
 mod texture;
 mod tile;
 mod uniform;
-mod uses;
 mod value;
 mod vector;
 
@@ -58,6 +55,7 @@ use lanes::OffsetSlots;
 pub use plan::ArrayPlace;
 use plan::Plan;
 pub(crate) use plan::size;
+use shaderjit_ir::batch::{BatchProgram, CallRow, CallValues, Word};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
@@ -67,9 +65,6 @@ pub(crate) use stages::can_be_cut;
 use value::{Groups, HeldLiterals, Loaded, Memo, Parts};
 
 #[cfg(test)]
-pub use blend::families as blend_families;
-pub use hoist::{Splat, Word};
-#[cfg(test)]
 pub use homes::count as home_count;
 #[cfg(test)]
 pub use stages::count as stage_count;
@@ -77,7 +72,7 @@ pub use stages::count as stage_count;
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
 pub fn emit(
-    func: &Function,
+    program: &BatchProgram,
     layout: &Layout,
     target: &Target,
     options: &CodegenOptions,
@@ -85,7 +80,7 @@ pub fn emit(
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
-    let plan = Plan::new(func, layout, options)?;
+    let (func, plan) = (program.func(), Plan::new(program, layout, options)?);
     let info = CodeInfo {
         lanes: plan.groups as u32 * 4,
         inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
@@ -99,9 +94,9 @@ pub fn emit(
         vertices_of_fuel: plan.groups * 4 * if plan.is_staged() && plan.loops { TILE } else { 1 },
         vertices_at_once: plan.waves_at_once() * 4 * plan.groups,
         stack_bytes: 0,
-        copies: plan.copies.iter().collect(),
-        splats: plan.hoisted.splats.clone(),
-        rows: plan.hoisted.call_rows().collect(),
+        copies: plan.copies.to_vec(),
+        splats: plan.call_values.splats().to_vec(),
+        rows: call_rows(plan.call_values),
     };
     let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     let mut emitter = Emitter { origins, ..Emitter::new(func, layout, plan, simd, target) };
@@ -111,10 +106,16 @@ pub fn emit(
     Ok(info)
 }
 
+/// The rows that a call puts into memory, and their places.
+fn call_rows(call_values: &CallValues) -> Vec<(u32, [Word; 4])> {
+    let words = |row| if let CallRow::Call(words) = row { Some(words) } else { None };
+    call_values.rows().filter_map(|(place, _, row)| Some((place, words(row)?))).collect()
+}
+
 struct Emitter<'a, 'b> {
     func: &'a Function,
     layout: &'a Layout,
-    plan: Plan,
+    plan: Plan<'a>,
     simd: Simd<'b>,
     has_fma: bool,
     /// How functions of this program are called.
@@ -140,7 +141,7 @@ struct Emitter<'a, 'b> {
     /// Where what was hoisted lies, once it does.
     hoisted: Option<clif::Value>,
     /// The rows of uniforms that the loop holds.
-    held_rows: Vec<clif::Value>,
+    held_rows: HashMap<Value, clif::Value>,
     /// The block at hand, by reverse postorder, or the stage.
     region: u32,
     /// The tile, in stages.
@@ -166,8 +167,8 @@ struct Emitter<'a, 'b> {
     guards: Option<guard::Guards>,
     /// The stack slot and the signature of calls for texture accesses, if there are any.
     accesses: Option<texture::Callee>,
-    /// Words of the rows that accesses have given.
-    rows: HashMap<Value, texture::Row>,
+    /// Words of rows: of those that accesses have given, and of those that were transposed.
+    access_rows: HashMap<Value, texture::Row>,
     /// The group's fuel, if there are loops.
     meter: Option<fuel::Meter>,
     out_of_fuel: clif::Block,
@@ -182,7 +183,7 @@ struct Emitter<'a, 'b> {
 }
 
 impl<'a, 'b> Emitter<'a, 'b> {
-    fn new(func: &'a Function, layout: &'a Layout, plan: Plan, mut simd: Simd<'b>, target: &Target) -> Self {
+    fn new(func: &'a Function, layout: &'a Layout, plan: Plan<'a>, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
         let [out_of_fuel, group, next, done] = [(); 4].map(|()| simd.builder.create_block());
@@ -203,7 +204,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             count: none,
             element: none,
             hoisted: None,
-            held_rows: Vec::new(),
+            held_rows: HashMap::new(),
             region: 0,
             tile: None,
             record: None,
@@ -217,7 +218,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             behind: Vec::new(),
             guards: None,
             accesses: None,
-            rows: HashMap::new(),
+            access_rows: HashMap::new(),
             meter: None,
             out_of_fuel,
             group,

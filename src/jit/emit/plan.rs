@@ -1,21 +1,17 @@
 //! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays
 //! lie.
 
-use super::blend::Blends;
-use super::copy::Copies;
-use super::hoist::Hoisted;
 use super::homes::Homes;
 use super::lanes;
 use super::queues::Queues;
-use super::rows::RowForms;
 use super::stages::{self, Cut, TILE};
-use super::uses::Uses;
 use crate::error::JitError;
 use crate::jit::{CodegenOptions, Layout, UniformRows, limit, limits, static_rows};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
+use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Uses, is_of_run};
 use shaderjit_ir::fuel::EdgeCosts;
 use shaderjit_ir::function::{Imm, InstData, Terminator};
-use shaderjit_ir::uniform::uniform_values;
+use shaderjit_ir::op::Memory;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
 use std::ops::Range;
 
@@ -72,42 +68,36 @@ pub struct Stage {
 }
 
 /// The facts.
-pub struct Plan {
+pub struct Plan<'a> {
     /// Groups of four lanes.
     pub groups: usize,
     /// Whether nothing is computed lane by lane: a round of the loop is then a few vertices of no group, and holds what
     /// rows of uniforms there are in registers.
     pub by_rows: bool,
     /// Reachable blocks, each after its dominators.
-    pub order: Vec<Block>,
+    pub order: &'a [Block],
     /// What edges cost in fuel.
-    pub costs: EdgeCosts,
+    pub costs: &'a EdgeCosts,
     /// Values that are the same in all lanes.
-    pub uniform: EntitySet<Value>,
+    pub uniform: &'a EntitySet<Value>,
     /// For each input element of the layout, the components that are read, bit 0 = x.
     pub wanted: Vec<u8>,
     /// Outputs that are copies of inputs.
-    pub copies: Copies,
-    /// Outputs that are computed by rows.
-    pub rows: RowForms,
-    /// Rows that are gathered and become one before they are transposed.
-    pub blends: Blends,
+    pub copies: &'a [Copy],
     /// How often values are used.
-    pub uses: SecondaryMap<Value, Uses>,
+    pub uses: &'a SecondaryMap<Value, Uses>,
     /// The loops over groups: several for a function that is [cut into stages](stages).
     pub stages: Vec<Stage>,
     /// Which groups run which blocks then.
     pub queues: Queues,
     /// Values that are kept in memory, through loops or from stage to stage.
     pub homes: Homes,
-    /// For each output element of the layout, whether lanes are stored there, and not what is copied or done by rows.
+    /// For each output element of the layout, whether lanes are stored there, and not what is copied or set by rows.
     stored: Vec<bool>,
-    /// Values that something else uses than copies and what is done by rows.
-    used: EntitySet<Value>,
     /// For each input element of the layout, whether its rows are read.
     pub reads: Vec<bool>,
-    /// Uniform floats that are computed once.
-    pub hoisted: Hoisted,
+    /// What is computed once a call.
+    pub call_values: &'a CallValues,
     /// Whether lanes have addresses of their own.
     scattered: bool,
     /// Whether any value is guarded.
@@ -130,29 +120,27 @@ pub struct Plan {
     pub zeroed_bytes: u32,
 }
 
-impl Plan {
-    pub fn new(func: &Function, layout: &Layout, options: &CodegenOptions) -> Result<Plan, JitError> {
+impl<'a> Plan<'a> {
+    pub fn new(program: &'a BatchProgram, layout: &Layout, options: &CodegenOptions) -> Result<Plan<'a>, JitError> {
+        let func = program.func();
         check(func, layout, options)?;
         let groups = usize::from(options.groups);
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, groups)?;
         let mut plan = Plan {
             groups,
             by_rows: false,
-            order: cfg::reverse_postorder(func),
-            costs: EdgeCosts::new(func),
-            uniform: uniform_values(func),
+            order: program.order(),
+            costs: program.costs(),
+            uniform: program.uniform(),
             wanted: vec![0; layout.inputs.len()],
-            copies: Copies::default(),
-            rows: RowForms::default(),
-            blends: Blends::default(),
-            uses: SecondaryMap::new(),
+            copies: program.copies(),
+            uses: program.uses(),
             stages: vec![Stage::default()],
             queues: Queues::default(),
-            homes: Homes::default(),
-            stored: Vec::new(),
-            used: EntitySet::new(),
+            homes: Homes::find(func, program.order(), groups, program.uniform()),
+            stored: layout.outputs.iter().map(|&stored| stored != 0).collect(),
             reads: vec![false; layout.inputs.len()],
-            hoisted: Hoisted::default(),
+            call_values: program.call_values(),
             scattered: false,
             guards: false,
             returns: 0,
@@ -164,38 +152,21 @@ impl Plan {
             scratch_bytes,
             zeroed_bytes,
         };
-        plan.hoisted = Hoisted::find(func, &plan.order, &plan.uniform);
-        let returns = |&block: &Block| *func.blocks[block].terminator() == Terminator::Return;
-        let returning: Vec<Block> = plan.order.iter().copied().filter(returns).collect();
-        plan.returns = returning.len();
-        plan.uses = Uses::count(func, &plan.order);
-        if let [block] = returning[..] {
-            let outputs = last_outputs(func, layout, block);
-            plan.copies = Copies::find(func, layout, &outputs);
-            let copied = |output| plan.copies.source(output).is_some();
-            plan.rows = RowForms::find(func, layout, &plan.uses, &outputs, (&plan.hoisted, &plan.uniform), copied);
-        }
-        let is_stored =
-            |(element, &stored)| stored != 0 && plan.copies.source(element).is_none() && !plan.rows.has(element);
-        plan.stored = (0..).zip(&layout.outputs).map(is_stored).collect();
-        plan.blends = Blends::find(func, &plan.order, &plan.uses, &plan.uniform);
-        plan.homes = Homes::find(func, &plan.order, groups, &plan.uniform);
-        plan.hoisted.place(func, &plan.order, &plan.rows);
-        plan.note_uses(func);
-        for index in 0..plan.order.len() {
-            let block = plan.order[index];
+        plan.copies.iter().for_each(|copy| plan.stored[copy.output as usize] = false);
+        for &block in plan.order {
+            let data = &func.blocks[block];
+            plan.returns += usize::from(*data.terminator() == Terminator::Return);
             plan.loops |= cfg::successors(func, block).any(|target| plan.costs.edge(block, target) > 0);
-            for &inst in &func.blocks[block].insts {
-                plan.note_reads(&func.insts[inst])?;
+            for &inst in &data.insts {
+                plan.note(&func.insts[inst])?;
             }
         }
-        plan.rows.inputs().for_each(|element| plan.reads[element as usize] = true);
-        plan.by_rows = plan.rows.uniforms.len() <= HELD_UNIFORMS && plan.is_by_rows(func);
+        plan.by_rows = plan.is_by_rows(func);
         if let Some(Cut { stages, queues, homes }) = stages::find(func, &plan) {
             (plan.stages, plan.queues, plan.homes) = (stages, queues, homes);
         }
         plan.place_streams(func);
-        plan.copies.iter().for_each(|(_, input)| plan.reads[input as usize] = true);
+        plan.copies.iter().for_each(|copy| plan.reads[copy.input as usize] = true);
         Ok(plan)
     }
 
@@ -222,12 +193,14 @@ impl Plan {
         (waves / TILE).max(1) * TILE
     }
 
-    /// Whether nothing in the loop is computed lane by lane. Outputs that the function never sets are: they are stored
-    /// as zero.
+    /// Whether nothing in the loop is computed lane by lane, and its rows of uniforms fit registers. Outputs that the
+    /// function never sets are: they are stored as zero.
     fn is_by_rows(&self, func: &Function) -> bool {
         let [block] = self.order[..] else { return false };
         let mut insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);
-        !self.stored.contains(&true) && insts.all(|inst| self.is_made_elsewhere(inst))
+        !self.stored.contains(&true)
+            && self.call_values.rows().count() <= HELD_UNIFORMS
+            && insts.all(|inst| self.is_made_elsewhere(inst) || is_of_run(inst) || inst.op == Op::RowJoin)
     }
 
     /// Whether no code in the loop does what an instruction does for lanes.
@@ -235,13 +208,17 @@ impl Plan {
         match (inst.op, inst.imm) {
             (Op::Const, _) => true,
             (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
-            (Op::Input, _) => inst.result.is_none_or(|result| !self.used.contains(result)),
-            _ => self.rows.cover(inst) || inst.result.is_some_and(|result| self.hoisted.contains(result)),
+            (Op::Input, _) => inst.result.is_none_or(|result| !self.is_used(result)),
+            _ => inst.result.is_some_and(|result| self.call_values.contains(result)),
         }
     }
 
+    fn is_used(&self, value: Value) -> bool {
+        self.uses[value].guards + self.uses[value].others > 0
+    }
+
     /// Whether lanes are stored in an output.
-    fn is_stored(&self, output: u32) -> bool {
+    pub fn is_stored(&self, output: u32) -> bool {
         self.stored.get(output as usize) == Some(&true)
     }
 
@@ -282,6 +259,10 @@ impl Plan {
                     (Op::Output, Imm::Element { element, .. }) if self.is_stored(element) => {
                         stored_by[element as usize] = Some(self.stage_of(number, at));
                     }
+                    (Op::InputRow, Imm::Stream(element)) => fetch(&mut streams, self.stage_of(number, at), element),
+                    (Op::OutputRow, Imm::Stream(element)) => {
+                        stored_by[element as usize] = Some(self.stage_of(number, at));
+                    }
                     _ => {}
                 }
             }
@@ -289,10 +270,9 @@ impl Plan {
                 last = self.stage_of(number, insts.len());
             }
         }
-        self.rows.inputs().for_each(|element| fetch(&mut streams, last, element));
         for (output, stage) in (0..).zip(stored_by) {
-            if self.is_stored(output) || self.rows.has(output) {
-                streams[stage.unwrap_or(last)].push(Stream::Output(output));
+            if let Some(stage) = stage.or(self.is_stored(output).then_some(last)) {
+                streams[stage].push(Stream::Output(output));
             }
         }
         for (stage, streams) in self.stages.iter_mut().zip(streams) {
@@ -304,43 +284,33 @@ impl Plan {
         }
     }
 
-    fn note_uses(&mut self, func: &Function) {
-        for &block in &self.order {
-            let data = &func.blocks[block];
-            for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
-                let unused = match (inst.op, inst.imm) {
-                    (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
-                    _ => self.rows.cover(inst),
-                };
-                if !unused {
-                    inst.args.iter().for_each(|&arg| _ = self.used.insert(arg));
-                }
-            }
-            data.terminator().uses().for_each(|value| _ = self.used.insert(value));
-        }
-    }
-
-    fn note_reads(&mut self, inst: &InstData) -> Result<(), JitError> {
+    /// Notes what an instruction reads and sets.
+    fn note(&mut self, inst: &InstData) -> Result<(), JitError> {
         match (inst.op, inst.imm) {
             (Op::Input, Imm::Element { element, component }) => {
-                let wanted = self.wanted.get_mut(element as usize);
-                let wanted = wanted.ok_or_else(|| codegen(format!("the layout has no input {element}")))?;
-                if inst.result.is_some_and(|result| self.used.contains(result)) {
+                let is_used = inst.result.is_some_and(|result| self.is_used(result));
+                let wanted = self.wanted.get_mut(element as usize).ok_or_else(|| no_input(element))?;
+                if is_used {
                     *wanted |= 1 << component;
                     self.reads[element as usize] = true;
                 }
             }
-            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. }) => {
+            (Op::InputRow, Imm::Stream(element)) => {
+                *self.reads.get_mut(element as usize).ok_or_else(|| no_input(element))? = true;
+            }
+            (Op::OutputRow, Imm::Stream(element)) => self.stored[element as usize] = false,
+            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. })
+            | (Op::RowAt, Imm::SpaceRow { space, .. }) => {
                 let space = space.as_u32() as usize;
-                self.used_spaces[space] |= inst.result.is_none_or(|result| !self.hoisted.is_filled_in(result));
+                self.used_spaces[space] |= inst.result.is_none_or(|result| !self.call_values.is_filled_in(result));
             }
             (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
             (Op::GuardOrdered, _) => self.guards = true,
             _ => {}
         }
-        if let Op::UniformLoadAt | Op::ResourceLoad | Op::ArrayLoad | Op::ArrayStore | Op::ArrayStoreMasked = inst.op {
-            self.scattered |= !self.uniform.contains(inst.args[0]);
-        }
+        let is_address = matches!(inst.op, Op::UniformLoadAt | Op::RowAt | Op::ResourceLoad)
+            || inst.op.memory() == Some(Memory::Array);
+        self.scattered |= is_address && !self.uniform.contains(inst.args[0]);
         Ok(())
     }
 
@@ -351,7 +321,7 @@ impl Plan {
 
     /// Where a slot of lanes' offsets is there.
     pub fn offsets_place(&self, slot: usize) -> i32 {
-        (self.hoisted.bytes() + 16 * slot) as i32
+        (self.call_values.bytes() + 16 * slot) as i32
     }
 
     /// Where a vector of a value that is kept is there: behind those offsets.
@@ -372,17 +342,8 @@ impl Plan {
     }
 }
 
-/// For each output element of the layout, the values that a block sets its components to.
-fn last_outputs(func: &Function, layout: &Layout, block: Block) -> Vec<[Option<Value>; 4]> {
-    let mut outputs = vec![[None; 4]; layout.outputs.len()];
-    for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
-        if let (Op::Output, Imm::Element { element, component }) = (data.op, data.imm)
-            && let Some(components) = outputs.get_mut(element as usize)
-        {
-            components[usize::from(component)] = Some(data.args[0]);
-        }
-    }
-    outputs
+fn no_input(element: u32) -> JitError {
+    codegen(format!("the layout has no input {element}"))
 }
 
 fn check(func: &Function, layout: &Layout, options: &CodegenOptions) -> Result<(), JitError> {

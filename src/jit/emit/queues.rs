@@ -185,7 +185,8 @@ fn uniforms_escape(func: &Function, plan: &Plan, graph: &Graph, body: BlockSet) 
         data.params.iter().copied().chain(results).for_each(|value| made[value] = true);
     }
     let escapes = |value: Value| {
-        let is_same = plan.uniform.contains(value) && func.constant(value).is_none() && !plan.hoisted.contains(value);
+        let is_same =
+            plan.uniform.contains(value) && func.constant(value).is_none() && !plan.call_values.contains(value);
         made[value] && is_same
     };
     (0..plan.order.len()).filter(|block| body >> block & 1 == 0).any(|block| {

@@ -13,8 +13,10 @@ use super::homes::Homes;
 use super::plan::{Plan, Stage};
 use super::queues::Queues;
 use super::records;
+use shaderjit_ir::batch::is_of_run;
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::op::Effect;
+use shaderjit_ir::texture::is_texture_op;
 use shaderjit_ir::{Block, Function, Inst, Op, Type, Value};
 use std::ops::Range;
 
@@ -52,10 +54,10 @@ pub struct Cut {
 
 /// Cuts a function into stages; `None` if it stays whole.
 pub fn find(func: &Function, plan: &Plan) -> Option<Cut> {
-    if plan.by_rows || !can_be_cut(func, &plan.order) {
+    if plan.by_rows || !can_be_cut(func, plan.order, |value| plan.uniform.contains(value)) {
         return None;
     }
-    let graph = Graph::new(func, &plan.order)?;
+    let graph = Graph::new(func, plan.order)?;
     let queues = Queues::find(func, plan, &graph)?;
     let flow = Flow::find(func, plan);
     let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
@@ -93,12 +95,19 @@ pub fn find(func: &Function, plan: &Plan) -> Option<Cut> {
 }
 
 /// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
-pub fn can_be_cut(func: &Function, order: &[Block]) -> bool {
-    let is_word = |value: Value| !matches!(func.ty(value), Type::F64 | Type::Row);
+/// Rows of runs are in no loop but their own, rows that are uniform are the call's.
+pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -> bool) -> bool {
+    let is_made_there = |value: Value| func.def_inst(value).is_some_and(is_of_run);
+    let is_word = |value: Value| match func.ty(value) {
+        Type::F64 => false,
+        Type::Row => is_made_there(value) || is_uniform(value),
+        _ => true,
+    };
     order.iter().map(|&block| &func.blocks[block]).all(|data| {
         data.params.iter().all(|&param| is_word(param))
             && data.insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
-                (inst.op.effect() == Effect::Pure || matches!(inst.op, Op::Any | Op::Output | Op::GuardOrdered))
+                let is_seen_late = matches!(inst.op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
+                (inst.op.effect() == Effect::Pure && !is_texture_op(inst.op) || is_seen_late)
                     && inst.result.is_none_or(is_word)
                     && inst.args.iter().copied().all(is_word)
             })
@@ -121,8 +130,8 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>
     for at in 1..insts.len() {
         live += change[at + 1];
         weight += flow.steps[steps.start + at].weight;
-        if !is_one_element(&func.insts[insts[at - 1]], &func.insts[insts[at]])
-            && best.is_none_or(|(least, _)| live <= least)
+        let [before, behind] = [at - 1, at].map(|at| &func.insts[insts[at]]);
+        if !is_one_element(before, behind) && !is_one_run(before, behind) && best.is_none_or(|(least, _)| live <= least)
         {
             best = Some((live, steps.start + 1 + at));
         }
@@ -144,6 +153,11 @@ fn is_one_element(a: &InstData, b: &InstData) -> bool {
         _ => None,
     };
     element(a).is_some() && element(a) == element(b)
+}
+
+/// Whether two instructions are of one run, or take words of its rows.
+fn is_one_run(a: &InstData, b: &InstData) -> bool {
+    b.op == Op::RowWord || is_of_run(b) && is_of_run(a) && a.op != Op::OutputRow
 }
 
 /// The cheapest choice of candidates for the steps from `start` on, and what it costs.
@@ -215,6 +229,9 @@ pub fn count(func: &Function, groups: u8) -> (usize, usize) {
     use crate::jit::{CodegenOptions, Layout};
     use crate::vertex_format::VertexFormat;
     let (inputs, outputs) = (vec![VertexFormat::U32x4; func.inputs as usize], vec![4; func.outputs as usize]);
-    let plan = Plan::new(func, &Layout { inputs, outputs }, &CodegenOptions { groups }).expect("the function compiles");
+    let layout = Layout { inputs, outputs };
+    let func = shaderjit_ir::verify::Verified::new(func.clone()).expect("the function is in lockstep form");
+    let program = shaderjit_ir::batch::BatchProgram::plan(&func, &layout.of_batch()).expect("planning keeps the rules");
+    let plan = Plan::new(&program, &layout, &CodegenOptions { groups }).expect("the function compiles");
     (plan.stages.len(), plan.queues.len())
 }

@@ -44,7 +44,7 @@ impl Emitter<'_, '_> {
         }
         match self.func.def_inst(arg) {
             Some(join) if join.op == Op::RowJoin => join.args.iter().map(|&word| Word::Value(word)).collect(),
-            _ => match self.rows[&arg] {
+            _ => match self.access_rows[&arg] {
                 Row::Uniform(words) => words.map(Word::Scalar).to_vec(),
                 Row::Divergent(words) => words.map(Word::Groups).to_vec(),
             },
@@ -99,11 +99,11 @@ impl Emitter<'_, '_> {
         match (inst.ty, self.is_uniform(result)) {
             (Type::Row, true) => {
                 let words = [0, 1, 2, 3].map(|word| self.simd.load(I32, rows, offset(0, word)));
-                self.rows.insert(result, Row::Uniform(words));
+                self.access_rows.insert(result, Row::Uniform(words));
             }
             (Type::Row, false) => {
                 let words = [0, 1, 2, 3].map(|word| self.load_groups(rows, word));
-                self.rows.insert(result, Row::Divergent(words));
+                self.access_rows.insert(result, Row::Divergent(words));
             }
             (ty, true) => {
                 let scalar = self.simd.load(if ty == Type::F32 { F32 } else { I32 }, rows, offset(0, 0));

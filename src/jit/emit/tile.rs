@@ -12,6 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use foldhash::{HashMap, HashMapExt};
+use shaderjit_ir::batch::is_of_run;
 use shaderjit_ir::function::{InstData, Origin, Terminator};
 use shaderjit_ir::{Op, Value};
 
@@ -108,8 +109,8 @@ impl Emitter<'_, '_> {
     /// Whether an instruction is for the tile as a whole, and does not ask its groups.
     fn is_of_whole_tile(&self, inst: &InstData) -> bool {
         let is_question = inst.op == Op::Any && !self.is_uniform(inst.args[0]);
-        let is_made = |result| self.plan.hoisted.contains(result) || !self.is_uniform(result);
-        !is_question && inst.result.is_some_and(|result| !is_made(result)) && !self.plan.rows.cover(inst)
+        let is_made = |result| self.plan.call_values.contains(result) || !self.is_uniform(result);
+        !is_question && inst.result.is_some_and(|result| !is_made(result)) && !is_of_run(inst)
     }
 
     /// Emits the loop of a stage, and goes on behind it.

@@ -5,9 +5,10 @@ use super::value::{Groups, Memo};
 use super::{Emitter, result};
 use crate::jit::abi::offset;
 use crate::jit::last_row;
-use crate::jit::limits::{self, WINDOW_ROWS};
+use crate::jit::limits::WINDOW_ROWS;
 use cranelift_codegen::ir::types::{F32, I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
+use shaderjit_ir::batch::STATIC_ROWS;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Function, Space, Type, Value};
 
@@ -47,7 +48,7 @@ impl Emitter<'_, '_> {
                 let groups = self.gather_rows(space, row, index, component);
                 self.define_groups(result(inst), groups);
             }
-            None if row < limits::STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
+            None if row < STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
             index => {
                 let window = Window::of(self.func, space, row, index);
                 let address = self.window_address(window);

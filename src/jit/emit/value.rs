@@ -156,7 +156,7 @@ impl<'b> Emitter<'_, 'b> {
             return self.word(vector_type(ty), word);
         }
         if self.hoisted.is_some()
-            && let Some(place) = self.plan.hoisted.place_of(value)
+            && let Some(place) = self.plan.call_values.place_of(value)
         {
             // A load with one user is part of it. With two groups it has two.
             return match self.plan.groups {

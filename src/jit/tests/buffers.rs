@@ -12,8 +12,8 @@ use shaderjit_ir::{Function, FunctionBuilder, Type, Value};
 /// Puts every component of each input out, as they are, but by way of the lanes.
 fn copy(inputs: u32) -> Function {
     put_out(inputs, |b, value| {
-        let complement = b.not([value]);
-        b.not([complement])
+        let zero = b.i32(0);
+        b.isub([value, zero])
     })
 }
 

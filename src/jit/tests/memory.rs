@@ -4,6 +4,7 @@ use super::{Case, Rows, check, compile, lockstep};
 use crate::error::JitError;
 use crate::jit::{CodegenOptions, Layout, Target, limits};
 use crate::vertex_format::VertexFormat;
+use shaderjit_ir::batch::STATIC_ROWS;
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 /// Indices in range, at the end, past it, and wrapping.
@@ -60,7 +61,7 @@ fn uniform_rows_are_zero_past_the_bound_ones() {
 #[test]
 fn bounded_indices_need_no_check() {
     for uniform in [false, true] {
-        for (base, mask) in [(0, 7), (3, 15), (90, 127), (limits::STATIC_ROWS - 8, 7), (limits::STATIC_ROWS - 7, 7)] {
+        for (base, mask) in [(0, 7), (3, 15), (90, 127), (STATIC_ROWS - 8, 7), (STATIC_ROWS - 7, 7)] {
             let mut b = FunctionBuilder::new(format!("rows {base} {mask}"), 1, 1);
             let (indices, space) = (b.add_space("i", None), b.add_space("c", None));
             let (at, mask) = (index(&mut b, uniform.then_some(indices), 0), b.i32(mask));

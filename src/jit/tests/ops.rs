@@ -104,13 +104,14 @@ fn every_op_does_what_the_interpreter_does() {
     for &op in Op::ALL {
         let plain = op.attribute() != Attribute::Composite && op.imm() == ImmKind::None && op.effect() == Effect::Pure;
         // Rows are with the textures that use them.
-        let plain = plain && op.result() != TypeRule::Row;
+        let plain = plain && op.result() != TypeRule::Row && !op.operands().contains(&TypeRule::Row);
         if !plain || op == Op::Fma && !Target::host().unwrap().has_fma() {
             continue;
         }
         let set = op.operands().iter().find(|rule| rule.is_set());
         for ty in Type::ALL {
-            if set.map_or(ty == Type::I32, |rule: &TypeRule| rule.allows(ty)) {
+            // By rows they are in batch programs.
+            if set.map_or(ty == Type::I32, |rule: &TypeRule| rule.allows(ty) && ty != Type::Row) {
                 let types = op.operands().iter().map(|rule| rule.fixed().unwrap_or(ty)).collect();
                 by_operands.entry(types).or_default().push(op);
             }

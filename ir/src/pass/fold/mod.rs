@@ -86,7 +86,7 @@ impl Folder<'_> {
                     break;
                 }
                 Some(Simpler::Inst { op, ty, args, imm }) => {
-                    let ty = if op.is_typed() { ty } else { op.result().fixed().unwrap_or(Type::I32) };
+                    let ty = op.inst_type(ty);
                     data = InstData { op, ty, args, imm, ..data };
                 }
             }

@@ -23,7 +23,7 @@ use crate::builder::FunctionBuilder;
 use crate::cfg::{self, Edge};
 use crate::entity::{Block, Value, Variable};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
-use crate::op::Op;
+use crate::op::{Effect, Op};
 use crate::pass::aliases::Aliases;
 use crate::pass::{
     MAX_BLOCKS, PassError, limit, make_reducible, merge_returns, remove_unreachable, simplify_params, straighten,
@@ -228,9 +228,9 @@ impl<'a> Writer<'a> {
         let args: Vec<Value> = inst.args.iter().map(|&arg| self.value(arg, block)).collect();
         match (inst.op, inst.imm, args.as_slice()) {
             (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),
-            (Op::ArrayStore, imm, &[index, value]) => {
-                let op = if self.mask.is_some() { Op::ArrayStoreMasked } else { Op::ArrayStore };
-                let args = [index, value].into_iter().chain(self.mask).collect::<Vec<_>>();
+            (op, imm, args) if op.effect() == Effect::Write && op.masked().is_some() => {
+                let op = op.masked().filter(|_| self.mask.is_some()).unwrap_or(op);
+                let args: Vec<Value> = args.iter().copied().chain(self.mask).collect();
                 self.b.emit(op, inst.ty, &args, imm);
             }
             (Op::ArrayStoreMasked, imm, &[index, value, mask]) => {

@@ -1,10 +1,12 @@
 //! How often values are used.
 
-use cranelift_codegen::entity::SecondaryMap;
-use shaderjit_ir::{Block, Function, Inst, Op, Value};
+use crate::entity::{Block, Inst, Value};
+use crate::function::Function;
+use crate::op::Op;
+use cranelift_entity::SecondaryMap;
 
 /// The uses of a value.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Uses {
     /// By [guards](Op::GuardOrdered).
     pub guards: u32,
@@ -16,7 +18,7 @@ pub struct Uses {
 
 impl Uses {
     /// The uses of every value in some blocks.
-    pub fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
+    pub(super) fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
         let mut uses: SecondaryMap<Value, Uses> = SecondaryMap::with_capacity(func.values.len());
         for &block in blocks {
             for &inst in &func.blocks[block].insts {

@@ -1,0 +1,33 @@
+//! Copy propagation from buffer to buffer: outputs that are an input passed on are copied by the call.
+
+use super::{Components, Layout};
+use crate::function::{Function, Imm};
+use crate::op::Op;
+
+/// An output element that is an input element passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// The output element.
+    pub output: u32,
+    /// The input element.
+    pub input: u32,
+}
+
+/// Finds the outputs of which every stored component is that component of one input, stored in words.
+pub(super) fn find(func: &Function, layout: &Layout, outputs: &[Components]) -> Vec<Copy> {
+    let source = |(components, &stored): (&Components, &u8)| {
+        let inputs = (0..stored).map(|component| {
+            let data = func.def_inst(components[usize::from(component)]?)?;
+            match (data.op, data.imm) {
+                (Op::Input, Imm::Element { element, component: of }) if of == component => Some(element),
+                _ => None,
+            }
+        });
+        let inputs = inputs.collect::<Option<Vec<u32>>>()?;
+        let &first = inputs.first()?;
+        let words = usize::from(layout.inputs.get(first as usize)?.words);
+        (words >= inputs.len() && inputs.iter().all(|&input| input == first)).then_some(first)
+    };
+    let elements = (0..).zip(outputs.iter().zip(&layout.outputs));
+    elements.filter_map(|(output, element)| Some(Copy { output, input: source(element)? })).collect()
+}

@@ -1,0 +1,216 @@
+//! Selection for runs of row instructions (see [`shaderjit_ir::batch`]): the whole run for one lane, then for the next.
+
+use super::plan::{Stream, codegen};
+use super::texture::Row;
+use super::uniform::Window;
+use super::value::MAX_GROUPS;
+use super::{Emitter, result};
+use crate::error::JitError;
+use crate::jit::fetch;
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::types::F32X4;
+use foldhash::{HashMap, HashMapExt};
+use shaderjit_ir::function::{Imm, InstData, Origin};
+use shaderjit_ir::{Inst, Op, Type, Value};
+
+/// Up to how many rows of uniforms a run loads once for all lanes. More would crowd out what they meet.
+const SHARED_UNIFORMS: usize = 6;
+
+/// A run, and what its lanes share.
+struct Run<'a> {
+    insts: Vec<&'a InstData>,
+    /// Rows of uniforms and of literals that are made once.
+    shared: HashMap<Value, clif::Value>,
+    /// The inputs whose rows are loaded whole for their components.
+    whole: Vec<Value>,
+    /// The addresses of all lanes' rows in the streams that it reads and writes.
+    streams: Vec<(Stream, Vec<clif::Value>)>,
+}
+
+impl Run<'_> {
+    fn row(&self, stream: Stream, lane: usize) -> clif::Value {
+        let rows = self.streams.iter().find(|(known, _)| *known == stream);
+        rows.expect("every stream of the run has addresses").1[lane]
+    }
+}
+
+impl<'a> Emitter<'a, '_> {
+    /// Emits a run. Rows that instructions behind it use are transposed.
+    pub(super) fn run_of_rows(&mut self, insts: &[Inst]) -> Result<(), JitError> {
+        let insts: Vec<&InstData> = insts.iter().map(|&inst| &self.func.insts[inst]).collect();
+        self.set_origin(insts[0].origin);
+        let shared = self.shared_rows(&insts);
+        let streams = insts.iter().filter_map(|inst| match (inst.op, inst.imm) {
+            (Op::InputRow, Imm::Stream(element)) => Some(Stream::Input(element)),
+            (Op::OutputRow, Imm::Stream(element)) => Some(Stream::Output(element)),
+            _ => None,
+        });
+        let streams: Vec<_> = streams.map(|stream| (stream, self.rows(stream))).collect();
+        let is_whole = |inst: &&&InstData| self.is_loaded_whole(&insts, inst);
+        let whole = insts.iter().filter(is_whole).map(|inst| result(inst)).collect();
+        let run = Run { insts, shared, whole, streams };
+        let goes_on = |inst: &&InstData| {
+            let last = inst.result.and_then(|result| self.plan.uses[result].last);
+            last.is_some_and(|last| self.func.insts[last].op == Op::RowWord)
+        };
+        let going_on: Vec<Value> = run.insts.iter().copied().filter(goes_on).map(result).collect();
+        let mut rows = vec![Vec::new(); going_on.len()];
+        for lane in 0..self.plan.step() {
+            let results = self.lane_of_run(&run, lane)?;
+            for (rows, value) in rows.iter_mut().zip(&going_on) {
+                rows.push(results[value]);
+            }
+        }
+        for (value, rows) in going_on.into_iter().zip(rows) {
+            let mut columns = [[self.args; MAX_GROUPS]; 4];
+            for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+                for (column, vector) in columns.iter_mut().zip(self.simd.transpose(*rows)) {
+                    column[group] = vector;
+                }
+            }
+            self.access_rows.insert(value, Row::Divergent(columns));
+        }
+        self.set_origin(Origin::default());
+        Ok(())
+    }
+
+    /// The literals of a run, and its rows of uniforms if they are few.
+    fn shared_rows(&mut self, insts: &[&InstData]) -> HashMap<Value, clif::Value> {
+        let (mut shared, mut uniforms) = (HashMap::new(), Vec::new());
+        for &arg in insts.iter().flat_map(|inst| inst.args.iter()) {
+            let Some(join) = self.func.def_inst(arg).filter(|def| def.op == Op::RowJoin) else { continue };
+            let literals = [0, 1, 2, 3].map(|word| self.func.constant(join.args[word]));
+            if let [Some(x), Some(y), Some(z), Some(w)] = literals {
+                let words = [x, y, z, w].map(|bits| bits as u32);
+                shared.entry(arg).or_insert_with(|| self.simd.words(F32X4, words));
+            } else if !uniforms.contains(&arg) {
+                uniforms.push(arg);
+            }
+        }
+        if uniforms.len() <= SHARED_UNIFORMS {
+            for row in uniforms {
+                shared.insert(row, self.call_row(row));
+            }
+        }
+        shared
+    }
+
+    /// Emits a run for one lane, and returns its results.
+    fn lane_of_run(&mut self, run: &Run<'_>, lane: usize) -> Result<HashMap<Value, clif::Value>, JitError> {
+        let mut results: HashMap<Value, clif::Value> = HashMap::with_capacity(run.insts.len());
+        let mut addresses = Vec::new();
+        for &input in &run.whole {
+            if let Some(stream) = self.input_stream(input) {
+                results.insert(input, self.simd.load(F32X4, run.row(stream, lane), 0));
+            }
+        }
+        for inst in &run.insts {
+            self.set_origin(inst.origin);
+            let (group, lane_of_group) = (lane / 4, (lane % 4) as u8);
+            let vector = match (inst.op, inst.imm) {
+                (Op::InputRow, Imm::Stream(element)) => {
+                    let uses_it = |other: &&InstData| other.op != Op::RowSplat && other.args.contains(&result(inst));
+                    if results.contains_key(&result(inst)) || !run.insts.iter().any(uses_it) {
+                        continue;
+                    }
+                    self.simd.load(F32X4, run.row(Stream::Input(element), lane), 0)
+                }
+                (Op::RowSplat, Imm::Component(component)) => {
+                    self.splat_word(run, &results, inst.args[0], component, lane)
+                }
+                (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.groups(inst.args[0])[group],
+                (Op::RowEach, _) => {
+                    let vector = self.groups(inst.args[0])[group];
+                    let float = self.simd.shuffle(vector, vector, [lane_of_group; 4]);
+                    self.simd.cast(F32X4, float)
+                }
+                (Op::RowAt, Imm::SpaceRow { space, row }) => {
+                    let window = Window::of(self.func, space, row, Some(inst.args[0]));
+                    let offsets = self.window_offsets(window, group);
+                    let known = addresses.iter().find(|(key, _)| *key == (space, offsets));
+                    let address = known.map(|&(_, address)| address).unwrap_or_else(|| {
+                        let address = self.lane_address(self.spaces[space.as_u32() as usize], offsets, lane_of_group);
+                        addresses.push(((space, offsets), address));
+                        address
+                    });
+                    self.simd.load(F32X4, address, window.byte)
+                }
+                (Op::OutputRow, Imm::Stream(element)) => {
+                    let row = self.row_operand(run, &results, inst.args[0]);
+                    let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
+                    if stored > 0 {
+                        fetch::store_row(&mut self.simd, row, stored, run.row(Stream::Output(element), lane));
+                    }
+                    continue;
+                }
+                (Op::GuardOrdered, _) => {
+                    let row = self.row_operand(run, &results, inst.args[0]);
+                    self.note(row);
+                    continue;
+                }
+                (op, _) if op.is_by_row() => {
+                    let mut args = [self.args; 3];
+                    for (vector, &arg) in args.iter_mut().zip(inst.args.iter()) {
+                        *vector = self.row_operand(run, &results, arg);
+                    }
+                    // Cranelift overwrites the first factor with the result: one that is made again for each lane can
+                    // go, a lane's float that several operations use had better stay.
+                    let is_kept = |def: &InstData| matches!(def.op, Op::RowJoin | Op::RowEach);
+                    if op == Op::Fma && self.func.def_inst(inst.args[0]).is_some_and(is_kept) {
+                        args.swap(0, 1);
+                    }
+                    self.vector_op(op, |arg| args[arg])?
+                }
+                (op, _) => return Err(codegen(format!("{op} in a run of rows"))),
+            };
+            results.insert(result(inst), vector);
+        }
+        Ok(results)
+    }
+
+    /// Whether a vertex's row is loaded whole for its components. A load into every word is one instruction only as
+    /// long as what is made of it has one user, and guards are users.
+    fn is_loaded_whole(&self, run: &[&InstData], input: &InstData) -> bool {
+        let (Op::InputRow, Imm::Stream(element)) = (input.op, input.imm) else { return false };
+        let splats = run.iter().filter(|inst| inst.op == Op::RowSplat && inst.args[0] == result(input));
+        run.iter().any(|inst| inst.op == Op::GuardOrdered)
+            && splats.count() > 1
+            && self.layout.inputs[element as usize].bytes() >= 12
+    }
+
+    /// One word of a row in all four: loaded from memory if it is there alone.
+    fn splat_word(
+        &mut self,
+        run: &Run<'_>,
+        results: &HashMap<Value, clif::Value>,
+        row: Value,
+        component: u8,
+        lane: usize,
+    ) -> clif::Value {
+        match self.input_stream(row).filter(|_| !run.whole.contains(&row)) {
+            Some(stream) => fetch::broadcast(&mut self.simd, run.row(stream, lane), component),
+            None => {
+                let vector = self.row_operand(run, results, row);
+                let all = self.simd.shuffle(vector, vector, [component; 4]);
+                self.simd.cast(F32X4, all)
+            }
+        }
+    }
+
+    /// The stream that a row comes from, if it is an input's.
+    fn input_stream(&self, row: Value) -> Option<Stream> {
+        match self.func.def_inst(row)? {
+            InstData { op: Op::InputRow, imm: Imm::Stream(element), .. } => Some(Stream::Input(*element)),
+            _ => None,
+        }
+    }
+
+    /// A row that an instruction of a run uses.
+    fn row_operand(&mut self, run: &Run<'_>, results: &HashMap<Value, clif::Value>, row: Value) -> clif::Value {
+        debug_assert_eq!(self.func.ty(row), Type::Row);
+        match results.get(&row).or_else(|| run.shared.get(&row)) {
+            Some(&vector) => vector,
+            None => self.call_row(row),
+        }
+    }
+}
