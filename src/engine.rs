@@ -13,6 +13,7 @@ use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
 use crate::tiering::{Outcome, Tier, Workers};
 use crate::vertex_format::VertexFormat;
+use shaderjit_ir::batch;
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
@@ -234,7 +235,7 @@ impl Home {
             let (needs_resource, needs_sampler) = reads_resources(&function);
             let static_rows = jit::static_rows(&function);
             // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
-            let is_wide = !shader.format().is_pica() && jit::groups(&function) == 2;
+            let is_wide = !shader.format().is_pica() && batch::vectors(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 entry: options.entry,
@@ -279,7 +280,7 @@ impl Home {
         // A time that no clock reaches is none.
         let end = self.compile_time.and_then(|time| start.checked_add(time));
         let function = pipeline::run(function, &PassOptions { fused: self.fused, guards: true }, end)?;
-        let value = jit::size(&function) + EXACT_PRODUCT * products;
+        let value = batch::size(&function) + EXACT_PRODUCT * products;
         if is_graph(shader, options) && value > GRAPH_SIZE {
             return Err(PassError::Limit { what: "size of the control-flow graph", value, limit: GRAPH_SIZE }.into());
         }

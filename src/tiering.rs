@@ -8,7 +8,7 @@ use crate::cache::Key;
 use crate::compiled::{CompiledShader, Prepared};
 use crate::engine::Home;
 use crate::error::JitError;
-use crate::jit::{self, Layout};
+use crate::jit::Layout;
 use crate::options::Lanes;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -95,7 +95,7 @@ pub(crate) struct Workers {
 impl Workers {
     /// Asks for native code under this key, of the program of `tier` for `layout`.
     pub fn ask(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) {
-        let is_large = jit::size(&tier.prepared.function) > LARGE;
+        let is_large = shaderjit_ir::batch::size(&tier.prepared.function) > LARGE;
         if let Err(error) = if is_large { &self.slow } else { &self.quick }.push(home, key, tier, layout) {
             tier.receive(layout, Err(error));
         }

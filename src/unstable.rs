@@ -27,9 +27,9 @@ impl CompiledShader {
     /// What is planned of it for its layout: the program that a back end selects instructions for.
     ///
     /// # Errors
-    /// [`JitError::Codegen`] if planning has a defect.
+    /// There is no native code, or it could not be planned again.
     pub fn batch_program(&self) -> Result<BatchProgram, JitError> {
-        jit::plan(&self.prepared().function, &self.layout)
+        self.made_again(|function, layout, _, options| jit::plan(function, layout, options))
     }
 
     /// The source instructions that its native code was made for: see [`jit::origins`](crate::jit::origins).

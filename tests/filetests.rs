@@ -9,7 +9,7 @@ mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
-use shaderjit_ir::batch::{self, BatchProgram, InputFormat};
+use shaderjit_ir::batch::{self, BatchProgram, InputFormat, Machine};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::op::Op;
 use shaderjit_ir::parse::parse_module;
@@ -193,9 +193,10 @@ impl TestFile {
         let inputs = numbers(inputs.trim_start().strip_prefix("inputs").ok_or("`inputs` is missing")?)?;
         let layout =
             batch::Layout { inputs: inputs.into_iter().map(InputFormat::words).collect(), outputs: numbers(outputs)? };
+        let machine = Machine { vectors: 1, registers: 16 };
         let mut programs = Vec::new();
         for func in self.functions()? {
-            programs.push(BatchProgram::plan(&Verified::new(func)?, &layout)?.to_string());
+            programs.push(BatchProgram::plan(&Verified::new(func)?, &layout, machine)?.to_string());
         }
         Ok(programs.join("\n"))
     }

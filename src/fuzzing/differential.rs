@@ -107,7 +107,8 @@ pub fn differential(case: &DifferentialCase) {
         let want =
             if groups == 1 { interpret::<4>(&func, case, fuel[0]) } else { interpret::<8>(&func, case, fuel[0]) };
         let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
-        let program = jit::plan(&func, &layout).expect("what the passes make can be planned");
+        let options = CodegenOptions { groups };
+        let program = jit::plan(&func, &layout, &options).expect("what the passes make can be planned");
         let planned = match groups {
             1 => interpret_program::<4>(&program, case, fuel[2]),
             _ => interpret_program::<8>(&program, case, fuel[2]),
@@ -117,7 +118,7 @@ pub fn differential(case: &DifferentialCase) {
             (planned, want) => planned == want,
         };
         assert!(is_planned, "{planned:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", *func, case.data);
-        let code = jit::compile_program(&program, &layout, target, &CodegenOptions { groups });
+        let code = jit::compile_program(&program, &layout, target);
         let code = code.expect("what the passes make compiles");
         let got = fenced(|| run(&code, &func, case, fuel[1]));
         let same = match (&got, &want) {

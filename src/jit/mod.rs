@@ -8,7 +8,7 @@
 //! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
 //!   `texture`, and `refuel`, which says whether loops may go on.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `pressure` says
-//!   which functions would take too long to find registers for, `width` how many groups suit a function.
+//!   which functions would take too long to find registers for.
 //!
 //! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
 //! `texture.rs`. Cranelift's types stay inside.
@@ -28,12 +28,9 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod texture;
-mod width;
 
 pub use call::{Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
-pub(crate) use emit::size;
 pub use target::Target;
-pub(crate) use width::groups;
 
 use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
@@ -45,7 +42,7 @@ use cranelift_codegen::{CompiledCode, Context};
 use cranelift_frontend::FunctionBuilderContext;
 use emit::ArrayPlace;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, InputFormat, STATIC_ROWS, Splat, Word};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, InputFormat, Machine, STATIC_ROWS, Splat, Word};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Op, Space, Value};
@@ -83,6 +80,17 @@ impl Layout {
 pub struct CodegenOptions {
     /// Groups of four lanes a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
     pub groups: u8,
+}
+
+impl CodegenOptions {
+    /// What planning may know of the machine. x86-64 has sixteen vector registers of 128 bits, AArch64 twice as many:
+    /// one plan for both keeps what is measured on the one.
+    fn machine(self) -> Result<Machine, JitError> {
+        match self.groups {
+            vectors @ (1 | 2) => Ok(Machine { vectors, registers: 16 }),
+            groups => Err(JitError::Codegen(format!("{groups} groups of lanes; 1 or 2 are possible"))),
+        }
+    }
 }
 
 impl Default for CodegenOptions {
@@ -212,29 +220,25 @@ impl std::fmt::Debug for Code {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CodegenOptions) -> Result<Code, JitError> {
-    compile_program(&plan(func, layout)?, layout, target, options)
+    compile_program(&plan(func, layout, options)?, layout, target)
 }
 
 /// The batch program that [`compile`] makes code of.
 ///
 /// # Errors
-/// [`JitError::Codegen`] if planning has a defect.
-pub fn plan(func: &Verified, layout: &Layout) -> Result<BatchProgram, JitError> {
-    BatchProgram::plan(func, &layout.of_batch()).map_err(|errors| JitError::Codegen(errors.to_string()))
+/// [`JitError::Codegen`] if there is no such number of groups, or planning has a defect.
+pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Result<BatchProgram, JitError> {
+    let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?);
+    program.map_err(|errors| JitError::Codegen(errors.to_string()))
 }
 
 /// Compiles a batch program that was planned for a layout.
 ///
 /// # Errors
 /// As [`compile`].
-pub fn compile_program(
-    program: &BatchProgram,
-    layout: &Layout,
-    target: &Target,
-    options: &CodegenOptions,
-) -> Result<Code, JitError> {
+pub fn compile_program(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Code, JitError> {
     with_contexts(|contexts| {
-        let (mut info, compiled) = build_code(program, layout, target, options, false, contexts)?;
+        let (mut info, compiled) = build_code(program, layout, target, false, contexts)?;
         let buffer = &compiled.buffer;
         // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not
         // run.
@@ -260,7 +264,7 @@ pub fn clif_text(
     options: &CodegenOptions,
 ) -> Result<String, JitError> {
     with_contexts(|contexts| {
-        build(&plan(func, layout)?, layout, target, options, false, contexts)?;
+        build(&plan(func, layout, options)?, layout, target, false, contexts)?;
         Ok(contexts.cranelift.func.display().to_string())
     })
 }
@@ -278,7 +282,7 @@ pub fn origins(
     options: &CodegenOptions,
 ) -> Result<Vec<(u32, Option<u32>)>, JitError> {
     with_contexts(|contexts| {
-        let (_, compiled) = build_code(&plan(func, layout)?, layout, target, options, true, contexts)?;
+        let (_, compiled) = build_code(&plan(func, layout, options)?, layout, target, true, contexts)?;
         let mut origins: Vec<(u32, Option<u32>)> = Vec::new();
         let mut end = 0;
         for range in compiled.buffer.get_srclocs_sorted() {
@@ -332,25 +336,23 @@ fn build(
     program: &BatchProgram,
     layout: &Layout,
     target: &Target,
-    options: &CodegenOptions,
     origins: bool,
     contexts: &mut Contexts,
 ) -> Result<CodeInfo, JitError> {
     contexts.cranelift.func.signature = signature();
-    emit::emit(program, layout, target, options, origins, &mut contexts.cranelift.func, &mut contexts.builder)
+    emit::emit(program, layout, target, origins, &mut contexts.cranelift.func, &mut contexts.builder)
 }
 
 fn build_code<'a>(
     program: &BatchProgram,
     layout: &Layout,
     target: &Target,
-    options: &CodegenOptions,
     origins: bool,
     contexts: &'a mut Contexts,
 ) -> Result<(CodeInfo, &'a CompiledCode), JitError> {
-    let info = build(program, layout, target, options, origins, contexts)?;
-    let is_large =
-        contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(program, options.groups);
+    let info = build(program, layout, target, origins, contexts)?;
+    let is_large = contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS
+        || pressure::is_high(program, program.vectors() as u64);
     let compiled = contexts
         .cranelift
         .compile(&**target.isa(is_large), &mut ControlPlane::default())

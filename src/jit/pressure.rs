@@ -9,10 +9,10 @@ use cranelift_codegen::entity::SecondaryMap;
 use shaderjit_ir::{Block, Function, Value, cfg};
 
 /// Whether the area is over [`limits::THOROUGH_AREA`] for so many vectors a value.
-pub fn is_high(func: &Function, groups: u8) -> bool {
+pub fn is_high(func: &Function, vectors: u64) -> bool {
     // No value is live longer than the function is long.
-    let most = (func.values.len() * (func.insts.len() + func.layout.len())) as u64 * u64::from(groups);
-    most > limits::THOROUGH_AREA && area(func) * u64::from(groups) > limits::THOROUGH_AREA
+    let most = (func.values.len() * (func.insts.len() + func.layout.len())) as u64 * vectors;
+    most > limits::THOROUGH_AREA && area(func) * vectors > limits::THOROUGH_AREA
 }
 
 /// The sum over all values of the instructions from definition to last use, in reverse postorder. What is used in a

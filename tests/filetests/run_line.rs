@@ -7,7 +7,7 @@ use shaderjit::jit::{
     Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
     compile_program, plan,
 };
-use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, is_of_run};
+use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, is_of_run};
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
@@ -199,12 +199,16 @@ fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), St
     let layout =
         Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     if func.insts.values().any(is_of_run) {
-        return Ok((BatchProgram::of(func.clone()).map_err(|errors| errors.to_string())?, layout));
+        return Ok((
+            BatchProgram::of(func.clone(), Machine { vectors: 1, registers: 16 })
+                .map_err(|errors| errors.to_string())?,
+            layout,
+        ));
     }
     let mut func = in_lockstep(func)?;
     pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
     let func = Verified::new(func).map_err(|errors| errors.to_string())?;
-    Ok((plan(&func, &layout).map_err(|error| error.to_string())?, layout))
+    Ok((plan(&func, &layout, &CodegenOptions::default()).map_err(|error| error.to_string())?, layout))
 }
 
 /// All lanes at once, as a batch program.
@@ -220,8 +224,7 @@ fn interpret_program(func: &Function, line: &RunLine) -> Result<Vec<Row>, String
 fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     let (func, layout) = program(func, line)?;
     let target = Target::host().map_err(|error| error.to_string())?;
-    let options = CodegenOptions { groups: 1 };
-    let code = compile_program(&func, &layout, &target, &options).map_err(|error| error.to_string())?;
+    let code = compile_program(&func, &layout, &target).map_err(|error| error.to_string())?;
     let bytes = |row: &Row| -> Vec<u8> {
         (0..LANES).flat_map(|lane| row.map(|component| component[lane])).flat_map(u32::to_le_bytes).collect()
     };

@@ -7,6 +7,9 @@
 //!
 //! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them ([`mod@copy`]).
 //! * [`call_values`](BatchProgram::call_values): what is computed once a call ([`call`]).
+//! * [`slots`](BatchProgram::slots): values that are kept in memory, through loops or from phase to phase ([`spill`]).
+//! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a long function is cut into
+//!   ([`mod@phases`]), and the [worklists](BatchProgram::worklists) of the waves that run them.
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
 //!   rows is held as an *array of structures*: for each lane one vector of four words. A **run**, which is as many
 //!   instructions of that kind as follow each other, up to an `output_row`, is done for one lane after the other, all
@@ -17,14 +20,28 @@
 
 mod call;
 mod copy;
+mod flow;
+mod graph;
 mod interp;
+mod phases;
+mod records;
 mod rows;
+mod spill;
 mod uses;
+mod width;
+mod worklists;
+
+use phases::Cut;
 
 pub use call::{CallRow, CallValues, Splat, Word};
 pub use copy::Copy;
+pub use flow::passed;
 pub use interp::BatchInterpreter;
+pub use phases::{Phase, TILE};
+pub use spill::{Slot, Slots};
 pub use uses::Uses;
+pub use width::{size, vectors};
+pub use worklists::{Split, Worklists};
 
 use crate::cfg;
 use crate::entity::{Block, Inst, Value};
@@ -36,7 +53,7 @@ use crate::uniform::uniform_values;
 use crate::verify::{Verified, VerifyErrors};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 /// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
 /// many readable rows. Fixed rows past it are checked like computed ones.
@@ -67,6 +84,18 @@ pub struct Layout {
     pub outputs: Vec<u8>,
 }
 
+/// What planning may know of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Vectors of four lanes that a value has, 1 or 2.
+    pub vectors: u8,
+    /// Vector registers.
+    pub registers: u8,
+}
+
+/// The most rows of the call's values that a loop of nothing but runs may hold in registers.
+const HELD_ROWS: usize = 8;
+
 /// A planned function, and what a call does beside it. It keeps the rules of the verifier.
 #[derive(Clone, Debug)]
 pub struct BatchProgram {
@@ -75,51 +104,155 @@ pub struct BatchProgram {
     costs: EdgeCosts,
     uniform: EntitySet<Value>,
     uses: SecondaryMap<Value, Uses>,
+    machine: Machine,
+    /// For each output element of the layout, whether lanes are stored there, and not what is copied or set by rows.
+    stored: Vec<bool>,
+    by_rows: bool,
     copies: Vec<Copy>,
     call_values: CallValues,
+    slots: Slots,
+    phases: Vec<Phase>,
+    worklists: Worklists,
 }
 
 impl BatchProgram {
-    /// Plans a function for a layout.
+    /// Plans a function for a layout and a machine.
     ///
     /// # Errors
     /// [`VerifyErrors`] if planning has a defect: the program breaks a rule.
-    pub fn plan(func: &Verified, layout: &Layout) -> Result<BatchProgram, VerifyErrors> {
-        let mut func = Function::clone(func);
-        // What waves pay, the function as it came says.
-        let (order, costs) = (cfg::reverse_postorder(&func), EdgeCosts::new(&func));
-        let (mut uniform, mut uses) = (uniform_values(&func), Uses::count(&func, &order));
-        let mut call_values = CallValues::find(&func, &order, &uniform);
-        let outputs = returning_block(&func, &order).map(|block| (block, outputs_of(&func, layout, block)));
-        let copies = outputs.as_ref().map_or_else(Vec::new, |(_, outputs)| copy::find(&func, layout, outputs));
-        let is_changed = remove_outputs(&mut func, |element| {
+    pub fn plan(func: &Verified, layout: &Layout, machine: Machine) -> Result<BatchProgram, VerifyErrors> {
+        let mut program = BatchProgram::begin(Function::clone(func), &layout.outputs, machine);
+        let BatchProgram { func, order, uniform, uses, copies, call_values, .. } = &mut program;
+        let outputs = returning_block(func, order).map(|block| (block, outputs_of(func, layout, block)));
+        *copies = outputs.as_ref().map_or_else(Vec::new, |(_, outputs)| copy::find(func, layout, outputs));
+        let is_changed = remove_outputs(func, |element| {
             let is_left_out = layout.outputs.get(element as usize).is_none_or(|&stored| stored == 0);
             is_left_out || copies.iter().any(|copy| copy.output == element)
         });
-        let finder = rows::Finder::new(&func, layout, &order, &uniform, &uses, &call_values);
-        let found = finder.find(outputs.as_ref(), &copies);
+        let found = rows::Finder::new(func, layout, order, uniform, uses, call_values).find(outputs.as_ref(), copies);
         if !found.is_empty() {
-            found.write(&mut func);
-            uniform = uniform_values(&func);
+            found.write(func);
+            *uniform = uniform_values(func);
         }
         if is_changed || !found.is_empty() {
-            uses = Uses::count(&func, &order);
+            *uses = Uses::count(func, order);
         }
-        call_values.place(&func, &order);
-        Ok(BatchProgram { func: Verified::batch(func)?, order, costs, uniform, uses, copies, call_values })
+        program.finish()
     }
 
-    /// Takes a function as it is, which may have the ops of batch programs.
+    /// Takes a function as it is, which may have the ops of batch programs, for rows of four words in and out.
     ///
     /// # Errors
     /// The rules of the verifier that it breaks, those of batch programs among them.
-    pub fn of(func: Function) -> Result<BatchProgram, VerifyErrors> {
+    pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, VerifyErrors> {
         let func = Verified::batch(func)?;
+        let outputs = vec![4; func.outputs as usize];
+        BatchProgram::begin(func, &outputs, machine).finish()
+    }
+
+    /// A valid function, and what is known of it as it came: what waves pay is what that says.
+    fn begin(func: Function, outputs: &[u8], machine: Machine) -> BatchProgram {
         let (order, costs) = (cfg::reverse_postorder(&func), EdgeCosts::new(&func));
         let (uniform, uses) = (uniform_values(&func), Uses::count(&func, &order));
-        let mut call_values = CallValues::find(&func, &order, &uniform);
-        call_values.place(&func, &order);
-        Ok(BatchProgram { func, order, costs, uniform, uses, copies: Vec::new(), call_values })
+        let call_values = CallValues::find(&func, &order, &uniform);
+        BatchProgram {
+            func,
+            order,
+            costs,
+            uniform,
+            uses,
+            machine,
+            stored: outputs.iter().map(|&stored| stored > 0).collect(),
+            by_rows: false,
+            copies: Vec::new(),
+            call_values,
+            slots: Slots::default(),
+            phases: Vec::new(),
+            worklists: Worklists::default(),
+        }
+    }
+
+    /// Decides, of the function as it is now, what lies in memory, and where it is cut.
+    fn finish(mut self) -> Result<BatchProgram, VerifyErrors> {
+        self.func = Verified::batch(self.func)?;
+        self.call_values.place(&self.func, &self.order);
+        self.copies.iter().for_each(|copy| self.stored[copy.output as usize] = false);
+        for inst in self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts) {
+            if let Imm::Stream(element) = self.func.insts[*inst].imm
+                && self.func.insts[*inst].op == Op::OutputRow
+            {
+                self.stored[element as usize] = false;
+            }
+        }
+        self.by_rows = self.is_only_runs();
+        self.slots = Slots::find(&self.func, &self.order, self.machine, &self.uniform);
+        if let Some(Cut { phases, worklists, slots }) = phases::find(&self) {
+            (self.phases, self.worklists, self.slots) = (phases, worklists, slots);
+        }
+        Ok(self)
+    }
+
+    /// Whether nothing is computed lane by lane, and the rows that runs share fit registers. Outputs that the function
+    /// never sets are computed: they are stored as zero.
+    fn is_only_runs(&self) -> bool {
+        let [block] = self.order[..] else { return false };
+        let mut insts = self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]);
+        !self.stored.contains(&true)
+            && self.call_values.rows().count() <= HELD_ROWS
+            && insts.all(|inst| self.is_made_elsewhere(inst) || is_of_run(inst) || inst.op == Op::RowJoin)
+    }
+
+    /// Whether no code in the loop does what an instruction does for lanes.
+    pub fn is_made_elsewhere(&self, inst: &InstData) -> bool {
+        match (inst.op, inst.imm) {
+            (Op::Const, _) => true,
+            (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
+            (Op::Input, _) => inst.result.is_none_or(|result| !self.is_used(result)),
+            _ => inst.result.is_some_and(|result| self.call_values.contains(result)),
+        }
+    }
+
+    /// Whether anything uses a value.
+    pub fn is_used(&self, value: Value) -> bool {
+        self.uses[value].guards + self.uses[value].others > 0
+    }
+
+    /// Whether lanes are stored in an output element.
+    pub fn is_stored(&self, output: u32) -> bool {
+        self.stored.get(output as usize) == Some(&true)
+    }
+
+    /// Whether its loop does nothing but runs: a round is then a few vertices of no wave, and holds the call's rows in
+    /// registers.
+    pub fn is_by_rows(&self) -> bool {
+        self.by_rows
+    }
+
+    /// Vectors that a value has.
+    pub fn vectors(&self) -> usize {
+        usize::from(self.machine.vectors)
+    }
+
+    /// Values that are kept in memory: through loops, or from phase to phase if the function is cut.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The loops over the waves of a tile, those of a block after those of the blocks before it. None if the function
+    /// stays whole.
+    pub fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+
+    /// The phases of a block, by its number in reverse postorder.
+    pub fn phases_of(&self, block: usize) -> Range<usize> {
+        let [first, end] = [block, block + 1].map(|end| self.phases.partition_point(|phase| phase.block < end));
+        first..end
+    }
+
+    /// Which waves of a tile run which blocks.
+    pub fn worklists(&self) -> &Worklists {
+        &self.worklists
     }
 
     /// The function.
@@ -174,6 +307,30 @@ impl fmt::Display for BatchProgram {
         for (place, value, row) in self.call_values.rows() {
             let by = if let CallRow::Call(_) = row { "filled in by the call" } else { "computed once a call" };
             writeln!(f, "; slot {place}: {}, {by}", numbering.value(value))?;
+        }
+        for (number, Phase { block, insts }) in self.phases.iter().enumerate() {
+            let name = numbering.block(self.order[*block]);
+            write!(f, "; phase {number}: instructions {} to {} of {name}", insts.start, insts.end)?;
+            match self.worklists.of(*block) {
+                Some(worklist) => writeln!(f, ", waves of worklist {worklist}")?,
+                None => writeln!(f, ", all waves")?,
+            }
+        }
+        for (number, &block) in self.order.iter().enumerate() {
+            if let Some(Split { mask, worklist, .. }) = self.worklists.split(number) {
+                let (name, mask) = (numbering.block(block), numbering.value(mask));
+                writeln!(f, "; {name}: waves with any lane of {mask} go on in worklist {worklist}")?;
+            }
+        }
+        let (from, record) = if self.phases.is_empty() { ("block", "frame") } else { ("phase", "record") };
+        for value in self.func.values.keys() {
+            if let Some(Slot { place, from: number }) = self.slots.of(value) {
+                let name = numbering.value(value);
+                writeln!(
+                    f,
+                    "; {name} is kept at vector {place} of the {record}, and used from there from {from} {number} on"
+                )?;
+            }
         }
         self.func.fmt(f)
     }

@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
         self.load_pointers();
         self.load_resource_table();
         self.hoist()?;
-        if self.plan.is_staged() {
+        if self.plan.is_cut() {
             self.tiles()?;
         } else {
             self.groups_of_lanes()?;
@@ -88,7 +88,7 @@ impl Emitter<'_, '_> {
 
     /// Ends what the IR does for a group or a tile: goes on to the next one, if there is one.
     pub(super) fn end_round(&mut self) {
-        if self.plan.is_staged() {
+        if self.plan.is_cut() {
             self.end_tile();
         } else {
             self.check_guards();
@@ -141,10 +141,10 @@ impl Emitter<'_, '_> {
         self.count_outputs(block);
         let data = &self.func.blocks[block];
         for &param in &data.params {
-            if self.plan.homes.has(param) {
+            if self.plan.slots.of(param).is_some() {
                 for group in 0..self.plan.groups {
                     let vector = self.group(param, group);
-                    self.store_home(param, group, vector);
+                    self.store_slot(param, group, vector);
                 }
             }
         }

@@ -18,7 +18,7 @@ use shaderjit_ir::Block;
 pub(super) struct Meter {
     /// What is left of what was given.
     left: Variable,
-    /// In stages, what the waves of the tile have taken, each for itself.
+    /// In phases, what the waves of the tile have taken, each for itself.
     spent: Option<Variable>,
 }
 
@@ -31,7 +31,7 @@ impl Emitter<'_, '_> {
         let left = self.simd.builder.declare_var(I32);
         let first = self.simd.load(I32, self.args, offset::FUEL);
         self.simd.builder.def_var(left, first);
-        let spent = self.plan.is_staged().then(|| {
+        let spent = self.plan.is_cut().then(|| {
             let spent = self.simd.builder.declare_var(I64);
             let none = self.simd.ins().iconst(I64, 0);
             self.simd.builder.def_var(spent, none);

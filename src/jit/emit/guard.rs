@@ -12,11 +12,11 @@ use shaderjit_ir::Value;
 pub struct Guards {
     /// All ones in each lane in which some value of the group was NaN.
     failed: Variable,
-    /// Whether any code since the beginning of the group or of its stage has said so.
+    /// Whether any code since the beginning of the group or of its phase has said so.
     is_noted: bool,
     /// A vector of this block that has yet to be looked at: two take one comparison.
     pending: Option<clif::Value>,
-    /// In stages: the first element of the tile whose group has such a lane, or the number of elements.
+    /// In phases: the first element of the tile whose group has such a lane, or the number of elements.
     stopped: Option<Variable>,
 }
 
@@ -111,7 +111,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    // ---- in stages: a group of the tile may fail in any of them, and those before it go on to the last
+    // ---- in phases: a group of the tile may fail in any of them, and those before it go on to the last
 
     /// Begins a tile: no guard has failed.
     pub(super) fn begin_tile(&mut self) {
@@ -123,7 +123,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Ends a group of a stage: notes whether a guard has failed, if there are any in it.
+    /// Ends a group of a phase: notes whether a guard has failed, if there are any in it.
     pub(super) fn note_group(&mut self) {
         let Some(Guards { failed, is_noted: true, stopped: Some(stopped), .. }) = self.guards else { return };
         let failed = self.simd.builder.use_var(failed);

@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
             }
         }
         self.hoisted = Some(memory);
-        if self.plan.by_rows {
+        if self.program.is_by_rows() {
             for (_, value, _) in call_values.rows() {
                 let row = self.call_row(value);
                 self.held_rows.insert(value, row);

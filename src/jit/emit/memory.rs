@@ -112,7 +112,7 @@ impl Emitter<'_, '_> {
         for index in 0..self.carried().len() {
             let [data, stride] = self.load_stream(self.carried()[index]);
             self.strides.push(stride);
-            // Loops that are no stages begin with the first element of all.
+            // Loops that are no phases begin with the first element of all.
             rows.push(match self.tile {
                 Some(_) => fetch::row_address(&mut self.simd, data, stride, first),
                 None => data,
@@ -123,8 +123,7 @@ impl Emitter<'_, '_> {
 
     /// The streams whose rows the loop steps along.
     pub(super) fn carried(&self) -> &[Stream] {
-        let stage = if self.plan.is_staged() { self.region as usize } else { 0 };
-        &self.plan.stages[stage].carried
+        self.plan.carried(if self.plan.is_cut() { self.region as usize } else { 0 })
     }
 
     /// The rows of the next group in the streams that the loop carries.
@@ -226,7 +225,7 @@ impl Emitter<'_, '_> {
     /// Stores an element of the layout. Components that were never set are zero.
     fn store_output(&mut self, element: u32) -> Result<(), JitError> {
         let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-        if stored == 0 || !self.plan.is_stored(element) {
+        if stored == 0 || !self.program.is_stored(element) {
             return Ok(());
         }
         let set = self.outputs.get(&element).map(|output| output.components).unwrap_or_default();

@@ -14,35 +14,31 @@
 //!
 //! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What
 //! is hoisted is in `start`, the IR's entry in `group`; the next group begins where the IR returns. A function that is
-//! cut into [stages](stages) is a loop over tiles of groups around the IR's blocks, and each of those several loops
+//! cut into [phases](phases) is a loop over tiles of groups around the IR's blocks, and each of those several loops
 //! over groups.
 
 mod buffer;
 mod control;
 mod double;
-mod flow;
 mod fuel;
-mod graph;
 mod group;
 mod guard;
 mod hoist;
-mod homes;
 mod lanes;
 mod memory;
 mod plan;
-mod queues;
-mod records;
 mod runs;
 mod scalar;
-mod stages;
+mod slots;
 mod texture;
 mod tile;
 mod uniform;
 mod value;
 mod vector;
+mod worklists;
 
 use super::simd::Simd;
-use super::{CodeInfo, CodegenOptions, Layout, Target};
+use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
@@ -54,20 +50,12 @@ use foldhash::{HashMap, HashMapExt};
 use lanes::OffsetSlots;
 pub use plan::ArrayPlace;
 use plan::Plan;
-pub(crate) use plan::size;
-use shaderjit_ir::batch::{BatchProgram, CallRow, CallValues, Word};
+use shaderjit_ir::batch::{BatchProgram, CallRow, CallValues, TILE, Word};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
-use stages::TILE;
-pub(crate) use stages::can_be_cut;
 use value::{Groups, HeldLiterals, Loaded, Memo, Parts};
-
-#[cfg(test)]
-pub use homes::count as home_count;
-#[cfg(test)]
-pub use stages::count as stage_count;
 
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
@@ -75,12 +63,11 @@ pub fn emit(
     program: &BatchProgram,
     layout: &Layout,
     target: &Target,
-    options: &CodegenOptions,
     origins: bool,
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
-    let (func, plan) = (program.func(), Plan::new(program, layout, options)?);
+    let (func, plan) = (program.func(), Plan::new(program, layout)?);
     let info = CodeInfo {
         lanes: plan.groups as u32 * 4,
         inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
@@ -91,7 +78,7 @@ pub fn emit(
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
         hoisted_bytes: plan.hoisted_bytes(),
-        vertices_of_fuel: plan.groups * 4 * if plan.is_staged() && plan.loops { TILE } else { 1 },
+        vertices_of_fuel: plan.groups * 4 * if plan.is_cut() && plan.loops { TILE } else { 1 },
         vertices_at_once: plan.waves_at_once() * 4 * plan.groups,
         stack_bytes: 0,
         copies: plan.copies.to_vec(),
@@ -99,7 +86,7 @@ pub fn emit(
         rows: call_rows(plan.call_values),
     };
     let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
-    let mut emitter = Emitter { origins, ..Emitter::new(func, layout, plan, simd, target) };
+    let mut emitter = Emitter { origins, ..Emitter::new(program, layout, plan, simd, target) };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
     emitter.simd.builder.finalize(target.isa(false).frontend_config());
@@ -113,6 +100,7 @@ fn call_rows(call_values: &CallValues) -> Vec<(u32, [Word; 4])> {
 }
 
 struct Emitter<'a, 'b> {
+    program: &'a BatchProgram,
     func: &'a Function,
     layout: &'a Layout,
     plan: Plan<'a>,
@@ -124,7 +112,7 @@ struct Emitter<'a, 'b> {
     blocks: SecondaryMap<Block, clif::Block>,
     /// What has been made once in this block.
     memo: HashMap<Memo, [clif::Value; 4]>,
-    /// The literals that the loop of a stage holds.
+    /// The literals that the loop of a phase holds.
     held_literals: Option<HeldLiterals>,
     /// What was loaded in this block, and the number of instructions then.
     loaded: HashMap<Loaded, (clif::Value, usize)>,
@@ -142,9 +130,9 @@ struct Emitter<'a, 'b> {
     hoisted: Option<clif::Value>,
     /// The rows of uniforms that the loop holds.
     held_rows: HashMap<Value, clif::Value>,
-    /// The block at hand, by reverse postorder, or the stage.
+    /// The block at hand, by reverse postorder, or the phase.
     region: u32,
-    /// The tile, in stages.
+    /// The tile, in phases.
     tile: Option<tile::Tile>,
     /// The group's record there.
     record: Option<clif::Value>,
@@ -183,12 +171,13 @@ struct Emitter<'a, 'b> {
 }
 
 impl<'a, 'b> Emitter<'a, 'b> {
-    fn new(func: &'a Function, layout: &'a Layout, plan: Plan<'a>, mut simd: Simd<'b>, target: &Target) -> Self {
+    fn new(program: &'a BatchProgram, layout: &'a Layout, plan: Plan<'a>, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
         let [out_of_fuel, group, next, done] = [(); 4].map(|()| simd.builder.create_block());
         Emitter {
-            func,
+            program,
+            func: program.func(),
             layout,
             simd,
             has_fma: target.has_fma(),

@@ -1,19 +1,15 @@
 //! What is known of a function before any code is made: whether it can be compiled, what it reads, where its arrays
 //! lie.
 
-use super::homes::Homes;
 use super::lanes;
-use super::queues::Queues;
-use super::stages::{self, Cut, TILE};
 use crate::error::JitError;
-use crate::jit::{CodegenOptions, Layout, UniformRows, limit, limits, static_rows};
+use crate::jit::{Layout, UniformRows, limit, limits, static_rows};
 use cranelift_codegen::entity::{EntitySet, SecondaryMap};
-use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Uses, is_of_run};
+use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Phase, Slots, TILE, Uses, Worklists, size};
 use shaderjit_ir::fuel::EdgeCosts;
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::op::Memory;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
-use std::ops::Range;
 
 /// A register array's place in scratch memory. Every part of it fits an `i32`: [`limits::SCRATCH_BYTES`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,10 +39,6 @@ const CARRIED_STREAMS: usize = 4;
 /// are shaded more slowly.
 const ROWS_AT_ONCE: usize = 2;
 
-/// The most rows of uniforms that the loop holds then. If there are more, loading them is spread over a whole group of
-/// vertices.
-const HELD_UNIFORMS: usize = 8;
-
 /// Waves that one call of native code shades at most: beginning again costs little against so many.
 const WAVES_AT_ONCE: usize = 1024;
 
@@ -56,24 +48,11 @@ const COPIED_AT_ONCE: usize = 192;
 /// What the waves of one call weigh without what their loops take: a millisecond's work or so.
 const WEIGHT_AT_ONCE: u64 = 1 << 20;
 
-/// A loop over groups.
-#[derive(Default)]
-pub struct Stage {
-    /// If the function is cut into stages, the block it is of, by reverse postorder.
-    pub block: usize,
-    /// Then also its instructions of that block, by number.
-    pub insts: Range<usize>,
-    /// The streams whose rows the loop steps along, if they are few.
-    pub carried: Vec<Stream>,
-}
-
 /// The facts.
 pub struct Plan<'a> {
+    program: &'a BatchProgram,
     /// Groups of four lanes.
     pub groups: usize,
-    /// Whether nothing is computed lane by lane: a round of the loop is then a few vertices of no group, and holds what
-    /// rows of uniforms there are in registers.
-    pub by_rows: bool,
     /// Reachable blocks, each after its dominators.
     pub order: &'a [Block],
     /// What edges cost in fuel.
@@ -86,14 +65,14 @@ pub struct Plan<'a> {
     pub copies: &'a [Copy],
     /// How often values are used.
     pub uses: &'a SecondaryMap<Value, Uses>,
-    /// The loops over groups: several for a function that is [cut into stages](stages).
-    pub stages: Vec<Stage>,
-    /// Which groups run which blocks then.
-    pub queues: Queues,
-    /// Values that are kept in memory, through loops or from stage to stage.
-    pub homes: Homes,
-    /// For each output element of the layout, whether lanes are stored there, and not what is copied or set by rows.
-    stored: Vec<bool>,
+    /// The phases; none if the function stays whole.
+    pub phases: &'a [Phase],
+    /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
+    carried: Vec<Vec<Stream>>,
+    /// Which waves run which blocks.
+    pub worklists: &'a Worklists,
+    /// Values that are kept in memory, through loops or from phase to phase.
+    pub slots: &'a Slots,
     /// For each input element of the layout, whether its rows are read.
     pub reads: Vec<bool>,
     /// What is computed once a call.
@@ -121,24 +100,24 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub fn new(program: &'a BatchProgram, layout: &Layout, options: &CodegenOptions) -> Result<Plan<'a>, JitError> {
+    pub fn new(program: &'a BatchProgram, layout: &Layout) -> Result<Plan<'a>, JitError> {
         let func = program.func();
-        check(func, layout, options)?;
-        let groups = usize::from(options.groups);
+        check(func, layout)?;
+        let groups = program.vectors();
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, groups)?;
         let mut plan = Plan {
+            program,
             groups,
-            by_rows: false,
             order: program.order(),
             costs: program.costs(),
             uniform: program.uniform(),
             wanted: vec![0; layout.inputs.len()],
             copies: program.copies(),
             uses: program.uses(),
-            stages: vec![Stage::default()],
-            queues: Queues::default(),
-            homes: Homes::find(func, program.order(), groups, program.uniform()),
-            stored: layout.outputs.iter().map(|&stored| stored != 0).collect(),
+            phases: program.phases(),
+            carried: Vec::new(),
+            worklists: program.worklists(),
+            slots: program.slots(),
             reads: vec![false; layout.inputs.len()],
             call_values: program.call_values(),
             scattered: false,
@@ -152,7 +131,6 @@ impl<'a> Plan<'a> {
             scratch_bytes,
             zeroed_bytes,
         };
-        plan.copies.iter().for_each(|copy| plan.stored[copy.output as usize] = false);
         for &block in plan.order {
             let data = &func.blocks[block];
             plan.returns += usize::from(*data.terminator() == Terminator::Return);
@@ -161,28 +139,24 @@ impl<'a> Plan<'a> {
                 plan.note(&func.insts[inst])?;
             }
         }
-        plan.by_rows = plan.is_by_rows(func);
-        if let Some(Cut { stages, queues, homes }) = stages::find(func, &plan) {
-            (plan.stages, plan.queues, plan.homes) = (stages, queues, homes);
-        }
-        plan.place_streams(func);
+        plan.place_streams(func, layout.outputs.len());
         plan.copies.iter().for_each(|copy| plan.reads[copy.input as usize] = true);
         Ok(plan)
     }
 
-    /// Whether the function is cut into stages.
-    pub fn is_staged(&self) -> bool {
-        self.stages.len() > 1
+    /// Whether the function is cut into phases.
+    pub fn is_cut(&self) -> bool {
+        !self.phases.is_empty()
     }
 
-    /// Bytes of the record that a group has in stages. Those that share no value have none.
+    /// Bytes of the record that a group has in phases. Those that share no value have none.
     pub fn record_bytes(&self) -> usize {
-        if self.is_staged() { self.homes.bytes() } else { 0 }
+        if self.is_cut() { self.slots.bytes() } else { 0 }
     }
 
     /// How many vertices a round of the native loop shades.
     pub fn step(&self) -> usize {
-        if self.by_rows { ROWS_AT_ONCE } else { 4 * self.groups }
+        if self.program.is_by_rows() { ROWS_AT_ONCE } else { 4 * self.groups }
     }
 
     /// How many waves one call of native code shades: whole tiles, few enough that whoever wants to end the batch is
@@ -193,102 +167,71 @@ impl<'a> Plan<'a> {
         (waves / TILE).max(1) * TILE
     }
 
-    /// Whether nothing in the loop is computed lane by lane, and its rows of uniforms fit registers. Outputs that the
-    /// function never sets are: they are stored as zero.
-    fn is_by_rows(&self, func: &Function) -> bool {
-        let [block] = self.order[..] else { return false };
-        let mut insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);
-        !self.stored.contains(&true)
-            && self.call_values.rows().count() <= HELD_UNIFORMS
-            && insts.all(|inst| self.is_made_elsewhere(inst) || is_of_run(inst) || inst.op == Op::RowJoin)
-    }
-
-    /// Whether no code in the loop does what an instruction does for lanes.
-    pub fn is_made_elsewhere(&self, inst: &InstData) -> bool {
-        match (inst.op, inst.imm) {
-            (Op::Const, _) => true,
-            (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
-            (Op::Input, _) => inst.result.is_none_or(|result| !self.is_used(result)),
-            _ => inst.result.is_some_and(|result| self.call_values.contains(result)),
-        }
-    }
-
-    fn is_used(&self, value: Value) -> bool {
-        self.uses[value].guards + self.uses[value].others > 0
-    }
-
-    /// Whether lanes are stored in an output.
-    pub fn is_stored(&self, output: u32) -> bool {
-        self.stored.get(output as usize) == Some(&true)
-    }
-
-    /// The stages of a block, by its number in reverse postorder.
-    pub fn stages_of(&self, block: usize) -> Range<usize> {
-        let [first, end] = [block, block + 1].map(|end| self.stages.partition_point(|stage| stage.block < end));
-        first..end
-    }
-
-    /// The stage of an instruction of a block, by their numbers; the block's last one behind all instructions.
-    fn stage_of(&self, block: usize, inst: usize) -> usize {
-        if !self.is_staged() {
+    /// The phase of an instruction of a block, by their numbers; the block's last one behind all instructions.
+    fn phase_of(&self, block: usize, inst: usize) -> usize {
+        if !self.is_cut() {
             return 0;
         }
-        let stages = self.stages_of(block);
-        let before = self.stages[stages.clone()].partition_point(|stage| stage.insts.end <= inst);
-        (stages.start + before).min(stages.end.max(1) - 1)
+        let phases = self.program.phases_of(block);
+        let before = self.phases[phases.clone()].partition_point(|phase| phase.insts.end <= inst);
+        (phases.start + before).min(phases.end.max(1) - 1)
     }
 
     /// Says which streams each loop steps along. What is done by rows is done where the function returns.
-    fn place_streams(&mut self, func: &Function) {
-        let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); self.stages.len()];
-        // For each input the last stage that has it, plus 1.
+    fn place_streams(&mut self, func: &Function, outputs: usize) {
+        let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); self.phases.len().max(1)];
+        // For each input the last phase that has it, plus 1.
         let mut fetched_by = vec![0; self.wanted.len()];
-        let mut fetch = |streams: &mut [Vec<Stream>], stage: usize, element: u32| {
-            if std::mem::replace(&mut fetched_by[element as usize], stage + 1) != stage + 1 {
-                streams[stage].push(Stream::Input(element));
+        let mut fetch = |streams: &mut [Vec<Stream>], phase: usize, element: u32| {
+            if std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 {
+                streams[phase].push(Stream::Input(element));
             }
         };
-        let (mut last, mut stored_by) = (0, vec![None; self.stored.len()]);
+        let (mut last, mut stored_by) = (0, vec![None; outputs]);
         for (number, &block) in self.order.iter().enumerate() {
             let insts = &func.blocks[block].insts;
             for (at, data) in insts.iter().map(|&inst| &func.insts[inst]).enumerate() {
                 match (data.op, data.imm) {
-                    (Op::Input, Imm::Element { element, .. }) if !self.is_made_elsewhere(data) => {
-                        fetch(&mut streams, self.stage_of(number, at), element);
+                    (Op::Input, Imm::Element { element, .. }) if !self.program.is_made_elsewhere(data) => {
+                        fetch(&mut streams, self.phase_of(number, at), element);
                     }
-                    (Op::Output, Imm::Element { element, .. }) if self.is_stored(element) => {
-                        stored_by[element as usize] = Some(self.stage_of(number, at));
+                    (Op::Output, Imm::Element { element, .. }) if self.program.is_stored(element) => {
+                        stored_by[element as usize] = Some(self.phase_of(number, at));
                     }
-                    (Op::InputRow, Imm::Stream(element)) => fetch(&mut streams, self.stage_of(number, at), element),
+                    (Op::InputRow, Imm::Stream(element)) => fetch(&mut streams, self.phase_of(number, at), element),
                     (Op::OutputRow, Imm::Stream(element)) => {
-                        stored_by[element as usize] = Some(self.stage_of(number, at));
+                        stored_by[element as usize] = Some(self.phase_of(number, at));
                     }
                     _ => {}
                 }
             }
             if *func.blocks[block].terminator() == Terminator::Return {
-                last = self.stage_of(number, insts.len());
+                last = self.phase_of(number, insts.len());
             }
         }
-        for (output, stage) in (0..).zip(stored_by) {
-            if let Some(stage) = stage.or(self.is_stored(output).then_some(last)) {
-                streams[stage].push(Stream::Output(output));
+        for (output, phase) in (0u32..).zip(stored_by) {
+            if let Some(phase) = phase.or(self.program.is_stored(output).then_some(last)) {
+                streams[phase].push(Stream::Output(output));
             }
         }
-        for (stage, streams) in self.stages.iter_mut().zip(streams) {
-            // Groups that are queued do not follow each other.
-            let is_queued = self.queues.of(stage.block).is_some();
-            if streams.len() <= CARRIED_STREAMS && !is_queued {
-                stage.carried = streams;
-            }
-        }
+        // Waves of a worklist do not follow each other.
+        let is_listed = |phase: usize| self.phases.get(phase).is_some_and(|it| self.worklists.of(it.block).is_some());
+        let is_carried =
+            |(phase, streams): &(usize, Vec<Stream>)| streams.len() <= CARRIED_STREAMS && !is_listed(*phase);
+        let streams = streams.into_iter().enumerate();
+        self.carried = streams.map(|it| if is_carried(&it) { it.1 } else { Vec::new() }).collect();
+    }
+
+    /// The streams whose rows a loop steps along: that of a phase, or the one loop, which is number 0.
+    pub fn carried(&self, phase: usize) -> &[Stream] {
+        &self.carried[phase]
     }
 
     /// Notes what an instruction reads and sets.
     fn note(&mut self, inst: &InstData) -> Result<(), JitError> {
         match (inst.op, inst.imm) {
             (Op::Input, Imm::Element { element, component }) => {
-                let is_used = inst.result.is_some_and(|result| self.is_used(result));
+                let is_used = inst.result.is_some_and(|result| self.program.is_used(result));
                 let wanted = self.wanted.get_mut(element as usize).ok_or_else(|| no_input(element))?;
                 if is_used {
                     *wanted |= 1 << component;
@@ -298,7 +241,6 @@ impl<'a> Plan<'a> {
             (Op::InputRow, Imm::Stream(element)) => {
                 *self.reads.get_mut(element as usize).ok_or_else(|| no_input(element))? = true;
             }
-            (Op::OutputRow, Imm::Stream(element)) => self.stored[element as usize] = false,
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. })
             | (Op::RowAt, Imm::SpaceRow { space, .. }) => {
                 let space = space.as_u32() as usize;
@@ -316,7 +258,7 @@ impl<'a> Plan<'a> {
 
     /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
     pub fn hoisted_bytes(&self) -> usize {
-        self.queue_place(self.queues.places()) as usize
+        self.worklist_place(self.worklists.places()) as usize
     }
 
     /// Where a slot of lanes' offsets is there.
@@ -325,14 +267,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Where a vector of a value that is kept is there: behind those offsets.
-    pub fn home_place(&self, vector: usize) -> i32 {
+    pub fn slot_place(&self, vector: usize) -> i32 {
         self.offsets_place(if self.scattered { lanes::SLOTS } else { 0 } + vector)
     }
 
-    /// Where a queue is: behind the records.
-    pub fn queue_place(&self, queue: usize) -> i32 {
-        let vectors = self.homes.bytes() / 16 * if self.is_staged() { TILE } else { 1 };
-        self.home_place(vectors) + (queue * TILE * 8) as i32
+    /// Where a worklist is: behind the records.
+    pub fn worklist_place(&self, worklist: usize) -> i32 {
+        let vectors = self.slots.bytes() / 16 * if self.is_cut() { TILE } else { 1 };
+        self.slot_place(vectors) + (worklist * TILE * 8) as i32
     }
 
     /// The tables of the program, ready for calls.
@@ -346,10 +288,7 @@ fn no_input(element: u32) -> JitError {
     codegen(format!("the layout has no input {element}"))
 }
 
-fn check(func: &Function, layout: &Layout, options: &CodegenOptions) -> Result<(), JitError> {
-    if !matches!(options.groups, 1 | 2) {
-        return Err(codegen(format!("{} groups of lanes; 1 or 2 are possible", options.groups)));
-    }
+fn check(func: &Function, layout: &Layout) -> Result<(), JitError> {
     if let Some(components) = layout.outputs.iter().find(|&&components| components > 4) {
         return Err(codegen(format!("an output element of {components} components")));
     }
@@ -361,13 +300,6 @@ fn check(func: &Function, layout: &Layout, options: &CodegenOptions) -> Result<(
         limits::BINDINGS,
     )?;
     limit("the function's size", size(func), limits::FUNCTION_SIZE)
-}
-
-/// Instructions, edges, block parameters and edge arguments: what compiling takes time in.
-pub fn size(func: &Function) -> u64 {
-    let blocks = func.layout.iter().map(|&block| &func.blocks[block]);
-    let edges = blocks.clone().flat_map(|block| block.terminator().calls()).map(|call| 1 + call.args.len());
-    (blocks.map(|block| block.insts.len() + block.params.len()).sum::<usize>() + edges.sum::<usize>()) as u64
 }
 
 /// The arrays' places, the end of those that are not kept, and the end.

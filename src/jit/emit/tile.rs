@@ -1,18 +1,15 @@
 //! The loop over tiles: the IR's blocks around a whole tile, and in each one a loop over groups for each of its
-//! [stages](super::stages).
+//! [phases](super::phases).
 
 use super::Emitter;
-use super::flow::passed;
-use super::plan::Stage;
-use super::queues::Members;
-use super::stages::TILE;
 use super::value::HeldLiterals;
+use super::worklists::Members;
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use foldhash::{HashMap, HashMapExt};
-use shaderjit_ir::batch::is_of_run;
+use shaderjit_ir::batch::{Phase, TILE, is_of_run, passed};
 use shaderjit_ir::function::{InstData, Origin, Terminator};
 use shaderjit_ir::{Op, Value};
 
@@ -26,12 +23,12 @@ pub(super) struct Tile {
     pub end: clif::Value,
     /// Where its records begin, if there are any.
     pub records: Option<clif::Value>,
-    /// The groups of each queue, and all of them.
+    /// The groups of each worklist, and all of them.
     pub groups: Vec<Members>,
 }
 
 impl Emitter<'_, '_> {
-    /// Emits a function that is cut into stages.
+    /// Emits a function that is cut into phases.
     pub(super) fn tiles(&mut self) -> Result<(), JitError> {
         self.number_groups();
         let tile = self.simd.builder.create_block();
@@ -46,9 +43,9 @@ impl Emitter<'_, '_> {
         let end = self.simd.ins().select(is_whole, whole, self.count);
         let records = (self.plan.record_bytes() > 0).then(|| {
             let memory = self.hoisted.expect("records are there");
-            self.simd.ins().iadd_imm_s(memory, i64::from(self.plan.home_place(0)))
+            self.simd.ins().iadd_imm_s(memory, i64::from(self.plan.slot_place(0)))
         });
-        let groups = self.declare_queues(first, end);
+        let groups = self.declare_worklists(first, end);
         self.tile = Some(Tile { block: tile, first, end, records, groups });
         self.begin_fuel();
         self.begin_tile();
@@ -72,17 +69,17 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn tile(&self) -> &Tile {
-        self.tile.as_ref().expect("there are stages")
+        self.tile.as_ref().expect("there are phases")
     }
 
     /// Whether a tile has the value once, rather than each of its groups.
     pub(super) fn is_of_tile(&self, value: Value) -> bool {
-        self.plan.is_staged() && self.is_uniform(value)
+        self.plan.is_cut() && self.is_uniform(value)
     }
 
-    /// Whether edges between native blocks give a parameter its value. In stages the records do, where lanes differ.
+    /// Whether edges between native blocks give a parameter its value. In phases the records do, where lanes differ.
     pub(super) fn is_on_edges(&self, param: Value) -> bool {
-        !self.plan.is_staged() || self.is_uniform(param)
+        !self.plan.is_cut() || self.is_uniform(param)
     }
 
     fn tile_block(&mut self, number: usize) -> Result<(), JitError> {
@@ -99,10 +96,10 @@ impl Emitter<'_, '_> {
             }
         }
         let terminator = data.terminator();
-        for stage in self.plan.stages_of(number) {
-            self.stage(stage, terminator)?;
+        for phase in self.program.phases_of(number) {
+            self.phase(phase, terminator)?;
         }
-        self.enter_queues(number);
+        self.enter_worklists(number);
         self.terminator(block, terminator)
     }
 
@@ -113,18 +110,18 @@ impl Emitter<'_, '_> {
         !is_question && inst.result.is_some_and(|result| !is_made(result)) && !is_of_run(inst)
     }
 
-    /// Emits the loop of a stage, and goes on behind it.
-    fn stage(&mut self, stage: usize, terminator: &Terminator) -> Result<(), JitError> {
-        self.region = stage as u32;
+    /// Emits the loop of a phase, and goes on behind it.
+    fn phase(&mut self, phase: usize, terminator: &Terminator) -> Result<(), JitError> {
+        self.region = phase as u32;
         self.set_origin(Origin::default());
-        let Stage { block, ref insts, .. } = self.plan.stages[stage];
+        let Phase { block, ref insts, .. } = self.plan.phases[phase];
         let insts = insts.clone();
-        let is_last = self.plan.stages.get(stage + 1).is_none_or(|next| next.block != block);
-        let split = self.plan.queues.split(block).filter(|_| is_last);
+        let is_last = self.plan.phases.get(phase + 1).is_none_or(|next| next.block != block);
+        let split = self.plan.worklists.split(block).filter(|_| is_last);
         let going_on = split.map(|split| self.begin_split(split));
         self.group = self.simd.builder.create_block();
         let before = self.simd.builder.current_block().expect("code goes on behind what was emitted");
-        let turn = self.plan.queues.of(block).map(|queue| self.begin_turns(queue));
+        let turn = self.plan.worklists.of(block).map(|worklist| self.begin_turns(worklist));
         if turn.is_none() {
             self.begin_groups(self.tile().first);
         }
@@ -168,7 +165,7 @@ impl Emitter<'_, '_> {
             }
         }
         for (param, group, vector) in vectors {
-            self.store_home(param, group, vector);
+            self.store_slot(param, group, vector);
         }
     }
 }

@@ -15,7 +15,7 @@ pub const MAX_GROUPS: usize = 2;
 /// How many native instructions after its load something is used from its register.
 const REACH: usize = 24;
 
-/// How many literals the loop of a stage holds in registers: those of its code that come first. What its chains need
+/// How many literals the loop of a phase holds in registers: those of its code that come first. What its chains need
 /// besides fits the other half.
 const HELD_LITERALS: usize = 8;
 
@@ -29,7 +29,7 @@ pub enum Loaded {
     Hoisted(Value),
 }
 
-/// The literals that the loop of a stage holds in registers.
+/// The literals that the loop of a phase holds in registers.
 pub struct HeldLiterals {
     /// The block in front of the loop, which makes them.
     pub block: clif::Block,
@@ -60,8 +60,8 @@ pub enum Memo {
     WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
     Window(Resource, u32),
-    /// A group of a value that another stage has made.
-    Home(Value, usize),
+    /// A group of a value that another phase has made.
+    Slot(Value, usize),
     /// The latter in all lanes.
     LastInWindow(Resource, u32),
 }
@@ -125,7 +125,7 @@ impl<'b> Emitter<'_, 'b> {
         }
     }
 
-    /// A literal that the loop of a stage holds in a register, or will from now on if there is room. Whole functions
+    /// A literal that the loop of a phase holds in a register, or will from now on if there is room. Whole functions
     /// hold none: their loop is too long for it.
     pub(super) fn held_literal(&mut self, ty: clif::Type, word: u32) -> Option<clif::Value> {
         let HeldLiterals { block, vectors } = self.held_literals.as_mut()?;
@@ -171,7 +171,7 @@ impl<'b> Emitter<'_, 'b> {
                 let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
                 this.simd.ins().splat(I32X4, word)
             }),
-            (_, false) => self.load_home(value, group).unwrap_or(parts[group]),
+            (_, false) => self.load_slot(value, group).unwrap_or(parts[group]),
         }
     }
 
@@ -225,7 +225,7 @@ impl<'b> Emitter<'_, 'b> {
         debug_assert!(!self.is_uniform(value), "{value} is uniform");
         let vector = self.simd.cast(vector_type(self.func.ty(value)), vector);
         self.values[value].0[group] = vector;
-        self.store_home(value, group, vector);
+        self.store_slot(value, group, vector);
     }
 
     /// Defines a uniform `f32` by its vector.

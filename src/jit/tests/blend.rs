@@ -1,8 +1,6 @@
 //! Sums of rows that each lane finds for itself.
 
-use super::{Case, Rows, check, lockstep};
-use shaderjit_ir::batch::{BatchProgram, InputFormat, Layout};
-use shaderjit_ir::verify::Verified;
+use super::{Case, Rows, check, lockstep, plan};
 use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
 use std::collections::BTreeSet;
 
@@ -25,8 +23,7 @@ fn bones() -> Rows {
 
 /// How many sums of gathered rows are made by rows.
 fn sums_of_rows(func: &Function) -> usize {
-    let layout = Layout { inputs: vec![InputFormat::words(4); 2], outputs: vec![4; 2] };
-    let program = BatchProgram::plan(&Verified::new(func.clone()).unwrap(), &layout).unwrap();
+    let program = plan(func, 1);
     let insts = program.order().iter().flat_map(|&block| &program.blocks[block].insts);
     let insts = insts.map(|&inst| &program.insts[inst]).filter(|inst| inst.op == Op::RowWord);
     insts.map(|inst| inst.args[0]).collect::<BTreeSet<Value>>().len()

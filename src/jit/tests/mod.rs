@@ -4,19 +4,20 @@
 mod blend;
 mod buffers;
 mod control;
-mod homes;
 mod memory;
 mod ops;
-mod queues;
+mod phases;
 mod resources;
 mod rows;
-mod stages;
+mod slots;
 mod textures;
+mod worklists;
 
 use super::UniformRows;
 use super::{Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 use crate::error::{CallError, JitError};
 use crate::vertex_format::VertexFormat;
+use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -57,6 +58,23 @@ pub fn lockstep(builder: FunctionBuilder) -> Function {
     func
 }
 
+/// The program that code of a function with rows of four words in and out is made of, for so many vectors a value.
+pub fn plan(func: &Function, groups: u8) -> BatchProgram {
+    let layout = words(func);
+    super::plan(&verified(func), &layout, &CodegenOptions { groups }).expect("the function can be planned")
+}
+
+/// Rows of four words in and out.
+fn words(func: &Function) -> Layout {
+    Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] }
+}
+
+/// How many loops and how many worklists the code of a function has.
+pub fn phase_count(func: &Function, groups: u8) -> (usize, usize) {
+    let program = plan(func, groups);
+    (program.phases().len().max(1), program.worklists().count())
+}
+
 /// The function, checked.
 fn verified(func: &Function) -> Verified {
     Verified::new(func.clone()).unwrap_or_else(|errors| panic!("{errors}\n{func}"))
@@ -82,8 +100,7 @@ fn resources(case: &Case) -> Vec<&[u8]> {
 
 /// Every kind of code of a function with rows of four words in and out.
 pub fn compile_all(func: &Function) -> Vec<Code> {
-    let layout =
-        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    let layout = words(func);
     let fused = func.insts.values().any(|inst| inst.op == Op::Fma);
     let mut targets = vec![Target::host().unwrap(), Target::baseline().unwrap()];
     targets.retain(|target| target.has_fma() || !fused);

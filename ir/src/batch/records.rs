@@ -1,46 +1,53 @@
-//! Records: what goes on from one [stage](super::stages) to another, and what blocks are given.
+//! Colouring of live intervals over phases: the slots of what goes on from one [phase](super::phases) to another, and of
+//! what blocks are given.
 
+use super::BatchProgram;
 use super::flow::{ELSEWHERE, Flow, Flowing};
 use super::graph::{BlockSet, Graph};
-use super::homes::Homes;
-use super::plan::Plan;
-use shaderjit_ir::Function;
+use super::spill::Slots;
+use crate::Function;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The most bytes of a record. Where more goes on than that, memory is slower than what there is to wait for.
 const RECORD_BYTES: usize = 4096;
 
-/// A value's stay in a record, in stages.
+/// A value's stay in a record, in phases.
 struct Stay {
     /// Number of the value in the flow.
     value: usize,
     first: usize,
     last: usize,
-    /// From this stage on it is used from there.
+    /// From this phase on it is used from there.
     from: usize,
 }
 
-/// Gives each value that goes on its place. `ends` are the stages' ends, as numbers of steps. `None` if the records
+/// Gives each value that goes on its place. `ends` are the phases' ends, as numbers of steps. `None` if the records
 /// would be too large, or if a branch gives to one block what another block that it may take has no copy of.
-pub fn find(func: &Function, plan: &Plan, graph: &Graph, flow: &Flow, ends: &[usize]) -> Option<Homes> {
+pub(super) fn find(
+    func: &Function,
+    program: &BatchProgram,
+    graph: &Graph,
+    flow: &Flow,
+    ends: &[usize],
+) -> Option<Slots> {
     let live: Vec<BlockSet> = flow.values.iter().map(|value| live_into(graph, value)).collect();
-    if !params_are_free(func, plan, graph, flow, &live) {
+    if !params_are_free(func, program, graph, flow, &live) {
         return None;
     }
     let mut stays: Vec<Stay> =
         (0..flow.values.len()).filter_map(|value| stay(graph, flow, ends, value, live[value])).collect();
     stays.sort_by_key(|stay| stay.first);
-    let mut homes = Homes::default();
-    // Places that are free from a stage on: no group comes to a stage before all have left the one before it.
+    let mut slots = Slots::default();
+    // Places that are free from a phase on: no wave comes to a phase before all have left the one before it.
     let mut free: BinaryHeap<Reverse<(usize, u32)>> = BinaryHeap::new();
     for Stay { value, first, last, from } in stays {
         let freed = free.peek().is_some_and(|Reverse((from, _))| *from <= first).then(|| free.pop()).flatten();
-        let place = freed.map_or_else(|| homes.new_place(plan.groups), |Reverse((_, place))| place);
-        homes.add(flow.values[value].value, from as u32, place);
+        let place = freed.map_or_else(|| slots.new_place(program.vectors()), |Reverse((_, place))| place);
+        slots.add(flow.values[value].value, from as u32, place);
         free.push(Reverse((last + 1, place)));
     }
-    (homes.bytes() <= RECORD_BYTES).then_some(homes)
+    (slots.bytes() <= RECORD_BYTES).then_some(slots)
 }
 
 /// The blocks that need a value when they begin.
@@ -52,29 +59,29 @@ fn live_into(graph: &Graph, value: &Flowing) -> BlockSet {
 /// A value's stay; none if it goes nowhere.
 fn stay(graph: &Graph, flow: &Flow, ends: &[usize], number: usize, live: BlockSet) -> Option<Stay> {
     let Flowing { block, made, last_use, .. } = flow.values[number];
-    let stage_of = |step: usize| ends.partition_point(|&end| end <= step).min(ends.len() - 1);
+    let phase_of = |step: usize| ends.partition_point(|&end| end <= step).min(ends.len() - 1);
     let own = &flow.blocks[block as usize];
     let is_param = made as usize == own.start && block > 0;
-    let first = stage_of(made as usize);
+    let first = phase_of(made as usize);
     let leaves = last_use == ELSEWHERE;
     let mut stay = Stay { value: number, first, last: first, from: first + usize::from(!is_param) };
-    let mut reach = |stage: usize| (stay.first, stay.last) = (stay.first.min(stage), stay.last.max(stage));
-    reach(stage_of(if leaves { own.end - 1 } else { last_use as usize }));
+    let mut reach = |phase: usize| (stay.first, stay.last) = (stay.first.min(phase), stay.last.max(phase));
+    reach(phase_of(if leaves { own.end - 1 } else { last_use as usize }));
     for block in graph.iter(live) {
         let steps = &flow.blocks[block];
-        reach(stage_of(steps.start));
-        reach(stage_of(steps.end - 1));
+        reach(phase_of(steps.start));
+        reach(phase_of(steps.end - 1));
     }
     if is_param {
         // Edges set it.
-        graph.iter(graph.predecessors[block as usize]).for_each(|from| reach(stage_of(flow.blocks[from].end - 1)));
+        graph.iter(graph.predecessors[block as usize]).for_each(|from| reach(phase_of(flow.blocks[from].end - 1)));
     }
     (is_param || stay.first < stay.last).then_some(stay)
 }
 
 /// Whether each branch can set the parameters of all blocks that it may take: no other one needs what they were before.
-fn params_are_free(func: &Function, plan: &Plan, graph: &Graph, flow: &Flow, live: &[BlockSet]) -> bool {
-    plan.order.iter().enumerate().all(|(from, &block)| {
+fn params_are_free(func: &Function, program: &BatchProgram, graph: &Graph, flow: &Flow, live: &[BlockSet]) -> bool {
+    program.order().iter().enumerate().all(|(from, &block)| {
         let mut targets: BlockSet = 0;
         func.blocks[block].terminator().calls().all(|call| {
             let target = graph.number(call.block);

@@ -2,12 +2,11 @@
 //! that become one come at once, and outputs go when they are complete.
 
 use super::graph::BlockSet;
-use super::plan::Plan;
-use cranelift_codegen::entity::SecondaryMap;
+use super::{BatchProgram, run_length, words_behind};
+use crate::function::{BlockCall, Imm, InstData, Terminator};
+use crate::{Block, Function, Inst, Op, Value};
+use cranelift_entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
-use shaderjit_ir::batch::{run_length, words_behind};
-use shaderjit_ir::function::{BlockCall, Imm, InstData, Terminator};
-use shaderjit_ir::{Block, Function, Inst, Op, Value};
 use std::ops::Range;
 
 /// What it costs to make addresses of an index anew, in memory accesses.
@@ -60,7 +59,7 @@ pub struct Flow {
 /// Looks through a function.
 struct Finder<'a> {
     func: &'a Function,
-    plan: &'a Plan<'a>,
+    program: &'a BatchProgram,
     flow: Flow,
     /// The block at hand, by reverse postorder.
     block: u32,
@@ -79,17 +78,17 @@ pub fn passed<'f>(func: &'f Function, terminator: &'f Terminator) -> impl Iterat
 }
 
 impl Flow {
-    pub fn find(func: &Function, plan: &Plan) -> Flow {
+    pub fn find(func: &Function, program: &BatchProgram) -> Flow {
         let mut finder = Finder {
             func,
-            plan,
+            program,
             flow: Flow::default(),
             block: 0,
             numbers: SecondaryMap::with_capacity(func.values.len()),
             used_by: Vec::new(),
             outputs: HashMap::new(),
         };
-        for (number, &block) in (0..).zip(plan.order) {
+        for (number, &block) in (0..).zip(program.order()) {
             finder.block = number;
             finder.block(block);
         }
@@ -150,13 +149,13 @@ impl Finder<'_> {
         let (used, made) = (self.flow.used.len(), self.flow.values.len());
         let (weight, latency) = note(self);
         let (uses, makes) = (used..self.flow.used.len(), made..self.flow.values.len());
-        self.flow.steps.push(Step { weight: weight * self.plan.groups, latency, makes, uses });
+        self.flow.steps.push(Step { weight: weight * self.program.vectors(), latency, makes, uses });
     }
 
     /// Notes what an instruction uses and makes, and gives its weight and its latency.
     fn inst(&mut self, inst: &InstData) -> (usize, usize) {
         // What is the same in all lanes is computed once a tile.
-        if self.plan.is_made_elsewhere(inst) || inst.result.is_some_and(|result| !self.differs(result)) {
+        if self.program.is_made_elsewhere(inst) || inst.result.is_some_and(|result| !self.differs(result)) {
             return (0, 0);
         }
         if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
@@ -204,7 +203,7 @@ impl Finder<'_> {
     }
 
     fn differs(&self, value: Value) -> bool {
-        !self.plan.uniform.contains(value) && self.func.constant(value).is_none()
+        !self.program.uniform().contains(value) && self.func.constant(value).is_none()
     }
 
     fn uses(&mut self, value: Value) {

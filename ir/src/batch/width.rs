@@ -1,31 +1,31 @@
-//! How many groups of four lanes a function should have.
+//! Interleaving: how many vectors of lanes a value of a function should have.
 //!
-//! Two groups hide the latency of one behind the other, for two to three times the compile time and registers for half
-//! as many values. The processor overlaps groups by itself only as far as its window reaches: not past a loop that
-//! depends on data, nor past some hundred instructions, if the function is not [cut](super::emit::can_be_cut) into
-//! shorter loops. Where a function is so large that its values live in memory, two groups are slower than one.
+//! Two vectors hide the latency of one behind the other, for two to three times the compile time and registers for half
+//! as many values. The processor overlaps waves by itself only as far as its window reaches: not past a loop that
+//! depends on data, nor past some hundred instructions, if the function is not [cut](super::phases) into
+//! shorter loops. Where a function is so large that its values live in memory, two vectors are slower than one.
 //! Measured on K1 to K4 and on PICA200 programs: `docs/performance.md`.
 
-use super::emit::{can_be_cut, size};
-use shaderjit_ir::uniform::uniform_values;
-use shaderjit_ir::{Block, Function, Op, cfg};
+use super::phases::can_be_cut;
+use crate::uniform::uniform_values;
+use crate::{Block, Function, Op, cfg};
 use std::ops::RangeInclusive;
 
 /// The most values that a loop which depends on data may carry from round to round for each lane: half the vector
 /// registers of x86-64.
 const CARRIED: usize = 8;
 
-/// Sizes at which two groups pay without such a loop.
+/// Sizes at which two vectors pay without such a loop.
 const SIZES: RangeInclusive<u64> = 256..=2048;
 
-/// Up to this size one group is as fast if the function is cut.
+/// Up to this size one vector is as fast if the function is cut.
 const CUT_SIZE: u64 = 512;
 
 /// Loops with a block of so many instructions are cut there, if they can be.
 const CUT_BLOCK: usize = 128;
 
-/// How many groups suit a function, 1 or 2.
-pub(crate) fn groups(func: &Function) -> u8 {
+/// How many vectors of four lanes suit a function, 1 or 2.
+pub fn vectors(func: &Function) -> u8 {
     let size = size(func);
     if size > *SIZES.end() {
         return 1;
@@ -51,4 +51,11 @@ pub(crate) fn groups(func: &Function) -> u8 {
         }
     }
     if depends_on_data || SIZES.contains(&size) { 2 } else { 1 }
+}
+
+/// Instructions, edges, block parameters and edge arguments: what compiling takes time in.
+pub fn size(func: &Function) -> u64 {
+    let blocks = func.layout.iter().map(|&block| &func.blocks[block]);
+    let edges = blocks.clone().flat_map(|block| block.terminator().calls()).map(|call| 1 + call.args.len());
+    (blocks.map(|block| block.insts.len() + block.params.len()).sum::<usize>() + edges.sum::<usize>()) as u64
 }

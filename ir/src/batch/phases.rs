@@ -1,75 +1,84 @@
-//! Stages: a long function is several loops over groups.
+//! Loop distribution over a tile of waves: a long function becomes several loops, its *phases*.
 //!
-//! A processor overlaps groups of vertices only as far as it looks ahead, some hundred instructions. Where a chain of
-//! dependent ones is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches
-//! and where few values go on, and each part, a *stage*, is a loop of its own over the groups of a *tile*: the rounds
-//! of a short loop overlap. What goes on lies in memory meanwhile, in a [record](super::records) for each group. The
-//! tile as a whole takes the branches; which groups run what follows is in [`queues`](super::queues). The loops are in
-//! [`tile`](super::tile).
+//! A processor overlaps waves only as far as it looks ahead, some hundred instructions. Where a chain of dependent ones
+//! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches and where few
+//! values go on, and each part is a loop of its own over the waves of a *tile*: the rounds of a short loop overlap. What
+//! goes on lies in memory meanwhile, in a [record](super::records) for each wave. The tile as a whole takes the
+//! branches; which waves run what follows is in [`worklists`](super::worklists).
 
 use super::flow::{ELSEWHERE, Flow, Flowing};
 use super::graph::Graph;
-use super::homes::Homes;
-use super::plan::{Plan, Stage};
-use super::queues::Queues;
-use super::records;
-use shaderjit_ir::batch::is_of_run;
-use shaderjit_ir::function::{Imm, InstData, Terminator};
-use shaderjit_ir::op::Effect;
-use shaderjit_ir::texture::is_texture_op;
-use shaderjit_ir::{Block, Function, Inst, Op, Type, Value};
+use super::spill::Slots;
+use super::worklists::Worklists;
+use super::{BatchProgram, is_of_run, records};
+use crate::function::{Imm, InstData, Terminator};
+use crate::op::Effect;
+use crate::texture::is_texture_op;
+use crate::{Block, Function, Inst, Op, Type, Value};
 use std::ops::Range;
 
-/// Groups of a tile: enough that beginning a loop costs little, few enough that their records stay close.
+/// Waves of a tile: enough that beginning a loop costs little, few enough that their records stay close.
 pub const TILE: usize = 16;
 
 /// A function of so few native instructions is not cut, if it has no loops.
 const SHORT: usize = 96;
 
-/// A stage waits for its longest chain, and fewer of its rounds overlap the longer it is: so many native instructions
-/// times steps of the chain cost as much as a memory access.
+/// The estimated stall of a phase, in units of one memory access, is its instructions times the steps of its longest
+/// chain, divided by this: it waits for the chain, and fewer of its rounds overlap the longer it is.
 const WAIT: usize = 12;
 
-/// A function is cut if it costs so much less then: what edges and stages cost besides is not counted.
+/// A function is cut only if its estimated stall drops to this fraction: what edges and phases cost besides is not
+/// counted.
 const WORTH: (usize, usize) = (3, 4);
 
-/// What another stage costs, in memory accesses: its loop, and that its end is not foreseen.
-const STAGE: usize = 16;
+/// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
+const PHASE: usize = 16;
 
-/// The most native instructions of a stage that is tried.
+/// The most native instructions of a phase that is tried.
 const LONGEST: usize = 128;
 
-/// Native instructions from one place where a stage may end to the next.
+/// Native instructions from one place where a phase may end to the next.
 const SPACING: usize = 8;
+
+/// A loop over the waves of a tile.
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// The block it is of, by reverse postorder.
+    pub block: usize,
+    /// Its instructions of that block, by number.
+    pub insts: Range<usize>,
+}
 
 /// How a function is cut.
 pub struct Cut {
-    /// The stages, those of a block after those of the blocks before it.
-    pub stages: Vec<Stage>,
-    /// Which groups run each block.
-    pub queues: Queues,
-    /// What goes on from one stage to another.
-    pub homes: Homes,
+    /// The phases, those of a block after those of the blocks before it.
+    pub phases: Vec<Phase>,
+    /// Which waves run each block.
+    pub worklists: Worklists,
+    /// What goes on from one phase to another.
+    pub slots: Slots,
 }
 
-/// Cuts a function into stages; `None` if it stays whole.
-pub fn find(func: &Function, plan: &Plan) -> Option<Cut> {
-    if plan.by_rows || !can_be_cut(func, plan.order, |value| plan.uniform.contains(value)) {
+/// Cuts a function into phases; `None` if it stays whole.
+pub(super) fn find(program: &BatchProgram) -> Option<Cut> {
+    let func = program.func();
+    if program.is_by_rows() || !can_be_cut(func, program.order(), |value| program.uniform().contains(value)) {
         return None;
     }
-    let graph = Graph::new(func, plan.order)?;
-    let queues = Queues::find(func, plan, &graph)?;
-    let flow = Flow::find(func, plan);
+    let graph = Graph::new(func, program.order())?;
+    let worklists = Worklists::find(func, program, &graph)?;
+    let flow = Flow::find(func, program);
     let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
     // Where there are loops, what runs once counts for little.
     let loops = graph.in_loops();
     if loops == 0 && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
         return None;
     }
-    let (mut stages, mut ends, mut whole, mut cut) = (Vec::new(), Vec::new(), 0, 0);
+    let (mut phases, mut ends, mut whole, mut cut) = (Vec::new(), Vec::new(), 0, 0);
     for (block, steps) in flow.blocks.iter().enumerate() {
-        let data = &func.blocks[plan.order[block]];
-        let is_idle = weight(steps) == 0 && queues.split(block).is_none() && *data.terminator() != Terminator::Return;
+        let data = &func.blocks[program.order()[block]];
+        let is_idle =
+            weight(steps) == 0 && worklists.split(block).is_none() && *data.terminator() != Terminator::Return;
         if is_idle {
             continue;
         }
@@ -83,15 +92,15 @@ pub fn find(func: &Function, plan: &Plan) -> Option<Cut> {
         for end in block_ends {
             ends.push(end);
             let inst = (end - steps.start - 1).min(data.insts.len());
-            stages.push(Stage { block, insts: begin..inst, ..Stage::default() });
+            phases.push(Phase { block, insts: begin..inst });
             begin = inst;
         }
     }
-    if stages.len() < 2 || cut * WORTH.1 > whole * WORTH.0 {
+    if phases.len() < 2 || cut * WORTH.1 > whole * WORTH.0 {
         return None;
     }
-    let homes = records::find(func, plan, &graph, &flow, &ends)?;
-    Some(Cut { stages, queues, homes })
+    let slots = records::find(func, program, &graph, &flow, &ends)?;
+    Some(Cut { phases, worklists, slots })
 }
 
 /// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
@@ -114,7 +123,7 @@ pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -
     })
 }
 
-/// Where a stage of a block may end, as numbers of steps: of each few places that where the fewest of its values go on.
+/// Where a phase of a block may end, as numbers of steps: of each few places that where the fewest of its values go on.
 /// The last one is the block's end.
 fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
     let mut change = vec![0isize; steps.len() + 1];
@@ -162,14 +171,14 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
 
 /// The cheapest choice of candidates for the steps from `start` on, and what it costs.
 fn cheapest(flow: &Flow, start: usize, candidates: &[usize]) -> (Vec<usize>, usize) {
-    // For each number of candidates the least cost up to there, and where the last stage begins.
+    // For each number of candidates the least cost up to there, and where the last phase begins.
     let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
     best[0].0 = 0;
-    // Of each value the steps of the chain that ends with it, and whether the stage at hand has loaded it.
+    // Of each value the steps of the chain that ends with it, and whether the phase at hand has loaded it.
     let (mut chains, mut loaded_by) = (vec![0; flow.values.len()], vec![0; flow.values.len()]);
     for begin in 0..candidates.len() {
         let first = if begin == 0 { start } else { candidates[begin - 1] };
-        let (mut at, mut weight, mut longest, mut accesses) = (first, 0, 0, STAGE);
+        let (mut at, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
         for (number, &end) in candidates.iter().enumerate().skip(begin) {
             for step in &flow.steps[at..end] {
                 weight += step.weight;
@@ -221,17 +230,4 @@ fn uncut(flow: &Flow, steps: &Range<usize>) -> usize {
         longest = chain.max(longest);
     }
     weight * longest / WAIT
-}
-
-/// How many stages and how many queues a function has, if lanes are rows of four words.
-#[cfg(test)]
-pub fn count(func: &Function, groups: u8) -> (usize, usize) {
-    use crate::jit::{CodegenOptions, Layout};
-    use crate::vertex_format::VertexFormat;
-    let (inputs, outputs) = (vec![VertexFormat::U32x4; func.inputs as usize], vec![4; func.outputs as usize]);
-    let layout = Layout { inputs, outputs };
-    let func = shaderjit_ir::verify::Verified::new(func.clone()).expect("the function is in lockstep form");
-    let program = shaderjit_ir::batch::BatchProgram::plan(&func, &layout.of_batch()).expect("planning keeps the rules");
-    let plan = Plan::new(&program, &layout, &CodegenOptions { groups }).expect("the function compiles");
-    (plan.stages.len(), plan.queues.len())
 }

@@ -1,7 +1,7 @@
 //! The control-flow graph of a function with few blocks, as sets of them.
 
-use shaderjit_ir::dom::DominatorTree;
-use shaderjit_ir::{Block, Function, cfg};
+use crate::dom::DominatorTree;
+use crate::{Block, Function, cfg};
 
 /// Blocks by their number in reverse postorder, bit 0 the entry.
 pub type BlockSet = u64;
@@ -99,8 +99,8 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shaderjit_ir::FunctionBuilder;
-    use shaderjit_ir::cfg::reverse_postorder;
+    use crate::FunctionBuilder;
+    use crate::cfg::reverse_postorder;
 
     /// The graph with these edges among so many blocks, the first of which is the entry.
     fn graph(blocks: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Option<Graph>) {

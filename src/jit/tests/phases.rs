@@ -1,8 +1,7 @@
-//! Functions that are cut into stages.
+//! Functions that are cut into phases.
 
-use super::{Case, Rows, check, compile_all, lockstep, run_native, run_reference};
+use super::{Case, Rows, check, compile_all, lockstep, phase_count, run_native, run_reference};
 use crate::error::CallError;
-use crate::jit::emit::stage_count;
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::pass::order;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type, Value};
@@ -88,11 +87,11 @@ fn long(seed: u32) -> Function {
 }
 
 #[test]
-fn stages_do_what_the_whole_does() {
+fn phases_do_what_the_whole_does() {
     let mut cut = 0;
     for seed in 0..24 {
         let func = long(seed);
-        cut += usize::from(stage_count(&func, 1).0 > 2 && stage_count(&func, 2).0 > 2);
+        cut += usize::from(phase_count(&func, 1).0 > 2 && phase_count(&func, 2).0 > 2);
         let uniforms = vec![rows(9, 8)];
         let case = |count| {
             let inputs = vec![rows(seed, count), rows(seed + 1, count)];
@@ -125,9 +124,9 @@ fn guarded() -> Function {
 }
 
 #[test]
-fn the_first_group_that_fails_in_any_stage_is_found() {
+fn the_first_group_that_fails_in_any_phase_is_found() {
     let func = guarded();
-    assert!(stage_count(&func, 1).0 > 1);
+    assert!(phase_count(&func, 1).0 > 1);
     let nan = f32::NAN.to_bits();
     for code in compile_all(&func) {
         let expected = run_reference::<4>(&func, &Case::new(rows(1, 200))).unwrap();
@@ -151,5 +150,5 @@ fn what_is_short_or_waits_for_nothing_is_one_loop() {
     let y = b.fmul([x, x]);
     b.output(0, 0, y);
     b.ret();
-    assert_eq!(stage_count(&lockstep(b), 2), (1, 0));
+    assert_eq!(phase_count(&lockstep(b), 2), (1, 0));
 }

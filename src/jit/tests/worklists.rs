@@ -1,9 +1,8 @@
-//! Functions cut into stages whose groups go different ways.
+//! Functions cut into phases whose groups go different ways.
 
-use super::stages::{COUNTS, rows};
-use super::{Case, Rows, check, compile_all, lockstep, run_native, run_reference};
+use super::phases::{COUNTS, rows};
+use super::{Case, Rows, check, compile_all, lockstep, phase_count, run_native, run_reference};
 use crate::error::CallError;
-use crate::jit::emit::stage_count;
 use crate::pipeline::{self, PassOptions};
 use shaderjit_ir::entity::Variable;
 use shaderjit_ir::function::Imm;
@@ -112,8 +111,8 @@ fn case(rounds: Rows, fuel: u32) -> Case {
 fn groups_go_their_own_ways() {
     let func = nested();
     for groups in [1, 2] {
-        let (stages, queues) = stage_count(&func, groups);
-        assert!(stages > 4 && queues == 3, "{stages} stages, {queues} queues\n{func}");
+        let (phases, worklists) = phase_count(&func, groups);
+        assert!(phases > 4 && worklists == 3, "{phases} phases, {worklists} worklists\n{func}");
     }
     let cases = COUNTS.map(|count| case(rounds(count, count, 3), 1000));
     check(&func, &cases);
@@ -200,5 +199,5 @@ fn the_first_group_that_fails_in_any_round_is_found() {
         let failed = run_native(&code, &func, &case(rows(1, 200), 3));
         assert_eq!(failed, Err(CallError::GuardFailed { vertex: 0 }));
     }
-    assert!(stage_count(&func, 1).0 > 4);
+    assert!(phase_count(&func, 1).0 > 4);
 }
