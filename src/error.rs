@@ -3,10 +3,10 @@
 
 use crate::frontend::ComponentType;
 use crate::printable::Printable;
-use crate::texture::TextureShape;
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::InterpError;
+use shaderjit_ir::texture::TextureShape;
 use thiserror::Error;
 
 /// What can be wrong with the bytes of a container.
