@@ -1,9 +1,10 @@
 //! Binding by the names that the shader's source gave: variables of constant buffers, buffers, textures, samplers.
 
-use super::value::spelling;
-use super::{BufferView, Call, Scalar, UniformValue};
+use super::bindings::Call;
+use super::buffer::BufferView;
 use crate::error::CallError;
 use crate::texture::{SamplerState, Texture};
+use crate::uniform_value::{Scalar, UniformValue, spelling};
 use crate::variables::Place;
 
 impl<'a> Call<'a> {
