@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 /// Native code, or why there is none.
 pub(crate) type Outcome = Result<Arc<Native>, JitError>;
 
-/// Where native code is made: an engine, as shaders and workers know it, which are what it is made of.
+/// Where native code is made. That is an engine; shaders and workers, which are below it, know no more of it than this.
 pub(crate) trait Maker: Send + Sync {
     /// Native code of a program for a layout: made now, unless it is there.
     fn native(&self, prepared: &Arc<Prepared>, layout: &Layout, lanes: Lanes) -> Outcome;

@@ -29,7 +29,8 @@ impl CompiledShader {
 ///
 /// A pixel shader's pixels are bound and run as vertices are. Their inputs are every element of the input
 /// signature, already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w,
-/// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](Outputs::discarded) a pixel is with the outputs.
+/// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](crate::Outputs::discarded) a pixel is with the
+/// outputs.
 ///
 /// ```
 /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};

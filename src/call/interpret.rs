@@ -57,9 +57,11 @@ impl<const L: usize> WaveRunner for Interpreted<'_, '_, L> {
     fn run(&mut self, wave: &Wave<'_>) -> Result<(), CallError> {
         let Wave { spaces, first, count, .. } = *wave;
         let Bound { call, resources, fuel } = self.bound;
-        for component in self.inputs.iter_mut().flatten() {
-            let last = component[count - 1];
-            component[count..].fill(last);
+        if count < L {
+            for component in self.inputs.iter_mut().flatten() {
+                let last = component[count - 1];
+                component[count..].fill(last);
+            }
         }
         let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
         uniforms.extend(spaces.rows());
@@ -78,7 +80,8 @@ impl<const L: usize> WaveRunner for Interpreted<'_, '_, L> {
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {
-        self.interpreter.outputs()[element].map(|component| component[lane])
+        let components = &self.interpreter.outputs()[element];
+        std::array::from_fn(|component| components[component][lane])
     }
 
     fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {

@@ -95,8 +95,8 @@ impl<'a> Call<'a> {
         self.shade(&vertices, count, (layout, available), choice, batch)
     }
 
-    /// Checks what a call has bound for a range of vertices, and the length of the buffer for the outputs of `rows`
-    /// rows, and has them shaded; nothing is driven if there are none.
+    /// Checks what a call has bound for a range of vertices, and a buffer of `available` bytes for the outputs of
+    /// `rows` of them; then has an engine driven, unless there are none.
     pub(super) fn shade(
         &self,
         vertices: &Range<u32>,
