@@ -1,24 +1,26 @@
 //! Where shaders are compiled: the stages in order, and the cache in front of them.
 
 use crate::cache::{Cache, CacheStats, Key, KeyBuilder, Weight};
-use crate::call::last_counts;
-use crate::compiled::{CompiledShader, ExactForm, Prepared, reads, reads_bytes, reads_resources, reads_vertex_id};
+use crate::compiled::CompiledShader;
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
-use crate::frontend::pica::{self, FlowForm};
+use crate::facts::Facts;
+use crate::frontend::pica::FlowForm;
 use crate::frontend::{Interface, Lowered};
 use crate::jit::{self, Layout, Target};
-use crate::options::{Backend, CompileOptions, Config, FuelLimits, Lanes};
+use crate::native::Native;
+use crate::options::{Backend, CompileOptions, Config, Lanes, default_format};
 use crate::pipeline::{self, PassOptions};
+use crate::prepared::{ExactForm, Prepared};
 use crate::shader::Shader;
-use crate::tiering::{Outcome, Tier, Workers};
+use crate::tiering::{Home, Maker, Outcome, Tier, Workers};
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::batch;
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 use std::fmt;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Once, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// Compiles shaders and keeps them: `Send` and `Sync`, one for a whole program.
@@ -34,33 +36,32 @@ use std::time::{Duration, Instant};
 /// # Ok::<(), shaderjit::Error>(())
 /// ```
 pub struct Engine {
-    home: Arc<Home>,
+    shop: Arc<Workshop>,
 }
 
-/// What compiled shaders keep a way back to.
-pub(crate) struct Home {
+/// What an engine consists of. Compiled shaders keep a way back to it.
+struct Workshop {
+    /// That way.
+    me: Weak<Workshop>,
     cache: Cache<Cached>,
     /// The machine, or why there is no native code for it.
     target: Result<Target, JitError>,
     workers: Workers,
-    fuel: FuelLimits,
-    compile_time: Option<Duration>,
+    config: Config,
+    /// Whether `mad` rounds once.
     fused: bool,
-    perf_map: bool,
-    #[cfg(feature = "fuzzing")]
-    canonical_nans: bool,
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Home { cache, target, fuel, compile_time, fused, perf_map, .. } = &*self.home;
+        let Workshop { cache, target, config, fused, .. } = &*self.shop;
         f.debug_struct("Engine")
             .field("native", &target.as_ref().map(drop))
             .field("cache", &cache.stats())
-            .field("fuel", fuel)
-            .field("compile_time", compile_time)
+            .field("fuel", &config.fuel)
+            .field("compile_time", &config.compile_time)
             .field("fused_mad", fused)
-            .field("perf_map", perf_map)
+            .field("perf_map", &config.perf_map)
             .finish_non_exhaustive()
     }
 }
@@ -101,19 +102,9 @@ impl Engine {
         }
         let fused = config.fused.unwrap_or(has_fma);
         let cache = Cache::new(config.cache_bytes);
-        Ok(Engine {
-            home: Arc::new(Home {
-                cache,
-                target,
-                workers: Workers::default(),
-                fuel: config.fuel,
-                compile_time: config.compile_time,
-                fused,
-                perf_map: config.perf_map,
-                #[cfg(feature = "fuzzing")]
-                canonical_nans: config.canonical_nans,
-            }),
-        })
+        let workers = Workers::default();
+        let shop = |me: &Weak<Workshop>| Workshop { me: Weak::clone(me), cache, target, workers, config, fused };
+        Ok(Engine { shop: Arc::new_cyclic(shop) })
     }
 
     /// Compiles a program of a shader, or finds it compiled. Threads that ask for the same at the same time share the
@@ -137,20 +128,20 @@ impl Engine {
     }
 
     fn compile_as(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<CompiledShader>, Error> {
-        let prepared = self.home.prepare(shader, options)?;
+        let prepared = self.shop.prepare(shader, options)?;
         let mut layout = options.layout(&prepared.interface)?;
         // Formats of inputs that nobody reads make no difference: calls say the same.
         for (number, element) in prepared.interface.inputs.iter().enumerate() {
-            if !prepared.reads_input[number] {
-                layout.inputs[number] = Prepared::default_format(element);
+            if !prepared.facts.reads_input[number] {
+                layout.inputs[number] = default_format(element);
             }
         }
         let lanes = options.lanes.unwrap_or(prepared.lanes);
         match options.backend {
-            Backend::Jit => Ok(Home::native(&self.home, &prepared, &layout, lanes)?),
+            Backend::Jit => Ok(self.shop.compiled(&prepared, &layout, lanes)?),
             Backend::Tiered => {
-                let tier = Tier::new(prepared, layout, lanes, Arc::downgrade(&self.home));
-                Home::ask(&self.home, &tier, &tier.layout);
+                let tier = Tier::new(prepared, layout, lanes, self.shop.home());
+                self.shop.ask(&tier, &tier.layout);
                 Ok(Arc::new(CompiledShader::tiered(tier)))
             }
             Backend::Interpreter => Ok(Arc::new(CompiledShader::interpreted(prepared, layout, lanes))),
@@ -159,13 +150,13 @@ impl Engine {
 
     /// Whether native code was made here. What only the interpreter runs belongs to nobody.
     pub(crate) fn has_made(&self, code: &CompiledShader) -> bool {
-        code.home().is_some_and(|home| std::ptr::eq(home.as_ptr(), Arc::as_ptr(&self.home)))
+        code.home().is_some_and(|home| std::ptr::addr_eq(home.as_ptr(), Arc::as_ptr(&self.shop)))
     }
 
     /// The compiled shaders in the cache whose container carries this digest. People know shaders by it; containers may
     /// carry any digest, and several the same one.
     pub fn find_by_digest(&self, digest: Digest) -> Vec<Arc<CompiledShader>> {
-        let compiled = self.home.cache.values().into_iter().filter_map(|cached| match cached {
+        let compiled = self.shop.cache.values().into_iter().filter_map(|cached| match cached {
             Cached::Compiled(compiled) => Some(compiled),
             Cached::Prepared(_) => None,
         });
@@ -174,17 +165,17 @@ impl Engine {
 
     /// Counters of the cache.
     pub fn cache_stats(&self) -> CacheStats {
-        self.home.cache.stats()
+        self.shop.cache.stats()
     }
 
     /// Empties the cache. Shaders in use stay until their last user drops them.
     pub fn clear_cache(&self) {
-        self.home.cache.clear();
+        self.shop.cache.clear();
     }
 
     /// Whether `mad` rounds once; see [`Config::fused_mad`](crate::Config::fused_mad).
     pub fn is_fused(&self) -> bool {
-        self.home.fused
+        self.shop.fused
     }
 }
 
@@ -192,7 +183,7 @@ impl Drop for Engine {
     /// What was to be compiled on the threads of [tiered](Backend::Tiered) shaders is not, except for what is in hand,
     /// which is waited for: no thread of an engine outlives it.
     fn drop(&mut self) {
-        self.home.workers.close();
+        self.shop.workers.close();
     }
 }
 
@@ -205,23 +196,13 @@ struct Passed {
     times: [Duration; 2],
 }
 
-impl Home {
+impl Workshop {
     /// The stages in front of a back end: decode and lower, then every pass.
     fn prepare(&self, shader: &Shader, options: &CompileOptions) -> Result<Arc<Prepared>, Error> {
         let mut key = KeyBuilder::new("prepared");
-        key.bytes(&shader.content().0).number(options.entry as u64).number(self.fused.into());
-        key.number(self.fuel.wave.into()).number(self.fuel.call);
-        for (&slot, (instance, number)) in &options.classes {
-            key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
-        }
-        key.number(options.samples.map_or(u64::MAX, u64::from));
-        key.number(options.unbounded.map_or(0, |registers| registers.get().into()));
-        let pica::LowerOptions { numbers, flow, bools, ints, slots } = options.pica;
-        key.number(numbers as u64).number(flow as u64);
-        key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
-        key.bytes(ints.as_ref().map_or(&[], |ints| ints.as_flattened()));
-        let bytes = |source: Option<(u8, u8)>| source.map_or([0xff; 2], |(register, component)| [register, component]);
-        key.bytes(slots.map(|slots| slots.sources.map(bytes)).as_ref().map_or(&[], |slots| slots.as_flattened()));
+        key.bytes(&shader.content().0);
+        options.add_to_key(&mut key);
+        self.config.add_to_key(self.fused, &mut key);
         let key = key.finish();
         let make = || {
             let passed = match self.run_passes(shader, options) {
@@ -231,30 +212,24 @@ impl Home {
                 outcome => outcome?,
             };
             let Passed { function, interface, exact, times } = passed;
-            let (reads_input, needs_uniforms) = reads(&function, &interface);
-            let (needs_resource, needs_sampler) = reads_resources(&function);
+            let facts = Facts::of(&function, &interface);
             let static_rows = jit::static_rows(&function);
             // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
             let is_wide = !shader.format().is_pica() && batch::vectors(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 entry: options.entry,
+                stage: shader.entry(options.entry)?.stage,
                 shader: shader.clone(),
                 variables: OnceLock::new(),
-                reads_bytes: reads_bytes(&function, &interface),
+                facts,
                 static_rows,
                 lanes: if is_wide { Lanes::Eight } else { Lanes::Four },
-                needs_resource,
-                needs_sampler,
-                reads_vertex_id: reads_vertex_id(&function),
-                last_state_counts: interface.geometry.as_ref().is_some_and(|g| last_counts(&function, g)),
                 interface,
                 function,
                 exact,
-                reads_input,
-                needs_uniforms,
                 digest: shader.digest().map(|(digest, _)| digest),
-                limits: self.fuel,
+                limits: self.config.fuel,
                 fused: self.fused,
                 times,
             })))
@@ -272,13 +247,13 @@ impl Home {
         let Lowered { mut function, interface } = shader.lower_for(options)?;
         let lower_time = start.elapsed();
         #[cfg(feature = "fuzzing")]
-        if self.canonical_nans {
+        if self.config.canonical_nans {
             shaderjit_ir::arbitrary::canonicalize_nans(&mut function);
         }
         let products = products(&function);
         let exact = (products > 0).then(|| ExactForm::of(function.clone()));
         // A time that no clock reaches is none.
-        let end = self.compile_time.and_then(|time| start.checked_add(time));
+        let end = self.config.compile_time.and_then(|time| start.checked_add(time));
         let function = pipeline::run(function, &PassOptions { fused: self.fused, guards: true }, end)?;
         let value = batch::size(&function) + EXACT_PRODUCT * products;
         if is_graph(shader, options) && value > GRAPH_SIZE {
@@ -287,27 +262,38 @@ impl Home {
         Ok(Passed { function, interface, exact, times: [lower_time, start.elapsed() - lower_time] })
     }
 
-    /// The last stage: native code for one layout, or, if that is over a limit, what says so.
-    pub(crate) fn native(home: &Arc<Home>, prepared: &Arc<Prepared>, layout: &Layout, lanes: Lanes) -> Outcome {
-        let target = home.target.as_ref().map_err(JitError::clone)?;
+    /// The last stage: a shader with native code for one layout, or, if that is over a limit, with what says so.
+    fn compiled(
+        &self,
+        prepared: &Arc<Prepared>,
+        layout: &Layout,
+        lanes: Lanes,
+    ) -> Result<Arc<CompiledShader>, JitError> {
+        let target = self.target.as_ref().map_err(JitError::clone)?;
         let make = || {
-            let compiled =
-                CompiledShader::compile(Arc::clone(prepared), layout.clone(), lanes, target, Arc::downgrade(home))?;
-            if let Some(code) = compiled.native_code() {
-                compiled.tell(home, code, "");
-            }
+            let (prepared, layout) = (Arc::clone(prepared), layout.clone());
+            let compiled = CompiledShader::compile(prepared, layout, lanes, target, self.config.perf_map, self.home())?;
             Ok(Cached::Compiled(Arc::new(compiled)))
         };
-        match home.cache.get_or_compile(native_key(prepared, layout, lanes, target), make) {
+        match self.cache.get_or_compile(native_key(prepared, layout, lanes, target), make) {
             Ok(Cached::Compiled(compiled)) => Ok(compiled),
             Err(Error::Jit(error)) => Err(error),
             Ok(Cached::Prepared(_)) | Err(_) => unreachable!("the key is one of native code"),
         }
     }
 
-    /// The same without waiting: what there is, or else the worker is asked for it.
-    pub(crate) fn ask(home: &Arc<Home>, tier: &Arc<Tier>, layout: &Layout) -> Option<Arc<CompiledShader>> {
-        let target = match &home.target {
+    fn home(&self) -> Home {
+        self.me.clone()
+    }
+}
+
+impl Maker for Workshop {
+    fn native(&self, prepared: &Arc<Prepared>, layout: &Layout, lanes: Lanes) -> Outcome {
+        self.compiled(prepared, layout, lanes)?.outcome()
+    }
+
+    fn ask(&self, tier: &Arc<Tier>, layout: &Layout) -> Option<Arc<Native>> {
+        let target = match &self.target {
             Ok(target) => target,
             Err(error) => {
                 tier.receive(layout, Err(error.clone()));
@@ -315,32 +301,25 @@ impl Home {
             }
         };
         let key = native_key(&tier.prepared, layout, tier.lanes, target);
-        if let Some(Ok(Cached::Compiled(code))) = home.cache.get(&key) {
-            if let Some(reason) = code.refusal() {
-                tier.receive(layout, Err(reason));
-                return None;
-            }
-            if code.is_complete() {
-                tier.receive(layout, Ok(Arc::clone(&code)));
-                return Some(code);
+        if let Some(Ok(Cached::Compiled(code))) = self.cache.get(&key) {
+            let outcome = code.outcome();
+            if outcome.as_ref().map_or(true, |native| native.is_complete()) {
+                tier.receive(layout, outcome.clone());
+                return outcome.ok();
             }
         }
-        home.workers.ask(home, key, tier, layout);
+        self.workers.ask(&self.home(), key, tier, layout);
         None
-    }
-
-    /// Whether native code is to be made known to profilers.
-    pub(crate) fn writes_perf_map(&self) -> bool {
-        self.perf_map
     }
 }
 
 /// What identifies native code of a program.
 fn native_key(prepared: &Prepared, layout: &Layout, lanes: Lanes, target: &Target) -> Key {
+    let Layout { inputs, outputs } = layout;
     let mut key = KeyBuilder::new("native");
     key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.groups().into());
-    layout.inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
-    key.bytes(&layout.outputs).finish()
+    inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
+    key.bytes(outputs).finish()
 }
 
 /// Number of products that obey the rule of PICA200.

@@ -3,10 +3,11 @@
 
 use crate::frontend::ComponentType;
 use crate::printable::Printable;
-use crate::texture::TextureShape;
+use crate::stage::Stage;
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::InterpError;
+use shaderjit_ir::texture::TextureShape;
 use thiserror::Error;
 
 /// What can be wrong with the bytes of a container.
@@ -403,8 +404,16 @@ pub enum CallError {
     /// without guards instead.
     #[error("a guard failed in the vertices from {vertex} on")]
     GuardFailed {
-        /// The first vertex of the group.
+        /// The first vertex of the wave.
         vertex: u32,
+    },
+    /// The shader's stage has no call of this kind.
+    #[error("a {stage} shader does not run {kind}")]
+    WrongStage {
+        /// What the call runs: `vertices` or `primitives`.
+        kind: &'static str,
+        /// The shader's stage.
+        stage: Stage,
     },
     /// A range or count that makes no sense.
     #[error("{}", Printable(.0))]

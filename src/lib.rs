@@ -47,6 +47,7 @@ pub mod container;
 mod disassemble;
 mod engine;
 pub mod error;
+mod facts;
 #[cfg(not(feature = "unstable"))]
 #[allow(dead_code, unused_imports, reason = "tools and tests use more of it")]
 mod frontend;
@@ -65,19 +66,23 @@ mod options;
 mod packing;
 mod perf_map;
 pub mod pica;
+mod pica_uniforms;
 #[cfg(not(feature = "unstable"))]
 #[allow(dead_code, unused_imports, reason = "tools and tests use more of it")]
 mod pipeline;
 #[cfg(feature = "unstable")]
 pub mod pipeline;
+mod prepared;
 pub mod printable;
 pub mod scan;
 mod shader;
+mod stage;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
 pub mod texture;
 mod tiering;
+mod uniform_value;
 #[cfg(feature = "unstable")]
 mod unstable;
 pub mod validate;
@@ -89,7 +94,7 @@ pub use cache::CacheStats;
 #[doc(inline)]
 pub use call::{
     BufferView, Call, Difference, DistinctVertices, Far, IndexedOutputs, Indices, InputRate, OutputLayout, OutputView,
-    Outputs, PicaUniforms, Place, Scalar, Tolerance, UniformValue, VertexBufferView,
+    Outputs, Place, Tolerance, VertexBufferView,
 };
 #[doc(inline)]
 pub use compiled::{CompileTimes, CompiledShader};
@@ -110,11 +115,17 @@ pub use native::NativeStatus;
 #[doc(inline)]
 pub use options::{Backend, CompileOptions, Config, Lanes};
 #[doc(inline)]
-pub use shader::{EntryPoint, Shader, ShaderFormat, Stage};
+pub use pica_uniforms::PicaUniforms;
+#[doc(inline)]
+pub use shader::{EntryPoint, Shader, ShaderFormat};
+#[doc(inline)]
+pub use stage::Stage;
 #[doc(inline)]
 pub use texture::{
     AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, Texture, TextureShape,
 };
+#[doc(inline)]
+pub use uniform_value::{Scalar, UniformValue};
 #[doc(inline)]
 pub use vertex_format::VertexFormat;
 

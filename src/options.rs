@@ -1,11 +1,11 @@
 //! What callers may choose: once for an engine, and for each compilation.
 
-use crate::call::{PicaUniforms, find};
-use crate::compiled::Prepared;
+use crate::cache::KeyBuilder;
 use crate::error::CallError;
 use crate::frontend::sm4::ClassInstance;
-use crate::frontend::{Element, Interface, label, pica, sm4};
+use crate::frontend::{ComponentType, Element, Interface, find, label, pica, sm4};
 use crate::jit::Layout;
+use crate::pica_uniforms::PicaUniforms;
 use crate::vertex_format::VertexFormat;
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -310,7 +310,57 @@ impl CompileOptions {
     }
 }
 
+impl Config {
+    /// Adds what decides how a program is prepared to its key. `fused` is what was chosen.
+    pub(crate) fn add_to_key(&self, fused: bool, key: &mut KeyBuilder) {
+        // Every field by name: a new one does not compile before it is decided whether it belongs here.
+        let Config {
+            cache_bytes: _,
+            fuel: FuelLimits { wave, call },
+            // Running out of it is not remembered.
+            compile_time: _,
+            fused: _,
+            perf_map: _,
+            #[cfg(feature = "fuzzing")]
+            canonical_nans,
+        } = *self;
+        key.number(fused.into()).number(wave.into()).number(call);
+        #[cfg(feature = "fuzzing")]
+        key.number(canonical_nans.into());
+    }
+}
+
 impl CompileOptions {
+    /// Adds what decides how a program is prepared to its key.
+    pub(crate) fn add_to_key(&self, key: &mut KeyBuilder) {
+        // Every field by name, as above.
+        let CompileOptions {
+            entry,
+            // The key of native code has the lanes, and the layout that formats and outputs make. The interpreter needs
+            // none: what it runs is not in the cache.
+            backend: _,
+            lanes: _,
+            formats: _,
+            outputs: _,
+            classes,
+            samples,
+            unbounded,
+            pica: pica::LowerOptions { numbers, flow, bools, ints, slots },
+        } = self;
+        key.number(*entry as u64);
+        key.number(classes.len() as u64);
+        for (&slot, (instance, number)) in classes {
+            key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
+        }
+        key.number(samples.map_or(u64::MAX, u64::from));
+        key.number(unbounded.map_or(0, |registers| registers.get().into()));
+        key.number(*numbers as u64).number(*flow as u64);
+        key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
+        key.bytes(ints.as_ref().map_or(&[], |ints| ints.as_flattened()));
+        let bytes = |source: Option<(u8, u8)>| source.map_or([0xff; 2], |(register, component)| [register, component]);
+        key.bytes(slots.map(|slots| slots.sources.map(bytes)).as_ref().map_or(&[], |slots| slots.as_flattened()));
+    }
+
     /// What a program of shader model 4 or 5 is lowered for, with the class instances that the names mean.
     pub(crate) fn sm4(&self, classes: BTreeMap<u32, ClassInstance>) -> sm4::LowerOptions {
         let default = sm4::LowerOptions::default();
@@ -319,7 +369,7 @@ impl CompileOptions {
 
     /// The layout these options ask for.
     pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
-        let mut inputs: Vec<VertexFormat> = interface.inputs.iter().map(Prepared::default_format).collect();
+        let mut inputs: Vec<VertexFormat> = interface.inputs.iter().map(default_format).collect();
         for (semantic, index, format) in &self.formats {
             let element = find(&interface.inputs, semantic, *index);
             let element = element.ok_or_else(|| unknown("input", (semantic, *index), &interface.inputs))?;
@@ -343,4 +393,16 @@ impl CompileOptions {
 /// There is no input or output of that semantic and index.
 pub(crate) fn unknown(what: &str, (semantic, index): (&str, u32), elements: &[Element]) -> CallError {
     CallError::unknown(format!("{what} {}", label(semantic, index)), elements.iter().map(Element::label))
+}
+
+/// The format an input element has where the caller asks for no other: as many 32-bit words as it has components.
+pub(crate) fn default_format(element: &Element) -> VertexFormat {
+    use VertexFormat::*;
+    let formats = match element.ty {
+        ComponentType::F32 => [F32x1, F32x2, F32x3, F32x4],
+        ComponentType::U32 => [U32x1, U32x2, U32x3, U32x4],
+        ComponentType::I32 => [I32x1, I32x2, I32x3, I32x4],
+    };
+    // An element without components has nothing to read; any format will do.
+    formats[element.components().saturating_sub(1) as usize]
 }

@@ -12,6 +12,7 @@ use crate::frontend::pica::operand::Address;
 use crate::frontend::{Interface, Lowered, UniformKind, pica, sm4};
 use crate::interfaces;
 use crate::options::CompileOptions;
+use crate::stage::Stage;
 use std::fmt;
 use std::sync::Arc;
 
@@ -84,24 +85,6 @@ impl ShaderFormat {
     }
 }
 
-/// The stage of the pipeline a program is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Stage {
-    /// Vertex shader.
-    Vertex,
-    /// Pixel shader.
-    Pixel,
-    /// Geometry shader.
-    Geometry,
-    /// Hull shader.
-    Hull,
-    /// Domain shader.
-    Domain,
-    /// Compute shader.
-    Compute,
-}
-
 impl From<vbc::VbcStage> for Stage {
     fn from(stage: vbc::VbcStage) -> Stage {
         match stage {
@@ -120,19 +103,6 @@ impl From<ShaderKind> for Stage {
             ShaderKind::Vertex => Stage::Vertex,
             ShaderKind::Geometry => Stage::Geometry,
         }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Stage::Vertex => "vertex",
-            Stage::Pixel => "pixel",
-            Stage::Geometry => "geometry",
-            Stage::Hull => "hull",
-            Stage::Domain => "domain",
-            Stage::Compute => "compute",
-        })
     }
 }
 

@@ -5,18 +5,30 @@
 //! is not compiled, and neither shaders nor the thread keep an engine alive.
 
 use crate::cache::Key;
-use crate::compiled::{CompiledShader, Prepared};
-use crate::engine::Home;
 use crate::error::JitError;
 use crate::jit::Layout;
+use crate::native::Native;
 use crate::options::Lanes;
+use crate::prepared::Prepared;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread::JoinHandle;
 
-/// A shader that has native code, or why there is none.
-pub(crate) type Outcome = Result<Arc<CompiledShader>, JitError>;
+/// Native code, or why there is none.
+pub(crate) type Outcome = Result<Arc<Native>, JitError>;
+
+/// Where native code is made. That is an engine; shaders and workers, which are below it, know no more of it than this.
+pub(crate) trait Maker: Send + Sync {
+    /// Native code of a program for a layout: made now, unless it is there.
+    fn native(&self, prepared: &Arc<Prepared>, layout: &Layout, lanes: Lanes) -> Outcome;
+
+    /// The same without waiting: what there is, or else a worker is asked for it.
+    fn ask(&self, tier: &Arc<Tier>, layout: &Layout) -> Option<Arc<Native>>;
+}
+
+/// The way back to it. It keeps no engine alive.
+pub(crate) type Home = Weak<dyn Maker>;
 
 /// The layouts beside its own that a shader keeps native code for. That of more is asked of the cache.
 const OTHERS: usize = 4;
@@ -26,7 +38,7 @@ pub(crate) struct Tier {
     pub prepared: Arc<Prepared>,
     pub layout: Layout,
     pub lanes: Lanes,
-    pub home: Weak<Home>,
+    pub home: Home,
     /// For its own layout.
     own: OnceLock<Outcome>,
     /// For layouts that calls have bound, the latest last.
@@ -35,7 +47,7 @@ pub(crate) struct Tier {
 
 impl Tier {
     /// Nothing yet.
-    pub fn new(prepared: Arc<Prepared>, layout: Layout, lanes: Lanes, home: Weak<Home>) -> Arc<Tier> {
+    pub fn new(prepared: Arc<Prepared>, layout: Layout, lanes: Lanes, home: Home) -> Arc<Tier> {
         Arc::new(Tier { prepared, layout, lanes, home, own: OnceLock::new(), others: Mutex::default() })
     }
 
@@ -50,14 +62,14 @@ impl Tier {
     }
 
     /// The native code for a layout, if it is there. If not it will be, unless it cannot be made.
-    pub fn native_for(self: &Arc<Tier>, layout: &Layout) -> Option<Arc<CompiledShader>> {
+    pub fn native_for(self: &Arc<Tier>, layout: &Layout) -> Option<Arc<Native>> {
         if *layout == self.layout {
             return self.own.get()?.clone().ok();
         }
         let known = self.others().iter().find(|(other, _)| other == layout).map(|(_, outcome)| outcome.clone());
         match known {
             Some(outcome) => outcome.ok(),
-            None => Home::ask(&self.home.upgrade()?, self, layout),
+            None => self.home.upgrade()?.ask(self, layout),
         }
     }
 
@@ -94,7 +106,7 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Asks for native code under this key, of the program of `tier` for `layout`.
-    pub fn ask(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) {
+    pub fn ask(&self, home: &Home, key: Key, tier: &Arc<Tier>, layout: &Layout) {
         let is_large = shaderjit_ir::batch::size(&tier.prepared.function) > LARGE;
         if let Err(error) = if is_large { &self.slow } else { &self.quick }.push(home, key, tier, layout) {
             tier.receive(layout, Err(error));
@@ -144,13 +156,13 @@ impl Job {
 }
 
 impl Worker {
-    fn push(&self, home: &Arc<Home>, key: Key, tier: &Arc<Tier>, layout: &Layout) -> Result<(), JitError> {
+    fn push(&self, home: &Home, key: Key, tier: &Arc<Tier>, layout: &Layout) -> Result<(), JitError> {
         let mut state = self.queue.lock();
         if state.is_closed {
             return Err(JitError::Abandoned);
         }
         if state.thread.is_none() {
-            let (queue, home) = (Arc::clone(&self.queue), Arc::downgrade(home));
+            let (queue, home) = (Arc::clone(&self.queue), Weak::clone(home));
             let thread = std::thread::Builder::new().name("shaderjit".to_string()).spawn(move || serve(&queue, &home));
             let thread = thread.map_err(|error| JitError::Codegen(format!("no thread to make code on: {error}")))?;
             state.thread = Some(thread);
@@ -206,7 +218,7 @@ impl Queue {
 }
 
 /// The thread.
-fn serve(queue: &Queue, home: &Weak<Home>) {
+fn serve(queue: &Queue, home: &Home) {
     while let Some(job) = queue.next() {
         let Some(tier) = job.waiting.iter().find_map(Weak::upgrade) else { continue };
         let Some(home) = home.upgrade() else {
@@ -214,15 +226,14 @@ fn serve(queue: &Queue, home: &Weak<Home>) {
             continue;
         };
         // A defect must not leave anybody waiting.
-        let made = catch_unwind(AssertUnwindSafe(|| make(&home, &tier, &job.layout)));
+        let made = catch_unwind(AssertUnwindSafe(|| make(&*home, &tier, &job.layout)));
         job.end(&made.unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string()))));
     }
 }
 
-fn make(home: &Arc<Home>, tier: &Tier, layout: &Layout) -> Outcome {
-    let code = Home::native(home, &tier.prepared, layout, tier.lanes)?;
-    code.refusal().map_or(Ok(()), Err)?;
+fn make(home: &dyn Maker, tier: &Tier, layout: &Layout) -> Outcome {
+    let native = home.native(&tier.prepared, layout, tier.lanes)?;
     // Nobody shall wait for the exact form when a guard fails.
-    code.complete();
-    Ok(code)
+    native.complete();
+    Ok(native)
 }

@@ -1,12 +1,12 @@
 //! The variables of a shader's constant buffers or uniform registers, by name: where a value lies, and of what type.
 
-use crate::call::Scalar;
 use crate::container::Container;
 use crate::container::dxbc::{BaseType, Dxbc, InputType, ResourceDefinitions, TypeClass, TypeId};
 use crate::container::shbin::{RegisterFile, Uniform};
 use crate::error::CallError;
 use crate::frontend::{Interface, UniformKind};
 use crate::shader::Shader;
+use crate::uniform_value::Scalar;
 
 /// The named variables of a program, in the order of the container; each lies within the largest buffer. Empty if the
 /// container has no names.

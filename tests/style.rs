@@ -1,6 +1,6 @@
 //! What the sources say of themselves, and the rules they keep that no tool checks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> &'static Path {
@@ -72,4 +72,70 @@ fn comments_keep_to_their_columns() {
         }
     }
     assert!(long.is_empty(), "comments of more than {COLUMNS} columns:\n{}", long.join("\n"));
+}
+
+/// Files and folders below `src` that import each other in one direction only. A folder that ends in a slash is all of
+/// its files, each by itself; any other is one thing.
+const IN_LINE: &str = "cache.rs call/ compiled.rs container/dxbc/rdat/field.rs container/dxbc/rdat/pool.rs \
+    container/dxbc/rdat/table.rs engine.rs error.rs facts.rs frontend/pica/decode.rs frontend/pica/encode.rs native.rs \
+    options.rs pica_uniforms.rs prepared.rs shader.rs stage.rs texture tiering.rs uniform_value.rs variables.rs";
+
+/// The paths of a `use` declaration, without the braces.
+fn paths(declaration: &str) -> Vec<String> {
+    let Some((front, rest)) = declaration.split_once('{') else { return vec![declaration.trim().to_string()] };
+    let (mut depth, mut items) = (0, vec![String::new()]);
+    for c in rest.rsplit_once('}').expect("braces are closed").0.chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        match c {
+            ',' if depth == 0 => items.push(String::new()),
+            c => items.last_mut().unwrap().push(c),
+        }
+    }
+    items.iter().flat_map(|item| paths(item)).map(|path| format!("{}{path}", front.trim())).collect()
+}
+
+/// What is in line, imported by a file of that module path.
+fn imports(module: &str, text: &str, nodes: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let declarations = code.split(';').filter_map(|item| {
+        let (before, declaration) = item.rsplit_once("use ")?;
+        before.trim_end_matches("pub ").trim_end_matches("pub(crate) ").ends_with('\n').then_some(declaration)
+    });
+    let found = declarations.flat_map(paths).filter_map(|path| {
+        let mut base = module;
+        let mut path = path.as_str();
+        while let Some(rest) = path.strip_prefix("super::") {
+            (base, path) = (base.rsplit_once("::")?.0, rest);
+        }
+        let whole = if path.starts_with("crate::") { path.to_string() } else { format!("{base}::{path}") };
+        // The longest part of it that is a file.
+        let ends = whole.match_indices("::").map(|(at, _)| at).chain([whole.len()]);
+        ends.filter_map(|end| nodes.get(&whole[..end])).last().cloned()
+    });
+    found.collect()
+}
+
+#[test]
+fn files_that_were_untangled_stay_in_line() {
+    let mut nodes = BTreeMap::new();
+    let mut files = Vec::new();
+    for (path, text) in sources(&["src"]) {
+        let path = path.strip_prefix(root().join("src")).unwrap().to_str().unwrap().replace('\\', "/");
+        let Some(entry) = IN_LINE.split(' ').find(|entry| path.starts_with(entry)) else { continue };
+        let module = path.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        let module = format!("crate::{module}");
+        let node = if entry.ends_with('/') { path } else { entry.to_string() };
+        nodes.insert(module.clone(), node);
+        files.push((module, text));
+    }
+    let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (module, text) in &files {
+        edges.entry(nodes[module].clone()).or_default().extend(imports(module, text, &nodes));
+    }
+    assert!(edges["call/vertices.rs"].contains("call/engine.rs"), "imports are found");
+    while let Some(last) = edges.iter().find(|(node, to)| to.iter().all(|to| to == *node || !edges.contains_key(to))) {
+        let last = last.0.clone();
+        edges.remove(&last);
+    }
+    assert!(edges.is_empty(), "these files import each other in a circle, or such files: {:#?}", edges);
 }

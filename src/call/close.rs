@@ -1,6 +1,6 @@
 //! Outputs against expected values, within a tolerance: what a test of a shader asks.
 
-use super::{OutputView, Outputs};
+use super::outputs::{OutputView, Outputs};
 use std::fmt;
 
 /// How far a component may be from what is expected: near enough by either bound is near enough. Default: the same

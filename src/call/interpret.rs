@@ -1,96 +1,97 @@
-//! A call on the IR's interpreter: the same groups of vertices as native code makes, so that both give the same
-//! results, running out of fuel included.
+//! Waves on the IR's interpreter: the same as native code makes, so that both give the same results, running out of
+//! fuel included.
 
-use super::shade::{Block, Shade};
-use super::{Call, OutputLayout, VertexBufferView};
-use crate::compiled::Prepared;
+use super::wave::{Block, Bound, Driver, Wave, WaveRunner, run_in_waves};
+use super::work::{Work, recycle};
 use crate::error::CallError;
-use crate::texture::BoundTextures;
+use crate::options;
+use shaderjit_ir::Array;
 use shaderjit_ir::eval::Lanes;
-use shaderjit_ir::fuel::Fuel;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use std::mem;
 
-/// The interpreter with everything bound but the inputs.
-pub(super) struct Interpreted<'c, const L: usize> {
-    interpreter: Interpreter<'c, L>,
-    prepared: &'c Prepared,
-    inputs: Vec<[Lanes<L>; 4]>,
-    uniforms: Vec<&'c [[u32; 4]]>,
-    /// One entry a resource.
-    resources: &'c [&'c [u8]],
-    textures: &'c BoundTextures<'c>,
-    layout: &'c OutputLayout,
-    instance: u32,
-    options: InterpOptions<'c>,
+/// Has the interpreter driven: that for as many lanes as the shader has. Nothing else asks for their number.
+pub(super) fn interpret<'a>(
+    bound: Bound<'_, 'a>,
+    driver: impl Driver<'a>,
+    work: &mut Work<'a>,
+) -> Result<(), CallError> {
+    match bound.call.shader.lanes() {
+        options::Lanes::Four => driver.drive(&mut Interpreted::<4>::new(bound), work),
+        options::Lanes::Eight => driver.drive(&mut Interpreted::<8>::new(bound), work),
+    }
 }
 
-impl<'c, const L: usize> Interpreted<'c, L> {
-    /// For a call whose bindings are checked.
-    pub fn new(
-        call: &'c Call<'_>,
-        layout: &'c OutputLayout,
-        resources: &'c [&'c [u8]],
-        fuel: Fuel<'c>,
-    ) -> Interpreted<'c, L> {
-        let prepared = &**call.shader.prepared();
+/// The interpreter with everything bound but inputs and outputs.
+struct Interpreted<'c, 'a, const L: usize> {
+    bound: Bound<'c, 'a>,
+    interpreter: Interpreter<'c, L>,
+    inputs: Vec<[Lanes<L>; 4]>,
+    /// For the uniforms of a wave.
+    uniforms: Vec<&'static [[u32; 4]]>,
+}
+
+impl<'c, 'a, const L: usize> Interpreted<'c, 'a, L> {
+    fn new(bound: Bound<'c, 'a>) -> Interpreted<'c, 'a, L> {
+        let prepared = bound.call.shader.prepared();
         Interpreted {
+            bound,
             interpreter: Interpreter::new(prepared.exact_function()),
-            prepared,
             inputs: vec![[[0; L]; 4]; prepared.interface.inputs.len()],
-            uniforms: call.spaces.rows(),
+            uniforms: Vec::new(),
+        }
+    }
+}
+
+impl<const L: usize> WaveRunner for Interpreted<'_, '_, L> {
+    fn lanes(&self) -> usize {
+        L
+    }
+
+    fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]) {
+        for (component, bits) in self.inputs[element].iter_mut().zip(bits) {
+            component[lane] = bits;
+        }
+    }
+
+    fn run(&mut self, wave: &Wave<'_>) -> Result<(), CallError> {
+        let Wave { spaces, first, count, .. } = *wave;
+        let Bound { call, resources, fuel } = self.bound;
+        if count < L {
+            for component in self.inputs.iter_mut().flatten() {
+                let last = component[count - 1];
+                component[count..].fill(last);
+            }
+        }
+        let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
+        uniforms.extend(spaces.rows());
+        let bindings = Bindings {
+            inputs: &self.inputs,
+            vertex_id: std::array::from_fn(|lane| first.wrapping_add(lane.min(count - 1) as u32)),
+            instance_id: call.instance,
+            uniforms: &uniforms,
             resources,
             textures: &call.textures,
-            layout,
-            instance: call.instance,
-            options: InterpOptions { fuel, fused: prepared.fused },
-        }
+        };
+        let options = InterpOptions { fuel, fused: call.shader.prepared().fused };
+        let result = self.interpreter.run(&bindings, &options).map(drop);
+        self.uniforms = recycle(uniforms);
+        result.map_err(|error| CallError::interpreted(error, &fuel))
     }
 
-    fn fetch(&mut self, vertices: &[usize; L], attributes: &[VertexBufferView<'_>]) {
-        for ((attribute, components), read) in attributes.iter().zip(&mut self.inputs).zip(&self.prepared.reads_input) {
-            if !read {
-                continue;
-            }
-            for (lane, &vertex) in vertices.iter().enumerate() {
-                let bits = attribute.format.decode(&attribute.bytes[vertex * attribute.stride..]);
-                for (component, bits) in components.iter_mut().zip(bits) {
-                    component[lane] = bits;
-                }
-            }
-        }
+    fn output(&self, element: usize, lane: usize) -> [u32; 4] {
+        let components = &self.interpreter.outputs()[element];
+        std::array::from_fn(|component| components[component][lane])
     }
-}
 
-impl<const L: usize> Shade for Interpreted<'_, L> {
-    /// Runs all vertices, L at a time. The lanes past the last vertex repeat it.
-    fn shade(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
-        let count = block.count as usize;
-        for first in (0..count).step_by(L) {
-            let vertices: [usize; L] = std::array::from_fn(|lane| (first + lane).min(count - 1));
-            self.fetch(&vertices, block.attributes);
-            let bindings = Bindings {
-                inputs: &self.inputs,
-                vertex_id: vertices.map(|vertex| block.first_vertex.wrapping_add(vertex as u32)),
-                instance_id: self.instance,
-                uniforms: &self.uniforms,
-                resources: self.resources,
-                textures: self.textures,
-            };
-            let outputs = self.interpreter.run(&bindings, &self.options);
-            let outputs = outputs.map_err(|error| CallError::interpreted(error, &self.options.fuel))?;
-            let rows = block.first_row + first..block.first_row + count.min(first + L);
-            let elements = self.prepared.interface.outputs.iter().zip(outputs).zip(self.layout.places());
-            for ((element, components), place) in elements {
-                let Some(place) = place else { continue };
-                let stored = &components[..element.components() as usize];
-                for (lane, row) in rows.clone().enumerate() {
-                    let words = bytes[place.offset + row * place.stride..].as_chunks_mut().0;
-                    for (word, component) in words.iter_mut().zip(stored) {
-                        *word = component[lane].to_le_bytes();
-                    }
-                }
-            }
-        }
-        Ok(())
+    fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {
+        let elements = self.interpreter.array(array).as_chunks::<4>().0.iter();
+        let elements = elements.skip(first as usize).take(count as usize);
+        rows.extend(elements.map(|element| element.map(|component| component[lane])));
+    }
+
+    fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
+        let call = self.bound.call;
+        run_in_waves(self, call, block, bytes)
     }
 }

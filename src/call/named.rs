@@ -1,10 +1,11 @@
 //! Binding by the names that the shader's source gave: variables of constant buffers, buffers, textures, samplers.
 
-use super::value::spelling;
-use super::{BufferView, Call, Scalar, UniformValue};
+use super::bindings::Call;
+use super::buffer::BufferView;
 use crate::error::CallError;
 use crate::frontend::UniformKind;
 use crate::texture::{SamplerState, Texture};
+use crate::uniform_value::{Scalar, UniformValue, spelling};
 use crate::variables::Place;
 
 impl<'a> Call<'a> {

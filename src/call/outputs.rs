@@ -1,8 +1,9 @@
 //! What a call gives back: where each output element lies, and the bytes.
 
-use crate::compiled::Prepared;
+use crate::compiled::CompiledShader;
 use crate::error::CallError;
-use crate::frontend::Element;
+use crate::frontend::{Element, find};
+use crate::prepared::Prepared;
 use std::sync::Arc;
 
 /// Where one output element lies: of vertex `i` at `offset + i * stride`, one component behind the other, 4 bytes each.
@@ -36,13 +37,13 @@ pub struct OutputLayout {
 
 impl OutputLayout {
     /// No element is stored.
-    pub fn none(code: &crate::CompiledShader) -> OutputLayout {
+    pub fn none(code: &CompiledShader) -> OutputLayout {
         OutputLayout { places: vec![None; code.interface().outputs.len()], unknown: None }
     }
 
     /// Every element of [`Interface::outputs`](crate::frontend::Interface::outputs), in order and without gaps within a
     /// vertex or between vertices.
-    pub fn packed(code: &crate::CompiledShader) -> OutputLayout {
+    pub fn packed(code: &CompiledShader) -> OutputLayout {
         OutputLayout::packed_elements(&code.interface().outputs)
     }
 
@@ -213,11 +214,6 @@ impl std::fmt::Debug for Outputs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Outputs").field("count", &self.count).field("stride", &self.stride).finish_non_exhaustive()
     }
-}
-
-/// Number of the element with that semantic. Direct3D does not tell upper from lower case in semantics.
-pub(crate) fn find(elements: &[Element], semantic: &str, index: u32) -> Option<usize> {
-    elements.iter().position(|element| element.index == index && element.semantic.eq_ignore_ascii_case(semantic))
 }
 
 pub(super) fn same_bits(a: u32, b: u32) -> bool {

@@ -1,11 +1,12 @@
-//! One call on many threads: the batch in pieces of whole groups, so that every vertex is in the group in which
+//! One call on many threads: the batch in pieces of whole waves, so that every vertex is in the wave in which
 //! [`Call::run`] has it.
 //!
 //! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because
 //! elements lie in planes of their own, it writes to memory of its thread, and what it has written is copied.
 
-use super::shade::Choice;
-use super::{Call, OutputLayout, Outputs, Place, count};
+use super::bindings::{Call, count};
+use super::outputs::{OutputLayout, Outputs, Place};
+use super::vertices::Choice;
 use crate::error::CallError;
 use crate::frontend::Element;
 use crate::jit::Layout;
@@ -57,7 +58,7 @@ impl Call<'_> {
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
         let (count, mut attributes) = (count(&vertices)?, Vec::new());
-        self.check(&vertices, count, layout, bytes.len(), &mut attributes)?;
+        self.check(&vertices, count, (layout, bytes.len()), &mut attributes)?;
         if count == 0 {
             return Ok(());
         }

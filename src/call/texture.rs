@@ -1,6 +1,7 @@
 //! Textures and samplers as a call binds them.
 
-use super::{Call, buffer};
+use super::bindings::Call;
+use super::buffer;
 use crate::error::CallError;
 use crate::frontend::ResourceKind;
 use crate::texture::{SamplerState, Texture};

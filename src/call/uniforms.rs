@@ -1,7 +1,6 @@
 //! Uniform spaces as a call binds them.
 
 use crate::compiled::CompiledShader;
-use crate::error::CallError;
 use crate::frontend::{Interface, RepeatedRows, UniformKind};
 use crate::jit::UniformRows;
 
@@ -89,8 +88,8 @@ impl BoundSpaces {
     }
 
     /// For the interpreter.
-    pub fn rows(&self) -> Vec<&[[u32; 4]]> {
-        self.rows.iter().map(Vec::as_slice).collect()
+    pub fn rows(&self) -> impl Iterator<Item = &[[u32; 4]]> {
+        self.rows.iter().map(Vec::as_slice)
     }
 
     /// For native code.
@@ -126,59 +125,6 @@ pub(crate) fn name(kind: UniformKind) -> String {
     }
 }
 
-/// All uniform registers of a PICA200 shader unit.
-///
-/// ```
-/// use shaderjit::PicaUniforms;
-///
-/// let mut bytes = [0; PicaUniforms::BYTES];
-/// bytes[1536] = 7;
-/// assert_eq!(PicaUniforms::from_bytes(&bytes)?.ints[0], [7, 0, 0, 0]);
-/// # Ok::<(), shaderjit::error::CallError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct PicaUniforms {
-    /// `c0..c95`.
-    pub floats: [[f32; 4]; 96],
-    /// `i0..i3`.
-    pub ints: [[u8; 4]; 4],
-    /// `b0..b15`, bit n is `bn`.
-    pub bools: u16,
-}
-
-impl PicaUniforms {
-    /// Bytes of the form [`from_bytes`](Self::from_bytes) reads.
-    pub const BYTES: usize = 96 * 16 + 4 * 4 + 4;
-
-    /// Reads 1556 bytes, little-endian: `c0..c95` of four floats, `i0..i3` of four bytes, the bools as a 32-bit mask.
-    ///
-    /// # Errors
-    /// They are not 1556 bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<PicaUniforms, CallError> {
-        let bytes: &[u8; PicaUniforms::BYTES] = bytes.try_into().map_err(|_| {
-            CallError::Invalid(format!("PICA uniforms are {} bytes, not {}", PicaUniforms::BYTES, bytes.len()))
-        })?;
-        let (floats, rest) = bytes.split_at(96 * 16);
-        let (ints, bools) = rest.split_at(4 * 4);
-        let mut uniforms = PicaUniforms::default();
-        for (row, bits) in uniforms.floats.iter_mut().zip(rows(floats)) {
-            *row = bits.map(f32::from_bits);
-        }
-        for (row, &bytes) in uniforms.ints.iter_mut().zip(ints.as_chunks().0) {
-            *row = bytes;
-        }
-        uniforms.bools = u16::from_le_bytes([bools[0], bools[1]]);
-        Ok(uniforms)
-    }
-}
-
-impl Default for PicaUniforms {
-    /// All zero.
-    fn default() -> PicaUniforms {
-        PicaUniforms { floats: [[0.0; 4]; 96], ints: [[0; 4]; 4], bools: 0 }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +144,7 @@ mod tests {
         spaces.bind(&shader, 0, (0..96).map(|row| [row; 4]));
         let new = [[1000; 4], [1001; 4], [1002; 4], [1003; 4]];
         spaces.set_rows(interface, 0, 4, &new);
-        let rows = spaces.rows()[0];
+        let rows = spaces.rows().next().unwrap();
         assert_eq!(rows.len(), 134);
         assert_eq!((rows[3], rows[96], rows[127]), ([3; 4], [1.0f32.to_bits(); 4], [1.0f32.to_bits(); 4]));
         assert_eq!((&rows[4..8], &rows[128..]), (&new[..], &[[0; 4], [1; 4], [2; 4], [3; 4], new[0], new[1]][..]));

@@ -103,6 +103,11 @@ pub(crate) fn label(semantic: &str, index: u32) -> String {
     if is_register && index == 0 { semantic.to_string() } else { format!("{semantic}[{index}]") }
 }
 
+/// Number of the element with that semantic. Direct3D does not tell upper from lower case in semantics.
+pub(crate) fn find(elements: &[Element], semantic: &str, index: u32) -> Option<usize> {
+    elements.iter().position(|element| element.index == index && element.semantic.eq_ignore_ascii_case(semantic))
+}
+
 /// What the caller binds to a uniform space of the IR function. A space is an array of 16-byte rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

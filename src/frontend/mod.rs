@@ -12,8 +12,8 @@ pub mod sm4;
 mod token;
 
 pub use geometry::{GeometryInterface, MAX_TRIANGLES, StateRow};
-pub(crate) use interface::label;
 pub use interface::{
     ComponentType, Element, Interface, Lowered, RepeatedRows, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl,
     UniformKind, UniformPreset,
 };
+pub(crate) use interface::{find, label};

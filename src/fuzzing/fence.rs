@@ -14,7 +14,7 @@ pub fn is_fenced() -> bool {
 
 /// Runs something that makes or fills the buffers of a native call, none of which were there before.
 pub fn fenced<T>(run: impl FnOnce() -> T) -> T {
-    crate::call::forget_scratch();
+    crate::call::forget_memory();
     let before = IS_FENCED.replace(true);
     let result = run();
     IS_FENCED.set(before);

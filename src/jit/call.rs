@@ -1,15 +1,17 @@
 //! Running compiled code: the safe wrapper around the native call.
 //!
-//! Every buffer is checked before the call. Native code shades whole groups of lanes and reads some rows one, two
-//! or four bytes past their end; vertices for which that does not fit the caller's buffers go through padded copies.
+//! Every buffer is checked before the call. Native code shades whole waves and reads some rows one, two or four
+//! bytes past their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
 mod copy;
-mod group;
 mod rows;
+mod spans;
+mod wave;
 
-pub use group::GroupRunner;
 use rows::Row;
 pub use rows::UniformRows;
+use spans::{Span, Spans};
+pub use wave::WaveRunner;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
@@ -80,7 +82,7 @@ pub struct Batch<'a> {
 pub enum Progress {
     /// Every vertex is shaded.
     Done,
-    /// The vertices before this one are shaded. In the group that begins with it a
+    /// The vertices before this one are shaded. In the wave that begins with it a
     /// [guard](shaderjit_ir::Op::GuardOrdered) failed.
     GuardFailed {
         /// Number in the batch.
@@ -92,7 +94,7 @@ pub enum Progress {
 #[must_use]
 enum Ended {
     Done,
-    /// In the group that begins with this vertex a guard failed.
+    /// In the wave that begins with this vertex a guard failed.
     GuardFailed(u32),
     /// The wave that begins with this vertex got no more fuel; or waves that pay together, each of which may do with
     /// what it gets.
@@ -167,8 +169,8 @@ impl Code {
         }
     }
 
-    /// Shades some of the vertices of a batch, up to the first group in which a guard fails. Groups count from the
-    /// start of the range.
+    /// Shades some of the vertices of a batch, up to the first wave in which a guard fails. Waves count from the start
+    /// of the range.
     ///
     /// # Errors
     /// As [`run`](Self::run), but for the guards; [`CallError::Invalid`] also if the range is not one of the batch.
@@ -193,27 +195,19 @@ impl Code {
 
         let readable = self.bind_buffers(batch, output, first, scratch).min(count);
         let whole = readable.saturating_sub(first) / lanes * lanes;
-        let mut start = first;
-        // Groups before this vertex run by themselves.
-        let mut alone = first;
-        while start < first + whole {
-            let shaded = if start < alone { lanes } else { self.info.vertices_at_once.min(first + whole - start) };
+        let mut spans = Spans::new(first..first + whole, lanes, self.info.vertices_at_once, self.info.vertices_of_fuel);
+        while let Some(span) = spans.next() {
+            let start = span.vertices.start;
             // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the
             // caller's buffers, and the streams point to vertex `start`.
-            let ended = unsafe { self.call(batch, scratch, start, count - 1 - start, shaded)? };
+            let ended = unsafe { self.call(batch, scratch, &span, count - 1 - start)? };
             let (end, progress) = match ended {
-                Ended::OutOfFuel(vertex) | Ended::GuardFailed(vertex)
-                    if shaded > lanes && self.info.vertices_of_fuel > lanes =>
-                {
-                    // Each wave of the tile by itself: then it is known what those took that come before one that
-                    // fails.
-                    let together = self.info.vertices_of_fuel;
-                    let tile = start + (vertex as usize - start) / together * together;
-                    alone = tile + together;
-                    (tile, Progress::Done)
+                // Then it is known what those waves took that come before one that fails.
+                Ended::OutOfFuel(vertex) | Ended::GuardFailed(vertex) if !span.alone => {
+                    (spans.split(&span, vertex as usize), Progress::Done)
                 }
                 ended => match ended.progress(&batch.fuel)? {
-                    Progress::Done => (start + shaded, Progress::Done),
+                    Progress::Done => (span.vertices.end, Progress::Done),
                     failed @ Progress::GuardFailed { vertex } => (vertex as usize, failed),
                 },
             };
@@ -222,13 +216,12 @@ impl Code {
                 return Ok(progress);
             }
             scratch.tables.step(end - start);
-            start = end;
         }
         for start in (first + whole..count).step_by(lanes) {
             let valid = lanes.min(count - start);
             self.bind_tail(batch, scratch, start, valid);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
-            let ended = unsafe { self.call(batch, scratch, start, valid - 1, lanes)? };
+            let ended = unsafe { self.call(batch, scratch, &Span::wave(start, lanes), valid - 1)? };
             let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
                 return Ok(progress);
@@ -390,22 +383,23 @@ impl Code {
         }
     }
 
-    /// Shades the first elements of the bound streams; element 0 is vertex `start` of the batch.
+    /// Shades the first elements of the bound streams: element 0 is the first vertex of the span, element `last` the
+    /// last whose number differs from the one before.
     ///
     /// # Errors
     /// The call has no more fuel, or is cancelled.
     ///
     /// # Safety
-    /// The streams in `scratch.tables` must be good for so many elements as [`abi`] says, a multiple of the lanes that
-    /// is not zero.
+    /// The streams in `scratch.tables` must be good, as [`abi`] says, for as many elements as the span has vertices: a
+    /// multiple of the lanes that is not zero.
     unsafe fn call(
         &self,
         batch: &Batch<'_>,
         scratch: &mut Scratch,
-        start: usize,
+        span: &Span,
         last: usize,
-        count: usize,
     ) -> Result<Ended, CallError> {
+        let (start, count) = (span.vertices.start, span.vertices.len());
         let stopped = |stop| CallError::stopped(stop, &batch.fuel);
         batch.fuel.check().map_err(stopped)?;
         let textures = TextureArgs::new(batch.textures);
@@ -441,14 +435,14 @@ impl Code {
             return Err(stopped(Stop::Cancelled));
         }
         batch.fuel.charge(args.spent).map_err(stopped)?;
-        // Where all is done by rows, it may have stopped in the middle of a group.
+        // Where all is done by rows, it may have stopped in the middle of a wave.
         let lanes = self.lanes() as usize;
         let vertex = (start + args.stopped as usize / lanes * lanes) as u32;
         match (status, tank.stop()) {
             (abi::DONE, _) => Ok(Ended::Done),
             (abi::GUARD_FAILED, _) => Ok(Ended::GuardFailed(vertex)),
             // Of waves that pay together one may yet fail a guard before.
-            (_, Some(Stop::Call)) if count <= lanes || self.info.vertices_of_fuel <= lanes => Err(stopped(Stop::Call)),
+            (_, Some(Stop::Call)) if span.alone => Err(stopped(Stop::Call)),
             _ => Ok(Ended::OutOfFuel(vertex)),
         }
     }

@@ -10,7 +10,7 @@
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `pressure` says
 //!   which functions would take too long to find registers for.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
 //! `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
@@ -29,7 +29,7 @@ mod target;
 mod tests;
 mod texture;
 
-pub use call::{Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows};
+pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows, WaveRunner};
 pub use target::Target;
 
 use crate::error::JitError;

@@ -2,12 +2,12 @@
 
 use super::reach::reachable;
 use super::upload::{Cursor, FloatUpload};
-use crate::call::PicaUniforms;
 use crate::compiled::CompiledShader;
 use crate::container::shbin::{Constant, Dvle, Dvlp};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::options::CompileOptions;
+use crate::pica_uniforms::PicaUniforms;
 use crate::shader::Shader;
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use shaderjit::FlowForm;
 use shaderjit::frontend::pica::opcode::{Field, Opcode};
 use shaderjit::pica::{EmittedTriangles, GeometryInput, GeometryState, StateRow};
 use shaderjit::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, PicaUniforms, Shader, VertexBufferView,
-    error::CallError,
+    Backend, CompileOptions, CompiledShader, Config, Engine, Indices, Lanes, PicaUniforms, Shader, Stage,
+    VertexBufferView, error::CallError,
 };
 
 type Row = [f32; 4];
@@ -574,7 +574,11 @@ fn calls_that_make_no_sense_are_errors() {
     let engine = engine();
     let (shader, uniforms) = many_triangles(1);
     let geometry = engine.compile(&shader, &CompileOptions::default()).expect("it compiles");
-    assert!(matches!(geometry.call().run(0..1), Err(CallError::Invalid(_))));
+    let no_vertices = CallError::WrongStage { kind: "vertices", stage: Stage::Geometry };
+    assert_eq!(geometry.call().run(0..1).unwrap_err(), no_vertices);
+    assert_eq!(geometry.call().interpret(0..1).unwrap_err(), no_vertices);
+    assert_eq!(geometry.call().run_indexed(Indices::U16(&[0]), 0).unwrap_err(), no_vertices);
+    assert_eq!(no_vertices.to_string(), "a geometry shader does not run vertices");
     assert!(matches!(
         geometry.call().input_element(16, VertexBufferView::f32x4(&[], 0)),
         Err(CallError::UnknownBinding { .. })
@@ -582,7 +586,10 @@ fn calls_that_make_no_sense_are_errors() {
     let mut program = Program::default();
     program.op(Opcode::Mov, Destination::new(0), &[Source::new(0)]);
     let vertex = engine.compile(&program.finish(), &CompileOptions::default()).expect("it compiles");
-    assert!(matches!(vertex.call().run_geometry(0..1, &mut GeometryState::default()), Err(CallError::Invalid(_))));
+    let no_primitives = CallError::WrongStage { kind: "primitives", stage: Stage::Vertex };
+    let state = &mut GeometryState::default();
+    assert_eq!(vertex.call().run_geometry(0..1, state).unwrap_err(), no_primitives);
+    assert_eq!(vertex.call().interpret_geometry(0..1, state).unwrap_err(), no_primitives);
 
     // In uniforms there are no vertices: v0 is zero and nothing is emitted.
     let mut call = geometry.call();

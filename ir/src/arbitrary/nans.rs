@@ -3,7 +3,7 @@
 use crate::cfg;
 use crate::entity::Value;
 use crate::function::{Function, Imm};
-use crate::op::{Op, TypeRule};
+use crate::op::Op;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -19,7 +19,7 @@ pub fn canonicalize_nans(func: &mut Function) {
             func.insts[inst] = data;
             func.blocks[block].insts.push(inst);
             let moves_bits = matches!(data.op, Op::Fneg | Op::Fabs | Op::BitcastF32);
-            if let (TypeRule::F32, Some(result), false) = (data.op.result(), data.result, moves_bits) {
+            if let (Some(Type::F32), Some(result), false) = (data.op.result().fixed(), data.result, moves_bits) {
                 let mut append = |op, ty, args: &[Value], imm| {
                     let inst = func.make_inst(op, ty, args, imm);
                     func.blocks[block].insts.push(inst);

@@ -2,8 +2,8 @@
 //!
 //! A processor overlaps waves only as far as it looks ahead, some hundred instructions. Where a chain of dependent ones
 //! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches and where few
-//! values go on, and each part is a loop of its own over the waves of a *tile*: the rounds of a short loop overlap. What
-//! goes on lies in memory meanwhile, in a [record](super::records) for each wave. The tile as a whole takes the
+//! values go on, and each part is a loop of its own over the waves of a *tile*: the rounds of a short loop overlap.
+//! What goes on lies in memory meanwhile, in a [record](super::records) for each wave. The tile as a whole takes the
 //! branches; which waves run what follows is in [`worklists`](super::worklists).
 
 use super::flow::{ELSEWHERE, Flow, Flowing};

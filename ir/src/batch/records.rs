@@ -1,5 +1,5 @@
-//! Colouring of live intervals over phases: the slots of what goes on from one [phase](super::phases) to another, and of
-//! what blocks are given.
+//! Colouring of live intervals over phases: the slots of what goes on from one [phase](super::phases) to another, and
+//! of what blocks are given.
 
 use super::BatchProgram;
 use super::flow::{ELSEWHERE, Flow, Flowing};

@@ -1,29 +1,27 @@
 //! Calls of PICA200 geometry shaders: invocations one after the other, or side by side where none depends on what
 //! another leaves, the state between them, and the triangles they emit, in order.
 
-mod groups;
 mod state;
 mod triangles;
 
 pub use state::GeometryState;
-pub(crate) use state::last_counts;
 pub use triangles::{EmittedTriangle, EmittedTriangles};
 
+use super::bindings::{Call, count};
+use super::engine::with_memory;
 use super::uniforms::BoundSpaces;
-use super::{Call, SCRATCH, count};
-use crate::compiled::Prepared;
+use super::vertex_buffer::VertexBufferView;
+use super::wave::{Driver, Wave, WaveRunner};
+use super::work::Work;
 use crate::error::{CallError, JitError};
 use crate::frontend::{GeometryInterface, Interface, UniformKind};
 use crate::jit::Layout;
-use crate::options::{Backend, Lanes};
-use groups::{Groups, Interpreted, Native};
+use crate::options::{Backend, default_format};
+use crate::prepared::Prepared;
 use std::ops::Range;
 
 /// The bool uniform that says whether an invocation is not the first.
 const RAN_BIT: u32 = 1 << 15;
-
-/// The most triangles of one call. More take several calls.
-const CALL_TRIANGLES: u32 = 1 << 18;
 
 /// What the invocations of a geometry shader read.
 #[derive(Clone, Debug)]
@@ -57,10 +55,10 @@ impl<'a> Call<'a> {
     /// ended.
     ///
     /// # Errors
-    /// [`Invalid`](CallError::Invalid) if it is no geometry shader, [`MissingBinding`](CallError::MissingBinding) and
-    /// [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop runs
-    /// too long and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits more than 1024, or all of
-    /// them more than 2^18. The state is then what the invocations before have left.
+    /// [`WrongStage`](CallError::WrongStage) if it is no geometry shader, [`MissingBinding`](CallError::MissingBinding)
+    /// and [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop
+    /// runs too long and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits more than 1024, or
+    /// all of them more than 2^18. The state is then what the invocations before have left.
     pub fn run_geometry<'i>(
         &self,
         input: impl Into<GeometryInput<'i>>,
@@ -106,41 +104,36 @@ impl<'a> Call<'a> {
         triangles: &mut EmittedTriangles,
         backend: Backend,
     ) -> Result<(), CallError> {
+        let geometry = self.check_runs_geometry()?;
         let prepared = &**self.shader.prepared();
-        let geometry = prepared.interface.geometry.as_ref();
-        let geometry = geometry.ok_or_else(|| CallError::Invalid("this is no geometry shader".to_string()))?;
         self.check_uniforms()?;
         triangles.clear(geometry);
         let job = Job { call: self, prepared, geometry, input };
-        let (instance, textures) = (self.instance, &self.textures);
-        if backend != Backend::Interpreter
-            && let Some(native) = self.shader.native_for(&layout(prepared))?
-        {
-            let before = state.clone();
-            let mut scratch = SCRATCH.take();
-            let result = self.with_fuel(|fuel| {
-                job.run(&mut Native::new(&native, &mut scratch, textures, instance, fuel), state, triangles)
-            });
-            SCRATCH.set(scratch);
-            if !matches!(result, Err(CallError::Compile(JitError::Limit { .. }))) {
-                return result;
+        with_memory(|memory, work| {
+            if backend != Backend::Interpreter
+                && let Some(native) = self.shader.native_for(&layout(prepared))?
+            {
+                let before = state.clone();
+                let run = Invocations { job: &job, state, triangles };
+                let result = self.with_fuel(|fuel| self.drive(Some(&native), fuel, run, memory, work));
+                if !matches!(result, Err(CallError::Compile(JitError::Limit { .. }))) {
+                    return result;
+                }
+                // A guard failed, and the form without guards is too large.
+                *state = before;
+                triangles.clear(geometry);
             }
-            // A guard failed, and the form without guards is too large.
-            *state = before;
-            triangles.clear(geometry);
-        }
-        self.with_fuel(|fuel| match self.shader.lanes() {
-            Lanes::Four => job.run(&mut Interpreted::<4>::new(prepared, textures, instance, fuel), state, triangles),
-            Lanes::Eight => job.run(&mut Interpreted::<8>::new(prepared, textures, instance, fuel), state, triangles),
+            let run = Invocations { job: &job, state, triangles };
+            self.with_fuel(|fuel| self.drive(None, fuel, run, memory, work))
         })
     }
 }
 
-/// Inputs and outputs of a group lie in rows.
+/// Inputs and outputs of a wave lie in rows.
 fn layout(prepared: &Prepared) -> Layout {
     let Interface { inputs, outputs, .. } = &prepared.interface;
     Layout {
-        inputs: inputs.iter().map(Prepared::default_format).collect(),
+        inputs: inputs.iter().map(default_format).collect(),
         outputs: outputs.iter().map(|element| element.components() as u8).collect(),
     }
 }
@@ -153,50 +146,69 @@ struct Job<'c, 'a> {
     input: GeometryInput<'c>,
 }
 
-impl Job<'_, '_> {
+/// The same with what it changes.
+struct Invocations<'d, 'c, 'a> {
+    job: &'d Job<'c, 'a>,
+    state: &'d mut GeometryState,
+    triangles: &'d mut EmittedTriangles,
+}
+
+impl<'a> Driver<'a> for Invocations<'_, '_, 'a> {
+    fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError> {
+        self.job.run(waves, &mut work.attributes, self.state, self.triangles)
+    }
+}
+
+impl<'a> Job<'_, 'a> {
     fn run(
         &self,
-        groups: &mut impl Groups,
+        waves: &mut impl WaveRunner,
+        attributes: &mut Vec<VertexBufferView<'a>>,
         state: &mut GeometryState,
         triangles: &mut EmittedTriangles,
     ) -> Result<(), CallError> {
         let Job { prepared, geometry, .. } = self;
         let mut spaces = self.call.spaces.clone();
-        let reads = |element: &usize| prepared.reads_input[*element];
+        let reads = |element: &usize| prepared.facts.reads_input[*element];
         let state_rows: Vec<usize> =
             (0..geometry.state.len()).filter(|&row| reads(&geometry.state_input(row))).collect();
         let vertices: Vec<usize> = (0..GeometryInterface::VERTEX_INPUTS).filter(reads).collect();
-        let (count, attributes, mut rows) = match &self.input {
-            GeometryInput::Elements(range) => (count(range)?, self.call.attributes(range)?, None),
+        attributes.clear();
+        let (count, mut rows) = match &self.input {
+            GeometryInput::Elements(range) => {
+                let count = count(range)?;
+                self.call.resolve_attributes(range, attributes)?;
+                (count, None)
+            }
             &GeometryInput::Uniforms { first, rows, counts } => {
                 let count = u32::try_from(counts.len());
                 let count = count.map_err(|_| CallError::Invalid("too many invocations".to_string()))?;
-                vertices.iter().for_each(|&element| set_lanes(groups, element, [0; 4]));
-                (count, Vec::new(), Some((first, rows, counts.iter())))
+                vertices.iter().for_each(|&element| set_lanes(waves, element, [0; 4]));
+                (count, Some((first, rows, counts.iter())))
             }
         };
-        let side_by_side = if state_rows.is_empty() && rows.is_none() { groups.lanes() as u32 } else { 1 };
+        let side_by_side = if state_rows.is_empty() && rows.is_none() { waves.lanes() as u32 } else { 1 };
 
         let mut next = 0;
         let mut changed = true;
         while next < count {
             let is_first = !state.ran() && !self.is_ran_bound(&spaces);
-            let group = if is_first { 1 } else { side_by_side.min(count - next) };
+            let lanes = if is_first { 1 } else { side_by_side.min(count - next) };
             if state.ran() && !self.is_ran_bound(&spaces) {
                 self.set_ran(&mut spaces);
                 changed = true;
             }
             for &row in &state_rows {
                 let words = state.row(geometry.state[row]).expect(state::NAMED);
-                groups.set_input(geometry.state_input(row), 0, words);
+                waves.set_input(geometry.state_input(row), 0, words);
             }
             match &mut rows {
                 None => {
-                    for (lane, invocation) in (0..group as usize).zip(next as usize..) {
+                    for (lane, invocation) in (0..lanes as usize).zip(next as usize..) {
                         for &element in &vertices {
                             let attribute = &attributes[element];
                             let bytes = &attribute.bytes[invocation * attribute.stride..];
-                            groups.set_input(element, lane, attribute.format.decode(bytes));
+                            waves.set_input(element, lane, attribute.format.decode(bytes));
                         }
                     }
                 }
@@ -212,22 +224,23 @@ impl Job<'_, '_> {
                     *rows = behind;
                 }
             }
-            groups.run(&spaces, changed, self.call.first_vertex.wrapping_add(next), group as usize)?;
+            let first = self.call.first_vertex.wrapping_add(next);
+            waves.run(&Wave { spaces: &spaces, spaces_changed: changed, first, count: lanes as usize })?;
             changed = false;
             // The rows of the last of these invocations count; those of the others only if it leaves some of them
             // alone.
             let mut ended = None;
-            for lane in 0..group as usize {
-                let collected = triangles.collect(geometry, groups, lane, next + lane as u32);
-                if collected.is_err() || !prepared.last_state_counts {
-                    ended.take().into_iter().for_each(|lane| state.update(geometry, groups, lane));
+            for lane in 0..lanes as usize {
+                let collected = triangles.collect(geometry, waves, lane, next + lane as u32);
+                if collected.is_err() || !prepared.facts.last_state_counts {
+                    ended.take().into_iter().for_each(|lane| state.update(geometry, waves, lane));
                 }
                 collected?;
-                state.end_invocation(groups, lane);
+                state.end_invocation(waves, lane);
                 ended = Some(lane);
             }
-            ended.into_iter().for_each(|lane| state.update(geometry, groups, lane));
-            next += group;
+            ended.into_iter().for_each(|lane| state.update(geometry, waves, lane));
+            next += lanes;
         }
         Ok(())
     }
@@ -255,6 +268,6 @@ impl Job<'_, '_> {
 }
 
 /// The same for all lanes.
-fn set_lanes(groups: &mut impl Groups, element: usize, bits: [u32; 4]) {
-    (0..groups.lanes()).for_each(|lane| groups.set_input(element, lane, bits));
+fn set_lanes(waves: &mut impl WaveRunner, element: usize, bits: [u32; 4]) {
+    (0..waves.lanes()).for_each(|lane| waves.set_input(element, lane, bits));
 }

@@ -1,9 +1,7 @@
 //! What outlives an invocation of a geometry shader.
 
-use super::groups::Groups;
+use crate::call::wave::WaveRunner;
 use crate::frontend::{GeometryInterface, StateRow};
-use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Function, Op};
 
 /// The state that one invocation of a geometry shader leaves to the next: `r0` to `r15`, both banks of outputs, the
 /// three vertex buffers, `a0`, `aL`, `cmp`, the operands of the last SETEMIT, and whether `b15` is set because an
@@ -75,21 +73,21 @@ impl GeometryState {
     }
 
     /// An invocation has ended: `b15` is set, and the banks have changed places if it executed EMIT so.
-    pub(super) fn end_invocation(&mut self, groups: &impl Groups, lane: usize) {
-        let [_, parity, ..] = groups.output(0, lane);
+    pub(super) fn end_invocation(&mut self, waves: &impl WaveRunner, lane: usize) {
+        let [_, parity, ..] = waves.output(0, lane);
         self.bank ^= (parity & 1) as usize;
         self.ran = true;
     }
 
     /// The words that the invocation in `lane` wrote, where they are now that it has ended.
-    pub(super) fn update(&mut self, geometry: &GeometryInterface, groups: &impl Groups, lane: usize) {
+    pub(super) fn update(&mut self, geometry: &GeometryInterface, waves: &impl WaveRunner, lane: usize) {
         for (index, &row) in geometry.state.iter().enumerate() {
             let (element, component, first_bit) = GeometryInterface::written_bits(index);
-            let written = groups.output(element, lane)[component] >> first_bit & 0xf;
+            let written = waves.output(element, lane)[component] >> first_bit & 0xf;
             if written == 0 {
                 continue;
             }
-            let new = groups.output(geometry.state_output(index), lane);
+            let new = waves.output(geometry.state_output(index), lane);
             let old = self.row_mut(row).expect(NAMED);
             if written == 0xf {
                 *old = new;
@@ -100,29 +98,6 @@ impl GeometryState {
             }
         }
     }
-}
-
-/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever
-/// the program does, and no word goes from bank to bank.
-pub(crate) fn last_counts(function: &Function, geometry: &GeometryInterface) -> bool {
-    let literal = |element: usize, component: usize| {
-        let mut outputs = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
-        let output = outputs.find_map(|&inst| match function.insts[inst] {
-            InstData { op: Op::Output, imm: Imm::Element { element: e, component: c }, args, .. } => {
-                ((e as usize, usize::from(c)) == (element, component)).then_some(args[0])
-            }
-            _ => None,
-        });
-        output.map_or(Some(0), |value| function.constant(value))
-    };
-    let written = |index: usize| {
-        let (element, component, first_bit) = GeometryInterface::written_bits(index);
-        literal(element, component).map(|bits| bits >> first_bit & 0xf)
-    };
-    let Some(masks) = (0..geometry.state.len()).map(written).collect::<Option<Vec<u64>>>() else { return false };
-    let Some(parity) = literal(0, 1) else { return false };
-    let mask_of = |row: StateRow| geometry.state.iter().position(|&other| other == row).map(|index| masks[index]);
-    parity == 0 || (0..16).all(|n| mask_of(StateRow::Output(n)) == mask_of(StateRow::OtherOutput(n)))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! What geometry shaders emit.
 
-use super::CALL_TRIANGLES;
-use super::groups::Groups;
 use crate::call::outputs::same_bits;
+use crate::call::wave::WaveRunner;
 use crate::error::CallError;
 use crate::frontend::GeometryInterface;
+
+/// The most triangles of one call. More take several calls.
+const CALL_TRIANGLES: u32 = 1 << 18;
 
 /// The triangles that a geometry shader's invocations emitted, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,11 +60,11 @@ impl EmittedTriangles {
     pub(super) fn collect(
         &mut self,
         geometry: &GeometryInterface,
-        groups: &impl Groups,
+        waves: &impl WaveRunner,
         lane: usize,
         invocation: u32,
     ) -> Result<(), CallError> {
-        let [count, ..] = groups.output(0, lane);
+        let [count, ..] = waves.output(0, lane);
         if count > geometry.capacity {
             return Err(CallError::TooManyTriangles { limit: geometry.capacity, invocation });
         }
@@ -72,7 +74,7 @@ impl EmittedTriangles {
         let record = geometry.record_elements();
         let start = self.rows.len();
         for triangle in 0..count {
-            groups.read_array(geometry.triangles, triangle * record, record, lane, &mut self.rows);
+            waves.read_array(geometry.triangles, triangle * record, record, lane, &mut self.rows);
             let [inverted, ..] = self.rows.pop().expect("a record has an element behind its vertices");
             self.heads.push((invocation, inverted != 0));
         }

@@ -1,8 +1,10 @@
 //! The distinct vertices of a draw as blocks that an engine shades.
 
-use super::DistinctVertices;
-use crate::call::VertexBufferView;
-use crate::call::shade::{Block, Shade, Work, recycle};
+use super::distinct::DistinctVertices;
+use crate::call::outputs::OutputLayout;
+use crate::call::vertex_buffer::VertexBufferView;
+use crate::call::wave::{Block, Driver, WaveRunner};
+use crate::call::work::{Work, recycle};
 use crate::error::CallError;
 use std::mem;
 use std::ops::Range;
@@ -24,24 +26,37 @@ pub(super) struct Draw<'d> {
     pub first_number: u32,
     /// Whether it looks at it. Numbers of copied vertices do not follow one another.
     pub reads_numbers: bool,
+    /// Where the rows of outputs are.
+    pub layout: &'d OutputLayout,
+}
+
+/// The same with the buffer of its outputs.
+pub(super) struct DrawInto<'d> {
+    pub draw: Draw<'d>,
+    pub bytes: &'d mut [u8],
+}
+
+impl<'a> Driver<'a> for DrawInto<'_> {
+    fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError> {
+        self.draw.shade(waves, work, self.bytes)
+    }
 }
 
 impl Draw<'_> {
     /// Shades all vertices; the attributes begin with the first one.
-    pub fn shade(&self, engine: &mut dyn Shade, work: &mut Work<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
+    fn shade(&self, waves: &mut impl WaveRunner, work: &mut Work<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
         let Some(indices) = self.vertices.indices() else {
-            let (count, first_vertex) = (self.vertices.count(), self.number(0));
-            return engine.shade(&Block { attributes: &work.attributes, count, first_vertex, first_row: 0 }, bytes);
+            return waves.run_block(&self.block(0..self.vertices.count() as usize, &work.attributes), bytes);
         };
         let mut row = 0;
         while row < indices.len() {
             let run = run_length(&indices[row..]);
             let mut end = row + run;
             if run >= LONG_RUN || self.reads_numbers {
-                self.shade_run(row..end, engine, work, bytes)?;
+                self.shade_run(row..end, waves, work, bytes)?;
             } else {
                 end = end_of_short_runs(indices, row, end);
-                self.shade_gathered(row..end, indices, engine, work, bytes)?;
+                self.shade_gathered(row..end, indices, waves, work, bytes)?;
             }
             row = end;
         }
@@ -53,11 +68,17 @@ impl Draw<'_> {
         self.first_number.wrapping_add(self.vertices.index(row as u32))
     }
 
+    /// The vertices of some rows, which these attributes are for.
+    fn block<'b>(&'b self, rows: Range<usize>, attributes: &'b [VertexBufferView<'b>]) -> Block<'b> {
+        let (count, first_vertex) = (rows.len() as u32, self.number(rows.start));
+        Block { attributes, count, first_vertex, layout: self.layout, first_row: rows.start }
+    }
+
     /// Shades vertices that follow one another.
     fn shade_run(
         &self,
         rows: Range<usize>,
-        engine: &mut dyn Shade,
+        waves: &mut impl WaveRunner,
         work: &mut Work<'_>,
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
@@ -69,9 +90,7 @@ impl Draw<'_> {
                 ..*attribute
             }),
         );
-        let (count, first_vertex) = (rows.len() as u32, self.number(rows.start));
-        let result =
-            engine.shade(&Block { attributes: &attributes, count, first_vertex, first_row: rows.start }, bytes);
+        let result = waves.run_block(&self.block(rows, &attributes), bytes);
         work.block = recycle(attributes);
         result
     }
@@ -81,7 +100,7 @@ impl Draw<'_> {
         &self,
         rows: Range<usize>,
         indices: &[u32],
-        engine: &mut dyn Shade,
+        waves: &mut impl WaveRunner,
         work: &mut Work<'_>,
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
@@ -112,9 +131,7 @@ impl Draw<'_> {
                 _ => gather::<16>(attribute, first, copied, copy),
             });
         }
-        let (count, first_vertex) = (copied.len() as u32, self.number(rows.start));
-        let result =
-            engine.shade(&Block { attributes: &attributes, count, first_vertex, first_row: rows.start }, bytes);
+        let result = waves.run_block(&self.block(rows, &attributes), bytes);
         work.block = recycle(attributes);
         result
     }

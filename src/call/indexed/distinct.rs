@@ -1,6 +1,6 @@
 //! Which vertices the indices of a draw name, and which row of the outputs each of them has.
 
-use super::Indices;
+use super::indices::Indices;
 use crate::error::CallError;
 use std::ops::{BitOr, BitXor, Range};
 

@@ -3,37 +3,15 @@
 
 mod blocks;
 mod distinct;
+mod indices;
 
 pub use distinct::DistinctVertices;
+pub use indices::Indices;
 
-use super::shade::Choice;
-use super::{Call, OutputLayout, Outputs};
+use super::bindings::Call;
+use super::outputs::{OutputLayout, Outputs};
+use super::vertices::Choice;
 use crate::error::CallError;
-
-/// The part of an index buffer that is drawn. No index restarts a strip: the caller removes such indices before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Indices<'a> {
-    /// `DXGI_FORMAT_R16_UINT`.
-    U16(&'a [u16]),
-    /// `DXGI_FORMAT_R32_UINT`.
-    U32(&'a [u32]),
-}
-
-impl Indices<'_> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Indices::U16(indices) => indices.len(),
-            Indices::U32(indices) => indices.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// The results of an indexed draw: one row of outputs for each distinct vertex, and the row of each index.
 #[derive(Clone, Debug)]
@@ -148,14 +126,14 @@ impl Call<'_> {
         bytes: &mut [u8],
         choice: Choice<'_>,
     ) -> Result<(), CallError> {
-        let range = vertices.range();
-        self.with_engine(&range, vertices.count(), layout, bytes.len(), choice, |engine, work| {
-            let draw = blocks::Draw {
-                vertices,
-                first_number: self.first_vertex,
-                reads_numbers: self.shader.prepared().reads_vertex_id,
-            };
-            draw.shade(engine, work, bytes)
-        })
+        let draw = blocks::Draw {
+            vertices,
+            first_number: self.first_vertex,
+            reads_numbers: self.shader.prepared().facts.reads_vertex_id,
+            layout,
+        };
+        let available = bytes.len();
+        let draw = blocks::DrawInto { draw, bytes };
+        self.shade(&vertices.range(), vertices.count(), (layout, available), choice, draw)
     }
 }

@@ -1,7 +1,6 @@
 //! Words → instructions. Every word decodes to something: what the hardware does not define is a value too, and is an
 //! error only if the program can reach it.
 
-use super::encode::ignored;
 use super::opcode::{Field, Opcode};
 use super::operand::{
     Address, AddressRegister, BoolUniform, Comparison, Descriptor, DescriptorIndex, Destination, FlagTest, IntUniform,
@@ -288,6 +287,14 @@ impl Fields {
     fn end(&self) -> Address {
         self.target().plus(self.get(Field::Count) as u16)
     }
+}
+
+/// The bits of a word that say nothing: those the hardware ignores, and the address register of a source that is no
+/// uniform.
+pub(super) fn ignored(opcode: Opcode, effect: &Effect) -> u32 {
+    let picture = opcode.picture();
+    let uniform = effect.sources().is_some_and(|sources| sources.iter().any(|s| matches!(s, Source::Uniform { .. })));
+    if uniform { !picture.used() } else { !picture.used() | picture.bits(Field::Index) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Instructions → words: the inverse of [`decode`](mod@super::decode), by the same pictures.
 
-use super::decode::{Effect, Instruction, Program, Sources};
+use super::decode::{Effect, Instruction, Program, Sources, ignored};
 use super::opcode::{Field, Opcode};
 use super::operand::{Address, Source, Test};
 
@@ -29,14 +29,6 @@ impl Program {
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> {
         self.instructions().iter().map(|instruction| instruction.encode().expect("what was decoded is encoded again"))
     }
-}
-
-/// The bits of a word that say nothing: those the hardware ignores, and the address register of a source that is no
-/// uniform.
-pub(super) fn ignored(opcode: Opcode, effect: &Effect) -> u32 {
-    let picture = opcode.picture();
-    let uniform = effect.sources().is_some_and(|sources| sources.iter().any(|s| matches!(s, Source::Uniform { .. })));
-    if uniform { !picture.used() } else { !picture.used() | picture.bits(Field::Index) }
 }
 
 /// A word that is being filled.

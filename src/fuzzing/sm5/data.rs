@@ -2,8 +2,8 @@
 
 use super::image::{image, sampler};
 use crate::call::{BufferView, Call, VertexBufferView};
-use crate::compiled::Prepared;
 use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceKind, UniformKind};
+use crate::options::default_format;
 use crate::texture::{BoundTextures, Image, SamplerState, TexelFormat, Texture};
 use arbitrary::{Result, Unstructured};
 use shaderjit_ir::Type;
@@ -111,7 +111,7 @@ impl Data {
         let fits = "the data were made for the interface";
         call.unbound_as_zero(true).first_vertex_id(self.first).instance(self.instance);
         for (number, (element, bytes)) in interface.inputs.iter().zip(streams).enumerate() {
-            let format = Prepared::default_format(element);
+            let format = default_format(element);
             call.input_element(number, VertexBufferView::new(format, bytes, 4 * element.components() as usize))
                 .expect(fits);
         }

@@ -142,7 +142,7 @@ impl Emitter<'_, '_> {
         GoingOn { split, count }
     }
 
-    /// Worklists the group at hand if any of its lanes goes on. Where a worklist asks its own groups, those that stay move
+    /// Lists the wave at hand if any of its lanes goes on. Where a worklist asks its own waves, those that stay move
     /// up.
     pub(super) fn go_on_if_any(&mut self, GoingOn { split, count }: GoingOn, turn: Option<Turn>) {
         let any = self.any_lane(split.mask);

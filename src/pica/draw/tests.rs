@@ -1,11 +1,11 @@
 use super::*;
-use crate::call::PicaUniforms;
 use crate::container::Shbin;
 use crate::frontend::pica::opcode::{Field, Opcode};
 use crate::frontend::pica::testing::{PLAIN, word};
 use crate::native::NativeStatus;
 use crate::options::{Backend, Config};
 use crate::pica::{OutputMap, Topology};
+use crate::pica_uniforms::PicaUniforms;
 
 fn data(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/pica/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -8,6 +8,7 @@
 //! Tables stay where they lie: a record is read when it is asked for. Parsing reads each once and follows every
 //! reference, so that asking cannot fail.
 
+mod field;
 mod node;
 mod pool;
 mod record;
@@ -17,10 +18,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use field::{NameList, Rows};
 pub use node::{
     LaunchType, NodeFunctionAttribute, NodeId, NodeIo, NodeIoAttribute, NodeIoKind, NodeShader, RecordDispatchGrid,
 };
-pub use pool::{NameList, Rows};
 pub use record::{Function, FunctionExtension, PdbLibrary, PdbRecord, PdbSource, Resource, ResourceClass};
 pub use stage::{
     AmplificationInfo, ComputeInfo, DomainInfo, DxilComponentType, GeometryInfo, HullInfo, LibraryElement, MeshInfo,

@@ -1,6 +1,7 @@
 //! Records of work graphs: nodes, their inputs and outputs, and attributes of both.
 
-use super::pool::{Pools, Rows};
+use super::field::Rows;
+use super::pool::Pools;
 use super::record::record;
 use super::table::{Check, Field, Record, Row};
 use crate::container::dxbc::dwords::Dwords;

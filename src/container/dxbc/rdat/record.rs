@@ -1,6 +1,7 @@
 //! Records of the tables: resources and functions of a library, and what a debug file says of a compilation.
 
-use super::pool::{NameList, Pools, Rows, Text};
+use super::field::{NameList, Rows, Text};
+use super::pool::Pools;
 use super::stage::StageRow;
 use super::table::{Check, Field, Record};
 use crate::container::dxbc::{DxilResourceKind, FeatureFlags, ShaderStage};

@@ -1,6 +1,6 @@
 //! Records with what only functions of one stage have. Experimental: no released validator writes or reads them.
 
-use super::pool::Rows;
+use super::field::Rows;
 use super::record::record;
 use super::table::{Check, InTable, Row};
 use super::{NodeShader, RuntimeData};

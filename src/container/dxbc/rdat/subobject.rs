@@ -1,6 +1,7 @@
 //! Subobjects: pieces of a state object's description that a library brings along.
 
-use super::pool::{NameList, Pools};
+use super::field::NameList;
+use super::pool::Pools;
 use super::table::{Check, Field, Record};
 use crate::container::dxbc::RootSignature;
 use crate::container::name::Name;

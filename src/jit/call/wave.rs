@@ -1,38 +1,58 @@
-//! Running one group of lanes at a time, for a caller who looks at what a group leaves behind before the next one runs:
-//! records it emitted into arrays that are kept, state that the next invocation begins with.
+//! Native code in memory that it keeps from run to run: batches of vertices, or one wave at a time for a caller who
+//! looks at what a wave leaves behind before the next one runs: records it emitted into arrays that are kept, state
+//! that the next invocation begins with.
 //!
-//! Inputs are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function for the
-//! same lanes have them in the same places, so one can run where a guard of the other has failed.
+//! Inputs of a wave are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function
+//! for the same lanes have them in the same places, so one can run where a guard of the other has failed.
 
-use super::{Batch, InputArgs, OutputArgs, Progress, Row, Scratch};
+use super::{Batch, InputArgs, OutputArgs, OutputBuffer, Progress, Row, Scratch, Span};
 use crate::error::CallError;
 use crate::jit::Code;
 use shaderjit_ir::Array;
+use std::ops::Range;
 
-/// Runs groups, one after the other, in memory lent to it.
-pub struct GroupRunner<'a> {
+/// Runs native code in memory of its own.
+pub struct WaveRunner<'a> {
     code: &'a Code,
-    scratch: &'a mut Scratch,
-    /// Whether the tables of streams point to this code's rows.
+    scratch: Scratch,
+    /// Whether the memory is large enough for this code, and the tables of streams point to the rows of a wave.
     is_bound: bool,
 }
 
-impl<'a> GroupRunner<'a> {
-    /// Inputs are not defined before they are set.
-    pub fn new(code: &'a Code, scratch: &'a mut Scratch) -> GroupRunner<'a> {
-        code.reserve(scratch);
-        GroupRunner { code, scratch, is_bound: false }
+impl<'a> WaveRunner<'a> {
+    /// Takes memory of any size. A wave's inputs are not defined before they are set.
+    pub fn new(code: &'a Code, mut scratch: Scratch) -> WaveRunner<'a> {
+        code.reserve(&mut scratch);
+        WaveRunner { code, scratch, is_bound: false }
+    }
+
+    /// Gives the memory back.
+    pub fn into_scratch(self) -> Scratch {
+        self.scratch
     }
 
     /// Goes on with other code: another form of the same function, for as many lanes. Inputs stay.
     pub fn switch(&mut self, code: &'a Code) {
         if !std::ptr::eq(self.code, code) {
-            code.reserve(self.scratch);
             (self.code, self.is_bound) = (code, false);
         }
     }
 
-    /// Lanes of a group.
+    /// Shades some of the vertices of a batch: [`Code::run_range`]. The inputs of a wave are not defined afterwards.
+    ///
+    /// # Errors
+    /// As [`Code::run_range`].
+    pub fn run_range(
+        &mut self,
+        batch: &Batch<'_>,
+        vertices: Range<u32>,
+        output: &mut OutputBuffer<'_>,
+    ) -> Result<Progress, CallError> {
+        self.is_bound = false;
+        self.code.run_range(batch, vertices, output, &mut self.scratch)
+    }
+
+    /// Lanes of a wave.
     pub fn lanes(&self) -> usize {
         self.code.lanes() as usize
     }
@@ -43,7 +63,7 @@ impl<'a> GroupRunner<'a> {
         self.scratch.tail_inputs[at] = Row(words);
     }
 
-    /// Runs the first `batch.count` lanes of a group; the others repeat the last of them. The streams of the batch are
+    /// Runs the first `batch.count` lanes of a wave; the others repeat the last of them. The streams of the batch are
     /// not looked at. If `uniforms_changed` is false, some of the uniforms may be those of the run before.
     ///
     /// # Errors
@@ -52,11 +72,14 @@ impl<'a> GroupRunner<'a> {
     pub fn run(&mut self, batch: &Batch<'_>, uniforms_changed: bool) -> Result<Progress, CallError> {
         let (code, lanes, valid) = (self.code, self.lanes(), batch.count as usize);
         if !(1..=lanes).contains(&valid) {
-            return Err(CallError::Invalid(format!("{valid} invocations in a group of {lanes}")));
+            return Err(CallError::Invalid(format!("{valid} invocations in a wave of {lanes}")));
         }
         code.check_memory(batch)?;
+        if !self.is_bound {
+            code.reserve(&mut self.scratch);
+        }
         if uniforms_changed || !self.is_bound {
-            code.splat_uniforms(batch, self.scratch);
+            code.splat_uniforms(batch, &mut self.scratch);
         }
         code.bind_memory(batch, &mut self.scratch.tables);
         if valid < lanes {
@@ -70,15 +93,15 @@ impl<'a> GroupRunner<'a> {
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
         // and nobody else has had the scratch memory since.
-        let ended = unsafe { code.call(batch, self.scratch, 0, valid - 1, lanes)? };
+        let ended = unsafe { code.call(batch, &mut self.scratch, &Span::wave(0, lanes), valid - 1)? };
         let progress = ended.progress(&batch.fuel)?;
-        code.copy_scratch_outputs(self.scratch);
+        code.copy_scratch_outputs(&mut self.scratch);
         Ok(progress)
     }
 
     fn bind_streams(&mut self) {
         let (lanes, stride) = (self.lanes(), size_of::<Row>());
-        let Scratch { tail_inputs, tail_outputs, tables, .. } = &mut *self.scratch;
+        let Scratch { tail_inputs, tail_outputs, tables, .. } = &mut self.scratch;
         tables.inputs.clear();
         let inputs = tail_inputs.chunks(lanes);
         tables.inputs.extend(inputs.map(|rows| InputArgs { data: rows.as_ptr().cast(), stride }));
@@ -98,16 +121,16 @@ impl<'a> GroupRunner<'a> {
         let place = &self.code.info.arrays[array];
         let end = first.saturating_add(count).min(place.elements);
         // An element is `[component][lane]`, four lanes a row.
-        let groups = self.lanes() / 4;
+        let vectors = self.lanes() / 4;
         let row = |element: u32| (place.offset + element * place.element_bytes) as usize / size_of::<Row>();
         let (first, end) = (row(first.min(end)), row(end));
         let elements = &self.scratch.arrays[first..end];
-        let (group, lane) = (lane / 4 % groups, lane % 4);
-        match groups {
+        let (vector, lane) = (lane / 4 % vectors, lane % 4);
+        match vectors {
             1 => rows.extend(elements.as_chunks::<4>().0.iter().map(|element| element.map(|row| row.0[lane]))),
             _ => {
                 let elements = elements.as_chunks::<8>().0.iter();
-                rows.extend(elements.map(|element| [0, 2, 4, 6].map(|row| element[row + group].0[lane])));
+                rows.extend(elements.map(|element| [0, 2, 4, 6].map(|row| element[row + vector].0[lane])));
             }
         }
     }

@@ -111,7 +111,7 @@ impl<T: UniformValue + ?Sized> UniformValue for &T {
 }
 
 /// How messages name the type of a value: `f32[8][3]` for eight vectors of three components.
-pub(super) fn spelling(scalar: Scalar, lengths: &[usize]) -> String {
+pub(crate) fn spelling(scalar: Scalar, lengths: &[usize]) -> String {
     let mut name = scalar.name().to_string();
     lengths.iter().for_each(|length| _ = write!(name, "[{length}]"));
     name

@@ -1,0 +1,392 @@
+//! What a call has bound, and the checks on it that every kind of call makes.
+
+use super::bounds::Bounds;
+use super::buffer::{self, BoundResources, BufferView};
+use super::uniforms::{self, BoundSpaces};
+use super::vertex_buffer::VertexBufferView;
+use crate::compiled::CompiledShader;
+use crate::error::CallError;
+use crate::frontend::{Element, UniformKind};
+use crate::options::{default_format, unknown};
+use crate::pica_uniforms::PicaUniforms;
+use crate::texture::BoundTextures;
+use shaderjit_ir::fuel::Fuel;
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+impl CompiledShader {
+    /// Begins a call. Nothing is bound yet.
+    pub fn call(&self) -> Call<'_> {
+        Call::new(self)
+    }
+}
+
+/// The bindings of a run: attributes, uniforms, resources, samplers, instance. Borrows the attributes, textures and
+/// most buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same
+/// time.
+///
+/// A pixel shader's pixels are bound and run as vertices are. Their inputs are every element of the input
+/// signature, already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w,
+/// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](crate::Outputs::discarded) a pixel is with the
+/// outputs.
+///
+/// ```
+/// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+/// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+/// # let vertices = vec![0; 3 * 20];
+/// # let constants = vec![0; 64];
+/// let mut call = code.call();
+/// call.constant_buffer(0, &constants)?;
+/// call.input("POSITION", 0, VertexBufferView::f32x3(&vertices, 20))?;
+/// # call.unbound_as_zero(true);
+/// let outputs = call.run(0..3)?;
+/// let position: [f32; 4] = outputs.output("SV_Position", 0).expect("it has one").vec4(0).expect("there are 3");
+/// # Ok::<(), shaderjit::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Call<'a> {
+    pub(super) shader: &'a CompiledShader,
+    /// One entry an input element.
+    inputs: Vec<Option<VertexBufferView<'a>>>,
+    pub(super) spaces: BoundSpaces,
+    pub(super) resources: BoundResources<'a>,
+    pub(super) textures: BoundTextures<'a>,
+    pub(super) unbound_as_zero: bool,
+    reinterpret_inputs: bool,
+    pub(super) bounds: Bounds<'a>,
+    pub(super) first_vertex: u32,
+    pub(super) instance: u32,
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let interface = self.shader.interface();
+        let inputs: Vec<_> = interface.signature_inputs().iter().map(Element::name).zip(&self.inputs).collect();
+        let uniforms = interface.uniforms.iter().enumerate();
+        let uniforms: Vec<_> = uniforms.map(|(n, decl)| (uniforms::name(decl.kind), self.spaces.is_bound(n))).collect();
+        let resources = interface.resources.iter().enumerate();
+        let is_bound = |n| self.resources.is_bound(n) || self.textures.is_bound(n);
+        let resources: Vec<_> = resources.map(|(n, decl)| (buffer::name(decl.slot, decl.space), is_bound(n))).collect();
+        f.debug_struct("Call")
+            .field("shader", self.shader)
+            .field("inputs", &inputs)
+            .field("uniforms", &uniforms)
+            .field("resources", &resources)
+            .field("unbound_as_zero", &self.unbound_as_zero)
+            .field("reinterpret_inputs", &self.reinterpret_inputs)
+            .field("first_vertex_id", &self.first_vertex)
+            .field("instance", &self.instance)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What an unbound input reads.
+static ZEROS: [u8; 16] = [0; 16];
+
+impl<'a> Call<'a> {
+    fn new(shader: &'a CompiledShader) -> Call<'a> {
+        let interface = shader.interface();
+        Call {
+            shader,
+            inputs: vec![None; interface.signature_inputs().len()],
+            spaces: BoundSpaces::new(shader),
+            resources: BoundResources::new(shader),
+            textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
+            unbound_as_zero: false,
+            reinterpret_inputs: false,
+            bounds: Bounds::default(),
+            first_vertex: 0,
+            instance: 0,
+        }
+    }
+
+    /// Binds an input by its semantic.
+    ///
+    /// # Errors
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader has no such input,
+    /// [`FormatMismatch`](CallError::FormatMismatch) if integers are bound to floats or the other way round.
+    pub fn input(
+        &mut self,
+        semantic: &str,
+        index: u32,
+        attribute: VertexBufferView<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
+        let element = self.shader.input(semantic, index);
+        let inputs = self.shader.interface().signature_inputs();
+        let element = element.ok_or_else(|| unknown("input", (semantic, index), inputs))?;
+        self.input_element(element, attribute)
+    }
+
+    /// Binds the input element of that number.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn input_element(
+        &mut self,
+        element: usize,
+        attribute: VertexBufferView<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
+        let inputs = self.shader.interface().signature_inputs();
+        let what = || CallError::unknown(format!("input element {element}"), inputs.iter().map(Element::label));
+        let declared = inputs.get(element).ok_or_else(what)?;
+        if declared.ty.is_integer() != attribute.format.is_integer() && !self.reinterpret_inputs {
+            return Err(CallError::FormatMismatch {
+                what: format!("input {}", declared.label()),
+                declared: declared.ty,
+                bound: attribute.format,
+            });
+        }
+        self.inputs[element] = Some(attribute);
+        Ok(self)
+    }
+
+    /// Whether inputs that are bound from now on may have a format of integers where the shader reads floats, and the
+    /// other way round: the bits are taken as they are. Default: false. Signed and unsigned integers are one and the
+    /// same.
+    ///
+    /// ```
+    /// use shaderjit::error::CallError;
+    /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
+    ///
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+    /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+    /// let vertices = [0; 12];
+    /// let mut call = code.call();
+    /// let bound = call.input("POSITION", 0, VertexBufferView::u32x3(&vertices, 12));
+    /// assert!(matches!(bound, Err(CallError::FormatMismatch { .. })));
+    /// call.reinterpret_inputs(true).input("POSITION", 0, VertexBufferView::u32x3(&vertices, 12))?;
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    pub fn reinterpret_inputs(&mut self, reinterpret: bool) -> &mut Call<'a> {
+        self.reinterpret_inputs = reinterpret;
+        self
+    }
+
+    /// Binds constant buffer `slot` of register space 0. The bytes are copied. Fewer than the shader
+    /// [reads](CompiledShader::reads_bytes) are an error of the run, unless [missing ones](Self::unbound_as_zero) read
+    /// as zero.
+    ///
+    /// # Errors
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer.
+    pub fn constant_buffer(&mut self, slot: u32, bytes: &[u8]) -> Result<&mut Call<'a>, CallError> {
+        self.constant_buffer_in_space(slot, 0, bytes)
+    }
+
+    /// Binds constant buffer `slot` of a register space of shader model 5.1.
+    ///
+    /// # Errors
+    /// As [`constant_buffer`](Self::constant_buffer).
+    pub fn constant_buffer_in_space(
+        &mut self,
+        slot: u32,
+        space: u32,
+        bytes: &[u8],
+    ) -> Result<&mut Call<'a>, CallError> {
+        self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))?;
+        let kind = UniformKind::ConstantBuffer { slot, space };
+        let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
+        self.spaces.set_bytes(index.expect("it was bound"), bytes.len());
+        Ok(self)
+    }
+
+    /// Binds PICA float uniforms, `c0` first. Rows behind the last one given are zero. The container's constants stand
+    /// above them.
+    ///
+    /// # Errors
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
+    pub fn pica_floats(&mut self, rows: &[[f32; 4]]) -> Result<&mut Call<'a>, CallError> {
+        self.bind_space(UniformKind::PicaFloat, rows.iter().map(|row| row.map(f32::to_bits)))
+    }
+
+    /// Binds PICA integer uniforms, `i0` first.
+    ///
+    /// # Errors
+    /// As [`pica_floats`](Self::pica_floats).
+    pub fn pica_ints(&mut self, rows: &[[u8; 4]]) -> Result<&mut Call<'a>, CallError> {
+        self.bind_space(UniformKind::PicaInt, rows.iter().map(|row| row.map(u32::from)))
+    }
+
+    /// Binds PICA bool uniforms: bit n is `bn`.
+    ///
+    /// # Errors
+    /// As [`pica_floats`](Self::pica_floats).
+    pub fn pica_bools(&mut self, mask: u16) -> Result<&mut Call<'a>, CallError> {
+        self.bind_space(UniformKind::PicaBool, [[mask.into(), 0, 0, 0]].into_iter())
+    }
+
+    /// Binds those PICA uniforms that the program reads.
+    pub fn pica_uniforms(&mut self, uniforms: &PicaUniforms) -> &mut Call<'a> {
+        // Each fails only where the program has no such space, and then there is nothing to bind.
+        let _ = self.pica_floats(&uniforms.floats);
+        let _ = self.pica_ints(&uniforms.ints);
+        let _ = self.pica_bools(uniforms.bools);
+        self
+    }
+
+    pub(super) fn bind_space(
+        &mut self,
+        kind: UniformKind,
+        rows: impl Iterator<Item = [u32; 4]>,
+    ) -> Result<&mut Call<'a>, CallError> {
+        let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
+        let index = index.ok_or_else(|| {
+            let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind != UniformKind::Table);
+            CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
+        })?;
+        self.spaces.bind(self.shader, index, rows);
+        Ok(self)
+    }
+
+    /// Binds the buffer `t<slot>` of register space 0. An unbound one reads 0 everywhere if the call
+    /// [asks for zeros](Self::unbound_as_zero), and counts no elements.
+    ///
+    /// # Errors
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such buffer,
+    /// [`ResourceMismatch`](CallError::ResourceMismatch) if it declares one of another kind or with another stride,
+    /// [`Invalid`](CallError::Invalid) if it is longer than a buffer can be: 4 GiB less 4 bytes, or 2^27 elements if it
+    /// is typed.
+    ///
+    /// ```no_run
+    /// # use shaderjit::{Call, BufferView, TexelFormat, error::CallError};
+    /// # fn bind<'a>(call: &mut Call<'a>, bones: &'a [u8], colours: &'a [u8]) -> Result<(), CallError> {
+    /// call.buffer(0, BufferView::structured(bones, 64))?;
+    /// call.buffer(1, BufferView::typed(colours, TexelFormat::Rgba8Unorm))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn buffer(&mut self, slot: u32, buffer: BufferView<'a>) -> Result<&mut Call<'a>, CallError> {
+        self.buffer_in_space(slot, 0, buffer)
+    }
+
+    /// Binds the resource `t<slot>` of a register space of shader model 5.1.
+    ///
+    /// # Errors
+    /// As [`buffer`](Self::buffer).
+    pub fn buffer_in_space(
+        &mut self,
+        slot: u32,
+        space: u32,
+        buffer: BufferView<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
+        self.resources.bind(&self.shader.interface().resources, (slot, space), buffer)?;
+        Ok(self)
+    }
+
+    /// Whether missing bindings, and the missing ends of constant buffers, read as zero. Default: `false`; they are
+    /// errors of the run.
+    pub fn unbound_as_zero(&mut self, zero: bool) -> &mut Call<'a> {
+        self.unbound_as_zero = zero;
+        self
+    }
+
+    /// The number that the shader sees for vertex 0 of the streams. Default: 0.
+    pub fn first_vertex_id(&mut self, number: u32) -> &mut Call<'a> {
+        self.first_vertex = number;
+        self
+    }
+
+    /// The instance number that the shader sees. Default: 0.
+    pub fn instance(&mut self, number: u32) -> &mut Call<'a> {
+        self.instance = number;
+        self
+    }
+
+    /// Ends runs with [`Cancelled`](crate::error::CallError::Cancelled) once the flag is set, by whichever thread:
+    /// between waves of vertices, and in loops every 65 536 instructions, well under a millisecond. Outputs that were
+    /// stored before stay.
+    ///
+    /// ```
+    /// use shaderjit::error::CallError;
+    /// use shaderjit::{CompileOptions, Config, Engine, Shader};
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc"));
+    /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+    /// let cancel = AtomicBool::new(true);
+    /// let mut call = code.call();
+    /// call.unbound_as_zero(true).cancel_on(&cancel);
+    /// assert_eq!(call.run(0..3).unwrap_err(), CallError::Cancelled);
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    pub fn cancel_on(&mut self, flag: &'a AtomicBool) -> &mut Call<'a> {
+        self.bounds.cancel = Some(flag);
+        self
+    }
+
+    /// Ends runs with [`Cancelled`](crate::error::CallError::Cancelled) at that time. The clock is read as often as
+    /// [a flag](Self::cancel_on). An access to the caller's own textures is not interrupted.
+    pub fn deadline(&mut self, end: Instant) -> &mut Call<'a> {
+        self.bounds.deadline = Some(end);
+        self
+    }
+
+    /// Runs something with the fuel of one call.
+    pub(super) fn with_fuel<R>(&self, run: impl FnOnce(Fuel<'_>) -> R) -> R {
+        self.bounds.with_fuel(self.shader.prepared().limits, run)
+    }
+
+    /// Checks that the uniforms the shader reads are bound, and long enough.
+    pub(super) fn check_uniforms(&self) -> Result<(), CallError> {
+        for (index, decl) in self.shader.interface().uniforms.iter().enumerate() {
+            if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.unbound_as_zero {
+                return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
+            }
+            let (needed, available) = (self.shader.reads_bytes(index), self.spaces.bytes(index));
+            if self.spaces.is_bound(index) && available < needed && !self.unbound_as_zero {
+                return Err(CallError::ShortBuffer { what: uniforms::name(decl.kind), needed, available });
+            }
+            if self.spaces.is_bound(index)
+                && let Some(compiled_for) = &self.shader.prepared().function.spaces[decl.space].table
+                && !self.spaces.holds(index, compiled_for)
+            {
+                return Err(CallError::OtherValues { what: uniforms::name(decl.kind) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the resources the shader reads are bound.
+    pub(super) fn check_resources(&self) -> Result<(), CallError> {
+        for (index, decl) in self.shader.interface().resources.iter().enumerate() {
+            let is_bound = self.resources.is_bound(index) || self.textures.is_bound(index);
+            if self.shader.needs_resource(index) && !is_bound && !self.unbound_as_zero {
+                return Err(CallError::MissingBinding { what: buffer::name(decl.slot, decl.space) });
+            }
+        }
+        Ok(())
+    }
+
+    /// What each input element reads for these vertices, the first one's bytes first.
+    pub(super) fn resolve_attributes(
+        &self,
+        vertices: &Range<u32>,
+        attributes: &mut Vec<VertexBufferView<'a>>,
+    ) -> Result<(), CallError> {
+        let elements = &self.shader.interface().inputs;
+        for (number, (element, bound)) in elements.iter().zip(&self.inputs).enumerate() {
+            // The default format has every component, so that all of them are zero. It is also what inputs nobody reads
+            // get, so that their formats make no difference to the code.
+            let zero = VertexBufferView::new(default_format(element), &ZEROS, 0);
+            attributes.push(match bound {
+                _ if !self.shader.reads_input(number) => zero,
+                Some(attribute) => attribute.slice(vertices, self.instance).map_err(|needed| {
+                    let what = format!("input {}", element.name());
+                    CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
+                })?,
+                None if self.unbound_as_zero => zero,
+                None => return Err(CallError::MissingBinding { what: format!("input {}", element.name()) }),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Number of vertices in a range.
+pub(super) fn count(vertices: &Range<u32>) -> Result<u32, CallError> {
+    let Range { start, end } = vertices;
+    end.checked_sub(*start).ok_or_else(|| CallError::Invalid(format!("the range {start}..{end} ends before it begins")))
+}

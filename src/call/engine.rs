@@ -1,0 +1,71 @@
+//! The one place that makes a runner: native code or the interpreter, in memory that a thread keeps from call to call.
+
+use super::bindings::Call;
+use super::interpret::interpret;
+use super::native::{NativeMemory, NativeRunner};
+use super::wave::{Bound, Driver};
+use super::work::{Work, recycle};
+use crate::error::CallError;
+use crate::jit::Layout;
+use crate::native::Native;
+use shaderjit_ir::fuel::Fuel;
+use std::cell::RefCell;
+use std::mem;
+
+/// What a thread keeps, so that no call after the first allocates.
+#[derive(Default)]
+pub(super) struct Memory {
+    work: Work<'static>,
+    resources: Vec<&'static [u8]>,
+    native: NativeMemory,
+    /// For the layout of a call.
+    pub layout: Layout,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+/// Gives this thread's memory back, so that the next call has memory of its own size.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn forget_memory() {
+    drop(MEMORY.take());
+}
+
+/// Lends a call the thread's memory.
+pub(super) fn with_memory<'a, R>(run: impl FnOnce(&mut Memory, &mut Work<'a>) -> R) -> R {
+    // Taken, not borrowed: a texture of the caller's may run a shader itself.
+    let mut memory = MEMORY.take();
+    let mut work: Work<'a> = mem::take(&mut memory.work);
+    let result = run(&mut memory, &mut work);
+    memory.work = work.recycle();
+    MEMORY.set(memory);
+    result
+}
+
+impl<'a> Call<'a> {
+    /// Has an engine driven with what is bound, which is checked: native code if there is some, else the interpreter.
+    pub(super) fn drive(
+        &self,
+        native: Option<&Native>,
+        fuel: Fuel<'_>,
+        driver: impl Driver<'a>,
+        memory: &mut Memory,
+        work: &mut Work<'a>,
+    ) -> Result<(), CallError> {
+        let mut resources: Vec<&[u8]> = mem::take(&mut memory.resources);
+        resources.extend(self.resources.iter());
+        let bound = Bound { call: self, resources: &resources, fuel };
+        let result = match native {
+            None => interpret(bound, driver, work),
+            Some(native) => {
+                let mut runner = NativeRunner::new(bound, native, mem::take(&mut memory.native));
+                let result = driver.drive(&mut runner, work);
+                memory.native = runner.into_memory();
+                result
+            }
+        };
+        memory.resources = recycle(resources);
+        result
+    }
+}

@@ -1,0 +1,121 @@
+//! The seam between engines and kinds of call.
+//!
+//! An engine runs *waves*: so many invocations side by side as it has lanes. [`WaveRunner`] is all that a kind of call
+//! sees of one, and each kind is a [`Driver`] on it, which says what the waves are: vertices, invocations of a geometry
+//! shader. `engine` alone chooses between the runners.
+//!
+//! The trait has two ways to run, because they are two ways into the same engine with the same bindings. A driver that
+//! looks at every wave sets its inputs, runs it and reads what it left. Vertices are far too many for that: native code
+//! shades a [`Block`] of them in one call, between buffers, and where a guard fails it takes up a block in the middle.
+//! A trait for each way would need its runners made twice. On the interpreter a block is nothing but its waves
+//! ([`run_in_waves`]).
+
+use super::bindings::Call;
+use super::outputs::OutputLayout;
+use super::uniforms::BoundSpaces;
+use super::vertex_buffer::VertexBufferView;
+use super::work::Work;
+use crate::error::CallError;
+use shaderjit_ir::Array;
+use shaderjit_ir::fuel::Fuel;
+
+/// What a runner is made with.
+#[derive(Clone, Copy)]
+pub(super) struct Bound<'c, 'a> {
+    /// A call whose bindings are checked.
+    pub call: &'c Call<'a>,
+    /// One entry a resource.
+    pub resources: &'c [&'c [u8]],
+    /// What the call may take.
+    pub fuel: Fuel<'c>,
+}
+
+/// What the invocations of a wave share. Resources, textures and the instance are those of the call.
+pub(super) struct Wave<'w> {
+    pub spaces: &'w BoundSpaces,
+    /// Whether they may hold anything else than for the wave before. There is none before the first.
+    pub spaces_changed: bool,
+    /// The number that the invocation in lane 0 sees; it rises by one a lane.
+    pub first: u32,
+    /// How many there are, from lane 0 on. The lanes behind repeat the last.
+    pub count: usize,
+}
+
+/// Vertices that lie one behind the other, and so do their outputs.
+#[derive(Clone, Copy)]
+pub(super) struct Block<'b> {
+    /// One entry an input element, the first vertex's bytes first.
+    pub attributes: &'b [VertexBufferView<'b>],
+    /// Number of vertices.
+    pub count: u32,
+    /// The number the shader sees for the first.
+    pub first_vertex: u32,
+    /// Where the outputs go.
+    pub layout: &'b OutputLayout,
+    /// Row of them that the first vertex gets.
+    pub first_row: usize,
+}
+
+/// An engine with everything bound but inputs and outputs.
+pub(super) trait WaveRunner {
+    /// Invocations of a wave.
+    fn lanes(&self) -> usize;
+
+    /// Sets what a lane reads of an input element.
+    fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]);
+
+    /// Runs a wave.
+    fn run(&mut self, wave: &Wave<'_>) -> Result<(), CallError>;
+
+    /// What a lane stored to an output element.
+    fn output(&self, element: usize, lane: usize) -> [u32; 4];
+
+    /// Appends what a lane stored to `count` elements of an array of four components.
+    fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>);
+
+    /// Shades a block with the uniforms of the call, and stores its outputs in a buffer. The inputs of a wave are not
+    /// defined afterwards.
+    fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError>;
+}
+
+/// A call whose bindings are checked: what it runs.
+pub(super) trait Driver<'a> {
+    /// Runs it.
+    fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError>;
+}
+
+/// Shades a block wave by wave. Lanes past the last vertex repeat it.
+pub(super) fn run_in_waves(
+    waves: &mut impl WaveRunner,
+    call: &Call<'_>,
+    block: &Block<'_>,
+    bytes: &mut [u8],
+) -> Result<(), CallError> {
+    let (prepared, all) = (call.shader.prepared(), block.count as usize);
+    for start in (0..all).step_by(waves.lanes()) {
+        let count = waves.lanes().min(all - start);
+        for (element, attribute) in block.attributes.iter().enumerate() {
+            if prepared.facts.reads_input[element] {
+                for lane in 0..count {
+                    let bits = attribute.format.decode(&attribute.bytes[(start + lane) * attribute.stride..]);
+                    waves.set_input(element, lane, bits);
+                }
+            }
+        }
+        let first = block.first_vertex.wrapping_add(start as u32);
+        waves.run(&Wave { spaces: &call.spaces, spaces_changed: start == 0, first, count })?;
+        let outputs = prepared.interface.outputs.iter().zip(block.layout.places()).enumerate();
+        for (element, (declared, place)) in outputs {
+            let Some(place) = place else { continue };
+            for lane in 0..count {
+                let row = block.first_row + start + lane;
+                let words = bytes[place.offset + row * place.stride..].as_chunks_mut().0;
+                let stored = &waves.output(element, lane)[..declared.components() as usize];
+                for (word, component) in words.iter_mut().zip(stored) {
+                    *word = component.to_le_bytes();
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! What a program that has been through every pass asks of its caller, found by looking at each instruction once.
+
+use crate::frontend::{GeometryInterface, Interface, StateRow, UniformKind};
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::texture::Access;
+use shaderjit_ir::{Function, Op, SysVal};
+
+/// What a function reads, and what it writes.
+#[derive(Default)]
+pub(crate) struct Facts {
+    /// Which input elements it reads; one entry an element.
+    pub reads_input: Vec<bool>,
+    /// Which output elements it sets to anything but zero; one entry an element.
+    pub writes_output: Vec<bool>,
+    /// Which uniform spaces the caller must bind, for a component is read that has no value of its own; one entry a
+    /// space.
+    pub needs_uniforms: Vec<bool>,
+    /// Bytes of each constant buffer that may be read: up to the last component whose row is known, and all that is
+    /// declared where an index is not. One entry a space, 0 for other spaces: what the container fixes is not the
+    /// caller's to bind.
+    pub reads_bytes: Vec<usize>,
+    /// Which resources it reads or asks the size of; one entry a resource.
+    pub needs_resource: Vec<bool>,
+    /// Which samplers it uses; one entry a sampler.
+    pub needs_sampler: Vec<bool>,
+    /// Whether it reads the vertices' numbers.
+    pub reads_vertex_id: bool,
+    /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
+    pub last_state_counts: bool,
+}
+
+impl Facts {
+    /// Those of a function whose element and space numbers the interface lists.
+    pub fn of(function: &Function, interface: &Interface) -> Facts {
+        let mut facts = Facts {
+            reads_input: vec![false; interface.inputs.len()],
+            writes_output: vec![false; interface.outputs.len()],
+            needs_uniforms: vec![false; interface.uniforms.len()],
+            reads_bytes: vec![0; interface.uniforms.len()],
+            needs_resource: vec![false; function.resources.len()],
+            needs_sampler: vec![false; function.samplers.len()],
+            reads_vertex_id: false,
+            last_state_counts: interface.geometry.as_ref().is_some_and(|geometry| last_counts(function, geometry)),
+        };
+        for &inst in function.layout.iter().flat_map(|&block| &function.blocks[block].insts) {
+            facts.add(function, interface, &function.insts[inst]);
+        }
+        facts
+    }
+
+    fn add(&mut self, function: &Function, interface: &Interface, inst: &InstData) {
+        let InstData { op, ref args, imm, .. } = *inst;
+        if let Some(access) = Access::new(op, imm) {
+            self.needs_resource[access.texture.as_u32() as usize] = true;
+            access.sampler.iter().for_each(|sampler| self.needs_sampler[sampler.as_u32() as usize] = true);
+            return;
+        }
+        match imm {
+            Imm::Element { element, .. } if op == Op::Input => self.reads_input[element as usize] = true,
+            Imm::Element { element, .. } if op == Op::Output => {
+                self.writes_output[element as usize] |= function.constant(args[0]) != Some(0);
+            }
+            Imm::Row { space, row, component } => {
+                let index = space.as_u32() as usize;
+                let is_preset = op == Op::UniformLoad
+                    && interface.presets.iter().any(|preset| {
+                        (preset.space, preset.row) == (space, row) && preset.mask[usize::from(component)] == u32::MAX
+                    });
+                self.needs_uniforms[index] |= function.spaces[space].table.is_none() && !is_preset;
+                let decl = &interface.uniforms[index];
+                if matches!(decl.kind, UniformKind::ConstantBuffer { .. }) {
+                    let end = match op {
+                        Op::UniformLoad => 16 * row as usize + 4 * usize::from(component) + 4,
+                        _ => 16 * decl.rows as usize,
+                    };
+                    self.reads_bytes[index] = self.reads_bytes[index].max(end);
+                }
+            }
+            Imm::SysVal(SysVal::VertexId) => self.reads_vertex_id = true,
+            Imm::ResourceByte { resource, .. } | Imm::Resource(resource) => {
+                self.needs_resource[resource.as_u32() as usize] = true;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether, of invocations that run side by side, only the last one's state counts: the same words are written whatever
+/// the program does, and no word goes from bank to bank.
+fn last_counts(function: &Function, geometry: &GeometryInterface) -> bool {
+    let literal = |element: usize, component: usize| {
+        let mut outputs = function.layout.iter().flat_map(|&block| &function.blocks[block].insts);
+        let output = outputs.find_map(|&inst| match function.insts[inst] {
+            InstData { op: Op::Output, imm: Imm::Element { element: e, component: c }, args, .. } => {
+                ((e as usize, usize::from(c)) == (element, component)).then_some(args[0])
+            }
+            _ => None,
+        });
+        output.map_or(Some(0), |value| function.constant(value))
+    };
+    let written = |index: usize| {
+        let (element, component, first_bit) = GeometryInterface::written_bits(index);
+        literal(element, component).map(|bits| bits >> first_bit & 0xf)
+    };
+    let Some(masks) = (0..geometry.state.len()).map(written).collect::<Option<Vec<u64>>>() else { return false };
+    let Some(parity) = literal(0, 1) else { return false };
+    let mask_of = |row: StateRow| geometry.state.iter().position(|&other| other == row).map(|index| masks[index]);
+    parity == 0 || (0..16).all(|n| mask_of(StateRow::Output(n)) == mask_of(StateRow::OtherOutput(n)))
+}

@@ -1,0 +1,88 @@
+//! A program that has been through every pass, whatever runs it.
+
+use crate::cache::Key;
+use crate::container::digest::Digest;
+use crate::facts::Facts;
+use crate::frontend::Interface;
+use crate::options::{FuelLimits, Lanes};
+use crate::pipeline::{self, PassOptions};
+use crate::shader::Shader;
+use crate::stage::Stage;
+use crate::variables::Variables;
+use shaderjit_ir::Function;
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::verify::Verified;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A program that has been through every pass: what all layouts of it share.
+pub(crate) struct Prepared {
+    /// Identifies the program and the options of the passes.
+    pub key: Key,
+    /// Number of the program in its container.
+    pub entry: usize,
+    pub stage: Stage,
+    /// Where it came from, for the names of its variables.
+    pub shader: Shader,
+    /// Those, once somebody asks.
+    pub variables: OnceLock<Variables>,
+    pub interface: Interface,
+    /// What native code runs.
+    pub function: Verified,
+    /// What runs where a guard of it fails, if it has any.
+    pub exact: Option<ExactForm>,
+    /// What it asks of its caller.
+    pub facts: Facts,
+    /// How many rows native code reads without a check; one entry a space.
+    pub static_rows: Vec<u32>,
+    /// How many lanes suit it.
+    pub lanes: Lanes,
+    /// The container's digest.
+    pub digest: Option<Digest>,
+    /// What loops may take.
+    pub limits: FuelLimits,
+    /// Whether `fma` is what `fmad` became; folding asks.
+    pub fused: bool,
+    /// Time for decoding and lowering, and for the passes.
+    pub times: [Duration; 2],
+}
+
+/// A program's form without guards, made when it is first needed.
+pub(crate) struct ExactForm {
+    /// As the front end made it.
+    source: Function,
+    made: OnceLock<Verified>,
+}
+
+impl ExactForm {
+    pub fn of(source: Function) -> ExactForm {
+        ExactForm { source, made: OnceLock::new() }
+    }
+}
+
+impl Prepared {
+    /// The program without guards: what the interpreter runs.
+    pub fn exact_function(&self) -> &Verified {
+        let Some(ExactForm { source, made }) = &self.exact else { return &self.function };
+        made.get_or_init(|| {
+            pipeline::run(source.clone(), &PassOptions { fused: self.fused, guards: false }, None)
+                .expect("the passes have accepted the program with guards, and refuse nothing after them")
+        })
+    }
+
+    /// The variables that the container names.
+    pub fn variables(&self) -> &Variables {
+        self.variables.get_or_init(|| Variables::read(&self.shader, self.entry, &self.interface))
+    }
+
+    /// Bytes the IR occupies, roughly.
+    pub fn ir_bytes(&self) -> u64 {
+        let Function { insts, values, blocks, spaces, .. } = &*self.function;
+        let forms = if self.exact.is_some() { 3 } else { 1 };
+        let tables: usize =
+            spaces.values().filter_map(|space| space.table.as_ref()).map(|table| size_of_val(&table[..])).sum();
+        let blocks: usize = blocks.values().map(|block| 256 + 4 * block.insts.len()).sum();
+        (size_of::<Prepared>() + forms * (insts.len() * size_of::<InstData>() + values.len() * 16 + blocks + tables))
+            as u64
+    }
+}
