@@ -1,4 +1,4 @@
-//! What native code is given: the only contract between [`emit`](super::emit) and [`call`](super::call).
+//! What native code is given: the only contract between a back end and [`call`](super::call).
 //!
 //! The native function is `fn(*const BatchArgs, count: u32) -> u32`: it shades the elements `0..count`, `count` being a
 //! multiple of the lanes and not zero, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write
@@ -81,7 +81,7 @@ pub struct BatchArgs {
     /// elements more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
     /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has
-    /// stored the [`Splat`](crate::jit::emit::Splat)s and the rows of [`Word`](crate::jit::emit::Word)s. After it,
+    /// stored the [`Splat`](shaderjit_ir::batch::Splat)s and the rows of [`Word`](shaderjit_ir::batch::Word)s. After it,
     /// offsets of a group's lanes.
     pub hoisted: *mut u8,
     /// What waves that have ended have taken. Only native code writes it.

@@ -16,7 +16,7 @@ pub const CODE_BYTES: u64 = 8 << 20;
 pub const THOROUGH_INSTS: usize = 1 << 15;
 
 /// Nor where values are live over more instructions than this, all of them added up:
-/// [`pressure`](super::pressure). The thorough way takes about a tenth of a microsecond for each.
+/// `cranelift/pressure.rs`. The thorough way takes about a tenth of a microsecond for each.
 pub const THOROUGH_AREA: u64 = 1 << 21;
 
 /// Working memory that has seen more instructions than this is not kept: it is slower for every small function after

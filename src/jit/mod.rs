@@ -1,29 +1,24 @@
-//! Lockstep IR → native code: selects instructions for Cranelift, owns the code's memory, and calls it safely.
+//! Lockstep IR → native code: has it planned and compiled, owns the code's memory, and calls it safely.
 //!
-//! * `emit` turns a [`Function`] in lockstep form, composite ops expanded, into Cranelift's IR; a value that differs
-//!   among lanes is one or two groups of four lanes, a uniform one a scalar (or a splat vector if it is a float).
-//! * `fetch` turns rows of vertex buffers into lanes and lanes into rows of outputs.
+//! * `cranelift` is the back end: it selects Cranelift's instructions for a batch program, and has them made into
+//!   machine code.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
 //!   batch.
 //! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
 //!   `texture`, and `refuel`, which says whether loops may go on.
-//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for, `pressure` says
-//!   which functions would take too long to find registers for.
+//! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //!
 //! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
 //! `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod call;
+mod cranelift;
 mod double;
-mod emit;
-mod fetch;
 mod limits;
 mod memory;
 mod mode;
-mod pressure;
 mod refuel;
-mod simd;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -34,20 +29,13 @@ pub use target::Target;
 
 use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
-use cranelift_codegen::control::ControlPlane;
+use cranelift::ArrayPlace;
 use cranelift_codegen::entity::SecondaryMap;
-use cranelift_codegen::ir::{AbiParam, Signature, types};
-use cranelift_codegen::isa::CallConv;
-use cranelift_codegen::{CompiledCode, Context};
-use cranelift_frontend::FunctionBuilderContext;
-use emit::ArrayPlace;
 use memory::CodeMemory;
 use shaderjit_ir::batch::{self, BatchProgram, Copy, InputFormat, Machine, STATIC_ROWS, Splat, Word};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Op, Space, Value};
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The most that [`Code::stack_bytes`] can be.
 pub(crate) const MAX_STACK_BYTES: usize = limits::FRAME_BYTES as usize + limits::CALLEE_STACK_BYTES;
@@ -237,20 +225,20 @@ pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Resul
 /// # Errors
 /// As [`compile`].
 pub fn compile_program(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Code, JitError> {
-    with_contexts(|contexts| {
-        let (mut info, compiled) = build_code(program, layout, target, false, contexts)?;
-        let buffer = &compiled.buffer;
-        // Code that could fault, or call out but through the one address it holds, is a defect of `emit`: it must not
-        // run.
-        if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
-            return Err(JitError::Codegen("the code has traps or relocations".to_string()));
-        }
-        let frame = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
-        limit("the size of native code", compiled.code_buffer().len() as u64, limits::CODE_BYTES)?;
-        limit("the native stack frame", frame, limits::FRAME_BYTES)?;
-        info.stack_bytes = frame as usize + limits::CALLEE_STACK_BYTES;
-        Ok(Code { memory: CodeMemory::new(compiled.code_buffer())?, info })
-    })
+    let Selected { bytes, frame_bytes, mut info } = cranelift::compile(program, layout, target)?;
+    limit("the size of native code", bytes.len() as u64, limits::CODE_BYTES)?;
+    limit("the native stack frame", frame_bytes, limits::FRAME_BYTES)?;
+    info.stack_bytes = frame_bytes as usize + limits::CALLEE_STACK_BYTES;
+    Ok(Code { memory: CodeMemory::new(&bytes)?, info })
+}
+
+/// What a back end gives back.
+struct Selected {
+    /// Machine code that needs no relocation and cannot fault.
+    bytes: Vec<u8>,
+    /// Bytes of its stack frame.
+    frame_bytes: u64,
+    info: CodeInfo,
 }
 
 /// The Cranelift IR that [`compile`] makes of the function, as text.
@@ -263,10 +251,7 @@ pub fn clif_text(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<String, JitError> {
-    with_contexts(|contexts| {
-        build(&plan(func, layout, options)?, layout, target, false, contexts)?;
-        Ok(contexts.cranelift.func.display().to_string())
-    })
+    cranelift::text(&plan(func, layout, options)?, layout, target)
 }
 
 /// The source instructions that the code of [`compile`] was made for: by ascending offset in the code, the byte offset
@@ -281,83 +266,7 @@ pub fn origins(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<Vec<(u32, Option<u32>)>, JitError> {
-    with_contexts(|contexts| {
-        let (_, compiled) = build_code(&plan(func, layout, options)?, layout, target, true, contexts)?;
-        let mut origins: Vec<(u32, Option<u32>)> = Vec::new();
-        let mut end = 0;
-        for range in compiled.buffer.get_srclocs_sorted() {
-            let origin = if range.loc.is_default() { None } else { Some(range.loc.bits()) };
-            let gap = (end < range.start).then_some((end, None));
-            for (start, origin) in gap.into_iter().chain([(range.start, origin)]) {
-                if origins.last().is_none_or(|&(_, last)| last != origin) {
-                    origins.push((start, origin));
-                }
-            }
-            end = range.end;
-        }
-        let size = compiled.code_buffer().len() as u32;
-        if end < size && origins.last().is_some_and(|&(_, last)| last.is_some()) {
-            origins.push((end, None));
-        }
-        Ok(origins)
-    })
-}
-
-/// Cranelift's working memory, which is dear to make anew for each small function.
-struct Contexts {
-    cranelift: Context,
-    builder: FunctionBuilderContext,
-}
-
-impl Contexts {
-    fn new() -> Contexts {
-        Contexts { cranelift: Context::new(), builder: FunctionBuilderContext::new() }
-    }
-}
-
-thread_local! {
-    static CONTEXTS: RefCell<Option<Contexts>> = const { RefCell::new(None) };
-}
-
-/// Lends the thread's contexts. They are dropped after a large function, and after an error or a panic: they may hold
-/// half a function. A panic, which is a defect of Cranelift or of `emit`, is an error.
-fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
-    let mut contexts = CONTEXTS.take().unwrap_or_else(Contexts::new);
-    let result = catch_unwind(AssertUnwindSafe(|| f(&mut contexts)))
-        .unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string())))?;
-    if contexts.cranelift.func.dfg.num_insts() <= limits::KEPT_INSTS {
-        contexts.cranelift.clear();
-        CONTEXTS.set(Some(contexts));
-    }
-    Ok(result)
-}
-
-fn build(
-    program: &BatchProgram,
-    layout: &Layout,
-    target: &Target,
-    origins: bool,
-    contexts: &mut Contexts,
-) -> Result<CodeInfo, JitError> {
-    contexts.cranelift.func.signature = signature();
-    emit::emit(program, layout, target, origins, &mut contexts.cranelift.func, &mut contexts.builder)
-}
-
-fn build_code<'a>(
-    program: &BatchProgram,
-    layout: &Layout,
-    target: &Target,
-    origins: bool,
-    contexts: &'a mut Contexts,
-) -> Result<(CodeInfo, &'a CompiledCode), JitError> {
-    let info = build(program, layout, target, origins, contexts)?;
-    let is_large = contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS
-        || pressure::is_high(program, program.vectors() as u64);
-    let compiled = contexts
-        .cranelift
-        .compile(&**target.isa(is_large), &mut ControlPlane::default())
-        .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
-    Ok((info, compiled))
+    cranelift::origins(&plan(func, layout, options)?, layout, target)
 }
 
 /// For each uniform space, how many rows code of the function may read without a check.
@@ -388,15 +297,6 @@ fn last_row(func: &Function, row: u32, index: Value) -> Option<u32> {
     let most = inst.args.iter().filter_map(|&arg| func.constant(arg)).min()?;
     let last = u64::from(row) + most;
     (last < u64::from(STATIC_ROWS)).then_some(last as u32)
-}
-
-/// `fn(*const BatchArgs, count: u32) -> u32`, by the System V convention on every x86-64 system: the caller is our
-/// own assembly.
-fn signature() -> Signature {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params = [types::I64, types::I32].map(AbiParam::new).to_vec();
-    signature.returns = vec![AbiParam::new(types::I32)];
-    signature
 }
 
 fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), JitError> {

@@ -3,8 +3,8 @@
 //! A row is loaded or stored whole and transposed with three others, because that is several times faster than a load
 //! or a store for each component.
 
-use super::abi;
 use super::simd::Simd;
+use crate::jit::abi;
 use crate::packing::{Field, NumericKind, largest};
 use crate::vertex_format::VertexFormat;
 use cranelift_codegen::ir::condcodes::IntCC;

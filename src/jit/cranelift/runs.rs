@@ -1,12 +1,12 @@
 //! Selection for runs of row instructions (see [`shaderjit_ir::batch`]): the whole run for one lane, then for the next.
 
+use super::fetch;
 use super::plan::{Stream, codegen};
 use super::texture::Row;
 use super::uniform::Window;
 use super::value::MAX_GROUPS;
 use super::{Emitter, result};
 use crate::error::JitError;
-use crate::jit::fetch;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::F32X4;
 use foldhash::{HashMap, HashMapExt};

@@ -4,7 +4,7 @@
 //! It splits intervals and tries again until all of them fit, so its time grows with how many values are live at how
 //! many instructions. Programs can be written that keep thousands of values alive for no other reason.
 
-use super::limits;
+use crate::jit::limits;
 use cranelift_codegen::entity::SecondaryMap;
 use shaderjit_ir::{Block, Function, Value, cfg};
 

@@ -1,4 +1,4 @@
-//! Instruction selection: lockstep IR to Cranelift's.
+//! Instruction selection: batch programs to Cranelift's IR.
 //!
 //! How a value is held depends on its type and on whether it is uniform, N being the groups of four lanes:
 //!
@@ -18,8 +18,10 @@
 //! over groups.
 
 mod buffer;
+mod compile;
 mod control;
 mod double;
+mod fetch;
 mod fuel;
 mod group;
 mod guard;
@@ -27,8 +29,10 @@ mod hoist;
 mod lanes;
 mod memory;
 mod plan;
+mod pressure;
 mod runs;
 mod scalar;
+mod simd;
 mod slots;
 mod texture;
 mod tile;
@@ -37,9 +41,9 @@ mod value;
 mod vector;
 mod worklists;
 
-use super::simd::Simd;
 use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
+pub use compile::{compile, origins, text};
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir as clif;
@@ -55,11 +59,12 @@ use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
+use simd::Simd;
 use value::{Groups, HeldLiterals, Loaded, Memo, Parts};
 
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
-pub fn emit(
+fn emit(
     program: &BatchProgram,
     layout: &Layout,
     target: &Target,

@@ -1,8 +1,8 @@
 //! How IR values are held in Cranelift values: the table in [`emit`](super).
 
 use super::Emitter;
-use crate::jit::fetch;
-use crate::jit::simd::Simd;
+use super::fetch;
+use super::simd::Simd;
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
