@@ -40,6 +40,7 @@ pub mod fuel;
 pub mod function;
 mod fused;
 pub mod interp;
+pub mod loops;
 pub mod op;
 pub mod parse;
 pub mod pass;

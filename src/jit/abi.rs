@@ -80,9 +80,10 @@ pub struct BatchArgs {
     /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two
     /// elements more than declared: the first of them reads as zero, the second takes the writes that are dropped.
     pub scratch: *mut u8,
-    /// What no group of lanes changes, 16-aligned, 16 bytes each: the code stores what it computes, the caller has
-    /// stored the [`Splat`](shaderjit_ir::batch::Splat)s and the rows of [`Word`](shaderjit_ir::batch::Word)s. After it,
-    /// offsets of a group's lanes.
+    /// The frame: the slots of the call's values, 16-aligned, 16 bytes each, of which the code stores what it computes,
+    /// and the caller has stored the [`Splat`](shaderjit_ir::batch::Splat)s and the rows of
+    /// [`Word`](shaderjit_ir::batch::Word)s. Behind them offsets of a wave's lanes, then what loops keep or the records
+    /// of a tile's waves, then worklists.
     pub hoisted: *mut u8,
     /// What waves that have ended have taken. Only native code writes it.
     pub spent: u64,

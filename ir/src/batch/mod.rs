@@ -47,6 +47,7 @@ use crate::cfg;
 use crate::entity::{Block, Inst, Value};
 use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData, Terminator};
+use crate::loops::Loops;
 use crate::op::Op;
 use crate::print::Numbering;
 use crate::uniform::uniform_values;
@@ -101,6 +102,7 @@ const HELD_ROWS: usize = 8;
 pub struct BatchProgram {
     func: Function,
     order: Vec<Block>,
+    loops: Loops,
     costs: EdgeCosts,
     uniform: EntitySet<Value>,
     uses: SecondaryMap<Value, Uses>,
@@ -155,9 +157,11 @@ impl BatchProgram {
         let (order, costs) = (cfg::reverse_postorder(&func), EdgeCosts::new(&func));
         let (uniform, uses) = (uniform_values(&func), Uses::count(&func, &order));
         let call_values = CallValues::find(&func, &order, &uniform);
+        let loops = Loops::find(&func, &order);
         BatchProgram {
             func,
             order,
+            loops,
             costs,
             uniform,
             uses,
@@ -185,7 +189,7 @@ impl BatchProgram {
             }
         }
         self.by_rows = self.is_only_runs();
-        self.slots = Slots::find(&self.func, &self.order, self.machine, &self.uniform);
+        self.slots = Slots::find(&self);
         if let Some(Cut { phases, worklists, slots }) = phases::find(&self) {
             (self.phases, self.worklists, self.slots) = (phases, worklists, slots);
         }
@@ -263,6 +267,11 @@ impl BatchProgram {
     /// Reachable blocks in reverse postorder: each after its dominators.
     pub fn order(&self) -> &[Block] {
         &self.order
+    }
+
+    /// Its loops.
+    pub fn loops(&self) -> &Loops {
+        &self.loops
     }
 
     /// What edges cost in fuel.

@@ -4,9 +4,9 @@
 //! rounds or for what comes after them, does not: where there is too much of both it is stored once, and loaded where
 //! it is used. What one [phase](super::phases) makes for others is in no register when they run.
 
-use super::Machine;
-use crate::{Block, Function, Type, Value, cfg};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use super::BatchProgram;
+use crate::{Block, Function, Type, Value};
+use cranelift_entity::SecondaryMap;
 
 /// Where a value is kept.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +34,10 @@ struct Span {
 
 impl Slots {
     /// Spills what loops keep that have more vectors to keep and to carry than the machine has registers.
-    pub(super) fn find(func: &Function, order: &[Block], machine: Machine, uniform: &EntitySet<Value>) -> Slots {
+    pub(super) fn find(program: &BatchProgram) -> Slots {
+        let BatchProgram { func, order, loops, machine, uniform, .. } = program;
         let (mut slots, vectors) = (Slots::default(), usize::from(machine.vectors));
-        let is_head = loop_heads(func, order);
-        if !is_head.contains(&true) {
+        if loops.is_empty() {
             return slots;
         }
         let is_held = |value| {
@@ -55,7 +55,8 @@ impl Slots {
         for (number, &block) in order.iter().enumerate() {
             kept += changes[number];
             let carried = func.blocks[block].params.iter().filter(|&&param| is_held(param)).count();
-            crowded[number] = is_head[number] && (kept as usize + carried) * vectors > usize::from(machine.registers);
+            crowded[number] =
+                loops.is_head(number) && (kept as usize + carried) * vectors > usize::from(machine.registers);
         }
         // For each block the first crowded loop that begins there or later.
         let mut next = vec![u32::MAX; order.len() + 1];
@@ -93,19 +94,6 @@ impl Slots {
     pub fn bytes(&self) -> usize {
         16 * self.vectors as usize
     }
-}
-
-/// For each block whether an edge goes back to it.
-fn loop_heads(func: &Function, order: &[Block]) -> Vec<bool> {
-    let mut position: SecondaryMap<Block, usize> = SecondaryMap::new();
-    order.iter().enumerate().for_each(|(number, &block)| position[block] = number);
-    let mut is_head = vec![false; order.len()];
-    for (number, &block) in order.iter().enumerate() {
-        cfg::successors(func, block)
-            .filter(|&target| position[target] <= number)
-            .for_each(|target| is_head[position[target]] = true);
-    }
-    is_head
 }
 
 /// Where values are made and used, and those that are held and used in a later block than their own.

@@ -7,6 +7,7 @@
 //! Measured on K1 to K4 and on PICA200 programs: `docs/performance.md`.
 
 use super::phases::can_be_cut;
+use crate::loops::Loops;
 use crate::uniform::uniform_values;
 use crate::{Block, Function, Op, cfg};
 use std::ops::RangeInclusive;
@@ -39,16 +40,14 @@ pub fn vectors(func: &Function) -> u8 {
     let is_any = |block: &Block| func.blocks[*block].insts.iter().any(|&inst| func.insts[inst].op == Op::Any);
     let uniform = uniform_values(func);
     let mut depends_on_data = false;
-    for (end, &block) in order.iter().enumerate() {
-        for target in cfg::successors(func, block) {
-            let Some(start) = order[..=end].iter().position(|&header| header == target) else { continue };
-            let carried = func.blocks[target].params.iter().filter(|&&param| !uniform.contains(param)).count();
-            if carried > CARRIED || may_be_cut && order[start..=end].iter().any(is_long) {
-                return 1;
-            }
-            // In lockstep form a loop that lanes leave one by one asks whether any is left.
-            depends_on_data |= order[start..=end].iter().any(is_any);
+    for &(end, start) in Loops::find(func, &order).back_edges() {
+        let params = &func.blocks[order[start]].params;
+        let carried = params.iter().filter(|&&param| !uniform.contains(param)).count();
+        if carried > CARRIED || may_be_cut && order[start..=end].iter().any(is_long) {
+            return 1;
         }
+        // In lockstep form a loop that lanes leave one by one asks whether any is left.
+        depends_on_data |= order[start..=end].iter().any(is_any);
     }
     if depends_on_data || SIZES.contains(&size) { 2 } else { 1 }
 }

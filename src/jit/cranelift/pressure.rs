@@ -6,7 +6,8 @@
 
 use crate::jit::limits;
 use cranelift_codegen::entity::SecondaryMap;
-use shaderjit_ir::{Block, Function, Value, cfg};
+use shaderjit_ir::loops::Loops;
+use shaderjit_ir::{Function, Value, cfg};
 
 /// Whether the area is over [`limits::THOROUGH_AREA`] for so many vectors a value.
 pub fn is_high(func: &Function, vectors: u64) -> bool {
@@ -23,7 +24,7 @@ fn area(func: &Function) -> u64 {
     for &block in &order {
         starts.push(starts[starts.len() - 1] + func.blocks[block].insts.len() as u64 + 1);
     }
-    let loops = outermost_loops(func, &order);
+    let loops = Loops::find(func, &order).outermost();
     let mut intervals = SecondaryMap::<Value, Interval>::with_capacity(func.values.len());
     for (number, &block) in order.iter().enumerate() {
         let data = &func.blocks[block];
@@ -58,32 +59,6 @@ struct Interval {
     /// Instructions in front of its definition, and of the end of its last use.
     start: u64,
     end: u64,
-}
-
-/// For each block, by reverse postorder, the first and last block of the outermost loop around it.
-fn outermost_loops(func: &Function, order: &[Block]) -> Vec<Option<(usize, usize)>> {
-    let mut number = SecondaryMap::<Block, usize>::new();
-    order.iter().enumerate().for_each(|(at, &block)| number[block] = at);
-    // For each block the last one that an edge comes back from.
-    let mut last: Vec<usize> = (0..order.len()).map(|_| 0).collect();
-    for (from, &block) in order.iter().enumerate() {
-        for head in cfg::successors(func, block).map(|target| number[target]).filter(|&head| head <= from) {
-            last[head] = last[head].max(from + 1);
-        }
-    }
-    let (mut loops, mut head) = (vec![None; order.len()], 0);
-    while head < order.len() {
-        // Loops that begin in this one and end behind it belong to it.
-        let mut end = last[head];
-        let mut at = head;
-        while at < end {
-            end = end.max(last[at]);
-            at += 1;
-        }
-        loops[head..end.max(head)].fill(end.checked_sub(1).map(|end| (head, end)));
-        head = end.max(head + 1);
-    }
-    loops
 }
 
 #[cfg(test)]
