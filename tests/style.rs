@@ -49,6 +49,17 @@ fn unsafe_code_is_where_the_list_says() {
     assert_eq!(listed, found, "the list in src/jit/mod.rs, and the files with unsafe code");
 }
 
+/// Front ends, passes, planning and calls know no code generator.
+#[test]
+fn cranelift_is_named_by_its_back_end_alone() {
+    let back_end = root().join("src/jit/cranelift");
+    let names = ["cranelift_codegen", "cranelift_frontend", "cranelift_native"];
+    let names_it = |text: &str| text.lines().any(|line| names.iter().any(|name| has_word(line, name)));
+    let files = sources(&["src", "ir/src"]).into_iter().filter(|(path, _)| !path.starts_with(&back_end));
+    let found: Vec<PathBuf> = files.filter(|(_, text)| names_it(text)).map(|(path, _)| path).collect();
+    assert_eq!(found, Vec::<PathBuf>::new());
+}
+
 /// The most columns of a line that is a comment. Code is rustfmt's to break; it leaves comments as they are.
 const COLUMNS: usize = 120;
 

@@ -84,7 +84,7 @@ pub struct BatchArgs {
     /// and the caller has stored the [`Splat`](shaderjit_ir::batch::Splat)s and the rows of
     /// [`Word`](shaderjit_ir::batch::Word)s. Behind them offsets of a wave's lanes, then what loops keep or the records
     /// of a tile's waves, then worklists.
-    pub hoisted: *mut u8,
+    pub frame: *mut u8,
     /// What waves that have ended have taken. Only native code writes it.
     pub spent: u64,
     /// Gives more fuel.
@@ -117,7 +117,7 @@ pub mod offset {
     pub const RESOURCES: i32 = offset_of!(BatchArgs, resources) as i32;
     pub const TEXTURES: i32 = offset_of!(BatchArgs, textures) as i32;
     pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
-    pub const HOISTED: i32 = offset_of!(BatchArgs, hoisted) as i32;
+    pub const FRAME: i32 = offset_of!(BatchArgs, frame) as i32;
     pub const SPENT: i32 = offset_of!(BatchArgs, spent) as i32;
     pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
     pub const GRANTED: i32 = offset_of!(BatchArgs, granted) as i32;
@@ -162,4 +162,15 @@ pub mod offset {
 /// four, and three words as four.
 pub const fn read_bytes(format: VertexFormat) -> usize {
     format.bytes().next_power_of_two()
+}
+
+/// A register array's place in scratch memory. Every part of it fits an `i32`: [`SCRATCH_BYTES`](super::limits::SCRATCH_BYTES).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ArrayPlace {
+    /// Byte of the first element.
+    pub offset: u32,
+    /// Bytes from one element to the next.
+    pub element_bytes: u32,
+    /// Elements, without the two that take accesses out of range.
+    pub elements: u32,
 }

@@ -116,7 +116,7 @@ impl Ended {
 #[derive(Debug, Default)]
 pub struct Scratch {
     arrays: Vec<Row>,
-    hoisted: Vec<Row>,
+    frame: Vec<Row>,
     /// For each input, one row a lane.
     tail_inputs: Vec<Row>,
     /// For each output, one row a lane.
@@ -236,7 +236,7 @@ impl Code {
     fn reserve(&self, scratch: &mut Scratch) {
         let lanes = self.lanes() as usize;
         scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
-        scratch.hoisted.resize(scratch.hoisted.len().max(self.info.hoisted_bytes / size_of::<Row>()), Row::default());
+        scratch.frame.resize(scratch.frame.len().max(self.info.frame_bytes / size_of::<Row>()), Row::default());
         scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
         scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
     }
@@ -249,10 +249,10 @@ impl Code {
             rows.word(row, component)
         };
         for &Splat { place, space, row, component } in &self.info.splats {
-            scratch.hoisted[place as usize] = Row([word(space, row, component); 4]);
+            scratch.frame[place as usize] = Row([word(space, row, component); 4]);
         }
         for &(place, words) in &self.info.rows {
-            scratch.hoisted[place as usize] = Row(words.map(|it| match it {
+            scratch.frame[place as usize] = Row(words.map(|it| match it {
                 Word::Literal(literal) => literal,
                 Word::Uniform { space, row, component } => word(space, row, component),
             }));
@@ -411,7 +411,7 @@ impl Code {
             resources: scratch.tables.resources.as_ptr(),
             textures: ptr::from_ref(&textures).cast(),
             scratch: scratch.arrays.as_mut_ptr().cast(),
-            hoisted: scratch.hoisted.as_mut_ptr().cast(),
+            frame: scratch.frame.as_mut_ptr().cast(),
             spent: 0,
             tank: ptr::from_ref(&tank).cast(),
             fuel: batch.fuel.first(),
@@ -426,7 +426,7 @@ impl Code {
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource,
         // a resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read
         // without a check, and `UniformRows` always has a window of zero rows in front of the bound ones and one after
-        // them; `arrays` holds `scratch_bytes` and `hoisted` `hoisted_bytes`. The caller vouches for the streams.
+        // them; `arrays` holds `scratch_bytes` and `frame` `frame_bytes`. The caller vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, count as u32) };
         if let Some(panic) = textures.into_panic() {
             resume_unwind(panic);

@@ -29,8 +29,8 @@ pub use target::Target;
 
 use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
-use cranelift::ArrayPlace;
-use cranelift_codegen::entity::SecondaryMap;
+use abi::ArrayPlace;
+use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
 use shaderjit_ir::batch::{self, BatchProgram, Copy, InputFormat, Machine, STATIC_ROWS, Splat, Word};
 use shaderjit_ir::function::{Imm, InstData};
@@ -115,7 +115,7 @@ struct CodeInfo {
     /// Where they lie.
     arrays: SecondaryMap<Array, ArrayPlace>,
     /// Bytes of what is computed once a call.
-    hoisted_bytes: usize,
+    frame_bytes: usize,
     /// How many vertices run out of fuel together, those that would not with those that would.
     vertices_of_fuel: usize,
     /// The most vertices shaded by one call of native code.
@@ -225,10 +225,10 @@ pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Resul
 /// # Errors
 /// As [`compile`].
 pub fn compile_program(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Code, JitError> {
-    let Selected { bytes, frame_bytes, mut info } = cranelift::compile(program, layout, target)?;
+    let Selected { bytes, stack_bytes, mut info } = cranelift::compile(program, layout, target)?;
     limit("the size of native code", bytes.len() as u64, limits::CODE_BYTES)?;
-    limit("the native stack frame", frame_bytes, limits::FRAME_BYTES)?;
-    info.stack_bytes = frame_bytes as usize + limits::CALLEE_STACK_BYTES;
+    limit("the native stack frame", stack_bytes, limits::FRAME_BYTES)?;
+    info.stack_bytes = stack_bytes as usize + limits::CALLEE_STACK_BYTES;
     Ok(Code { memory: CodeMemory::new(&bytes)?, info })
 }
 
@@ -237,7 +237,7 @@ struct Selected {
     /// Machine code that needs no relocation and cannot fault.
     bytes: Vec<u8>,
     /// Bytes of its stack frame.
-    frame_bytes: u64,
+    stack_bytes: u64,
     info: CodeInfo,
 }
 

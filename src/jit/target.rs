@@ -1,19 +1,16 @@
 //! The machine code is generated for.
 
+use super::cranelift::Isa;
 use crate::error::JitError;
-use cranelift_codegen::isa::{self, CallConv, OwnedTargetIsa};
-use cranelift_codegen::settings::{self, Configurable};
 use std::fmt;
-use target_lexicon::{Architecture, Triple};
+use target_lexicon::Architecture;
 
 /// A machine to generate code for: this one, or this one without its optional features. Cheap to clone and to share.
 #[derive(Clone)]
 pub struct Target {
     has_fma: bool,
     name: String,
-    isa: OwnedTargetIsa,
-    /// The same with registers allocated in one pass.
-    quick: OwnedTargetIsa,
+    isa: Isa,
 }
 
 impl Target {
@@ -22,9 +19,7 @@ impl Target {
     /// # Errors
     /// [`JitError::Target`] if it is neither x86-64 with SSE4.1 nor AArch64.
     pub fn host() -> Result<Target, JitError> {
-        let mut builder = lookup()?;
-        cranelift_native::infer_native_flags(&mut builder).map_err(|what| JitError::Target(what.to_string()))?;
-        Target::new(&builder)
+        Target::new(Isa::host()?)
     }
 
     /// What every machine of this architecture has: on x86-64, SSE4.1 without AVX and FMA.
@@ -33,48 +28,18 @@ impl Target {
     /// [`JitError::Target`] as for [`host`](Target::host).
     pub fn baseline() -> Result<Target, JitError> {
         Target::host()?;
-        let mut builder = lookup()?;
-        if builder.triple().architecture == Architecture::X86_64 {
-            for feature in ["has_sse3", "has_ssse3", "has_sse41"] {
-                builder.enable(feature).map_err(|error| JitError::Target(error.to_string()))?;
-            }
-        }
-        Target::new(&builder)
+        Target::new(Isa::baseline()?)
     }
 
-    fn new(builder: &isa::Builder) -> Result<Target, JitError> {
-        let [isa, quick] = [Target::finish(builder, "backtracking")?, Target::finish(builder, "single_pass")?];
-        let features: Vec<&str> =
-            isa.isa_flags().iter().filter(|flag| flag.as_bool() == Some(true)).map(|flag| flag.name).collect();
-        let has_fma = match isa.triple().architecture {
-            Architecture::X86_64 => features.contains(&"has_fma"),
-            _ => true,
-        };
-        let sse41 = features.contains(&"has_sse41") && features.contains(&"has_ssse3");
-        if isa.triple().architecture == Architecture::X86_64 && !sse41 {
+    fn new(isa: Isa) -> Result<Target, JitError> {
+        let features: Vec<&str> = isa.features().collect();
+        let is_x86 = isa.triple().architecture == Architecture::X86_64;
+        if is_x86 && !["has_sse41", "has_ssse3"].iter().all(|feature| features.contains(feature)) {
             return Err(JitError::Target("x86-64 without SSE4.1".to_string()));
         }
+        let has_fma = !is_x86 || features.contains(&"has_fma");
         let name = format!("{} {}", isa.triple(), features.join(" "));
-        Ok(Target { has_fma, name, isa, quick })
-    }
-
-    fn finish(builder: &isa::Builder, allocator: &str) -> Result<OwnedTargetIsa, JitError> {
-        let mut flags = settings::builder();
-        let values = [
-            // The IR is optimised already; Cranelift's own optimiser makes vector code slower.
-            ("opt_level", "none"),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
-            // Nothing unwinds through native code.
-            ("unwind_info", "false"),
-            // A large frame must meet the guard page, not jump over it.
-            ("enable_probestack", "true"),
-            ("probestack_strategy", "inline"),
-            ("regalloc_algorithm", allocator),
-        ];
-        for (name, value) in values {
-            flags.set(name, value).map_err(|error| JitError::Target(error.to_string()))?;
-        }
-        builder.finish(settings::Flags::new(flags)).map_err(|error| JitError::Target(error.to_string()))
+        Ok(Target { has_fma, name, isa })
     }
 
     /// Architecture and features, all that generated code depends on: part of a cache key.
@@ -87,29 +52,13 @@ impl Target {
         self.has_fma
     }
 
-    /// For functions so large that registers must be allocated in one pass, or for others.
-    pub(super) fn isa(&self, is_large: bool) -> &OwnedTargetIsa {
-        if is_large { &self.quick } else { &self.isa }
-    }
-
-    /// The convention of `extern "C"` functions.
-    pub(super) fn call_conv(&self) -> CallConv {
-        CallConv::triple_default(self.isa.triple())
-    }
-
     pub(super) fn is_x86(&self) -> bool {
         self.isa.triple().architecture == Architecture::X86_64
     }
-}
 
-/// Only architectures for which [`call`](super::call) can set the floating-point mode.
-fn lookup() -> Result<isa::Builder, JitError> {
-    let host = Triple::host();
-    match host.architecture {
-        Architecture::X86_64 | Architecture::Aarch64(_) => {
-            isa::lookup(host).map_err(|error| JitError::Target(error.to_string()))
-        }
-        other => Err(JitError::Target(other.to_string())),
+    /// What Cranelift selects from.
+    pub(super) fn cranelift(&self) -> &Isa {
+        &self.isa
     }
 }
 

@@ -21,6 +21,7 @@
 mod call;
 mod copy;
 mod flow;
+mod frame;
 mod graph;
 mod interp;
 mod phases;
@@ -36,6 +37,7 @@ use phases::Cut;
 pub use call::{CallRow, CallValues, Splat, Word};
 pub use copy::Copy;
 pub use flow::passed;
+pub use frame::Frame;
 pub use interp::BatchInterpreter;
 pub use phases::{Phase, TILE};
 pub use spill::{Slot, Slots};

@@ -22,8 +22,8 @@ pub fn compile(program: &BatchProgram, layout: &Layout, target: &Target) -> Resu
         if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
             return Err(JitError::Codegen("the code has traps or relocations".to_string()));
         }
-        let frame_bytes = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
-        Ok(Selected { bytes: compiled.code_buffer().to_vec(), frame_bytes, info })
+        let stack_bytes = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
+        Ok(Selected { bytes: compiled.code_buffer().to_vec(), stack_bytes, info })
     })
 }
 
@@ -111,7 +111,7 @@ fn build_code<'a>(
         || pressure::is_high(program, program.vectors() as u64);
     let compiled = contexts
         .cranelift
-        .compile(&**target.isa(is_large), &mut ControlPlane::default())
+        .compile(&**target.cranelift().select(is_large), &mut ControlPlane::default())
         .map_err(|error| JitError::Codegen(error.inner.to_string()))?;
     Ok((info, compiled))
 }

@@ -104,7 +104,7 @@ impl Emitter<'_, '_> {
         let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
         let mut rows = self.next_rows();
         if let Some(record) = self.record {
-            let bytes = self.plan.record_bytes() as i64;
+            let bytes = self.plan.frame.record as i64;
             rows.push(self.simd.ins().iadd_imm_s(record, bytes));
         }
         self.simd.ins().brif(more, self.group, &group_args(element, rows), behind, &[]);

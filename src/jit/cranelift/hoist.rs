@@ -17,10 +17,10 @@ impl Emitter<'_, '_> {
             self.inst(&self.func.insts[inst])?;
         }
         self.set_origin(Origin::default());
-        if self.plan.hoisted_bytes() == 0 {
+        if self.plan.frame.bytes() == 0 {
             return Ok(());
         }
-        let memory = self.simd.load(I64, self.args, offset::HOISTED);
+        let memory = self.simd.load(I64, self.args, offset::FRAME);
         for (place, value) in call_values.stored() {
             let splat = self.values[value].0[0];
             self.simd.store(splat, memory, place as i32 * 16);
@@ -33,7 +33,7 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-        self.hoisted = Some(memory);
+        self.frame = Some(memory);
         if self.program.is_by_rows() {
             for (_, value, _) in call_values.rows() {
                 let row = self.call_row(value);
@@ -43,18 +43,18 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// A float that was hoisted, in all lanes.
-    pub(super) fn load_hoisted(&mut self, place: u32) -> clif::Value {
-        let memory = self.hoisted.expect("hoisted floats are there");
+    /// A float of the call, in all lanes.
+    pub(super) fn load_slot_of_call(&mut self, place: u32) -> clif::Value {
+        let memory = self.frame.expect("the slots of the call are filled");
         self.simd.load(F32X4, memory, place as i32 * 16)
     }
 
-    /// A row of what was hoisted, which the loop may hold.
+    /// A row of the call, which the loop may hold.
     pub(super) fn call_row(&mut self, row: Value) -> clif::Value {
         if let Some(&held) = self.held_rows.get(&row) {
             return held;
         }
         let place = self.plan.call_values.place_of(row).expect("rows of the call have places");
-        self.load_hoisted(place)
+        self.load_slot_of_call(place)
     }
 }

@@ -1,11 +1,11 @@
 //! Ops that touch memory: inputs and outputs, register arrays.
 
 use super::fetch;
-use super::plan::{ArrayPlace, Stream, codegen};
+use super::plan::{Stream, codegen};
 use super::value::{Groups, MAX_GROUPS, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
-use crate::jit::abi::offset;
+use crate::jit::abi::{ArrayPlace, offset};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32X4, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};

@@ -26,6 +26,7 @@ mod fuel;
 mod group;
 mod guard;
 mod hoist;
+mod isa;
 mod lanes;
 mod memory;
 mod plan;
@@ -44,15 +45,15 @@ mod worklists;
 use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
 pub use compile::{compile, origins, text};
-use cranelift_codegen::entity::SecondaryMap;
-use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc};
 use cranelift_codegen::isa::CallConv;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::ReservedValue;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::{HashMap, HashMapExt};
+pub use isa::Isa;
 use lanes::OffsetSlots;
-pub use plan::ArrayPlace;
 use plan::Plan;
 use shaderjit_ir::batch::{BatchProgram, CallRow, CallValues, TILE, Word};
 use shaderjit_ir::double::is_double_op;
@@ -82,7 +83,7 @@ fn emit(
         resources: func.resources.len(),
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
-        hoisted_bytes: plan.hoisted_bytes(),
+        frame_bytes: plan.frame.bytes(),
         vertices_of_fuel: plan.groups * 4 * if plan.is_cut() && plan.loops { TILE } else { 1 },
         vertices_at_once: plan.waves_at_once() * 4 * plan.groups,
         stack_bytes: 0,
@@ -94,7 +95,7 @@ fn emit(
     let mut emitter = Emitter { origins, ..Emitter::new(program, layout, plan, simd, target) };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
-    emitter.simd.builder.finalize(target.isa(false).frontend_config());
+    emitter.simd.builder.finalize(target.cranelift().select(false).frontend_config());
     Ok(info)
 }
 
@@ -131,8 +132,8 @@ struct Emitter<'a, 'b> {
     count: clif::Value,
     /// Number of the element in the group's first lane, 64-bit.
     element: clif::Value,
-    /// Where what was hoisted lies, once it does.
-    hoisted: Option<clif::Value>,
+    /// The frame, once what is computed once a call is in it.
+    frame: Option<clif::Value>,
     /// The rows of uniforms that the loop holds.
     held_rows: HashMap<Value, clif::Value>,
     /// The block at hand, by reverse postorder, or the phase.
@@ -186,7 +187,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             layout,
             simd,
             has_fma: target.has_fma(),
-            call_conv: target.call_conv(),
+            call_conv: target.cranelift().call_conv(),
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(next),
             memo: HashMap::new(),
@@ -197,7 +198,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             args: none,
             count: none,
             element: none,
-            hoisted: None,
+            frame: None,
             held_rows: HashMap::new(),
             region: 0,
             tile: None,

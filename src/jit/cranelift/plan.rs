@@ -3,24 +3,14 @@
 
 use super::lanes;
 use crate::error::JitError;
+use crate::jit::abi::ArrayPlace;
 use crate::jit::{Layout, UniformRows, limit, limits, static_rows};
-use cranelift_codegen::entity::{EntitySet, SecondaryMap};
-use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Phase, Slots, TILE, Uses, Worklists, size};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Frame, Phase, Slots, TILE, Uses, Worklists, size};
 use shaderjit_ir::fuel::EdgeCosts;
 use shaderjit_ir::function::{Imm, InstData, Terminator};
 use shaderjit_ir::op::Memory;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
-
-/// A register array's place in scratch memory. Every part of it fits an `i32`: [`limits::SCRATCH_BYTES`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ArrayPlace {
-    /// Byte of the first element.
-    pub offset: u32,
-    /// Bytes from one element to the next.
-    pub element_bytes: u32,
-    /// Elements, without the two that take accesses out of range.
-    pub elements: u32,
-}
 
 /// An input or output element's place in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,6 +67,8 @@ pub struct Plan<'a> {
     pub reads: Vec<bool>,
     /// What is computed once a call.
     pub call_values: &'a CallValues,
+    /// What lies where beside the caller's buffers.
+    pub frame: Frame,
     /// Whether lanes have addresses of their own.
     scattered: bool,
     /// Whether any value is guarded.
@@ -120,6 +112,7 @@ impl<'a> Plan<'a> {
             slots: program.slots(),
             reads: vec![false; layout.inputs.len()],
             call_values: program.call_values(),
+            frame: Frame::new(program, 0),
             scattered: false,
             guards: false,
             returns: 0,
@@ -139,6 +132,7 @@ impl<'a> Plan<'a> {
                 plan.note(&func.insts[inst])?;
             }
         }
+        plan.frame = Frame::new(program, if plan.scattered { 16 * lanes::SLOTS } else { 0 });
         plan.place_streams(func, layout.outputs.len());
         plan.copies.iter().for_each(|copy| plan.reads[copy.input as usize] = true);
         Ok(plan)
@@ -147,11 +141,6 @@ impl<'a> Plan<'a> {
     /// Whether the function is cut into phases.
     pub fn is_cut(&self) -> bool {
         !self.phases.is_empty()
-    }
-
-    /// Bytes of the record that a group has in phases. Those that share no value have none.
-    pub fn record_bytes(&self) -> usize {
-        if self.is_cut() { self.slots.bytes() } else { 0 }
     }
 
     /// How many vertices a round of the native loop shades.
@@ -254,27 +243,6 @@ impl<'a> Plan<'a> {
             || inst.op.memory() == Some(Memory::Array);
         self.scattered |= is_address && !self.uniform.contains(inst.args[0]);
         Ok(())
-    }
-
-    /// Bytes of what lies behind [`BatchArgs::hoisted`](crate::jit::abi::BatchArgs::hoisted).
-    pub fn hoisted_bytes(&self) -> usize {
-        self.worklist_place(self.worklists.places()) as usize
-    }
-
-    /// Where a slot of lanes' offsets is there.
-    pub fn offsets_place(&self, slot: usize) -> i32 {
-        (self.call_values.bytes() + 16 * slot) as i32
-    }
-
-    /// Where a vector of a value that is kept is there: behind those offsets.
-    pub fn slot_place(&self, vector: usize) -> i32 {
-        self.offsets_place(if self.scattered { lanes::SLOTS } else { 0 } + vector)
-    }
-
-    /// Where a worklist is: behind the records.
-    pub fn worklist_place(&self, worklist: usize) -> i32 {
-        let vectors = self.slots.bytes() / 16 * if self.is_cut() { TILE } else { 1 };
-        self.slot_place(vectors) + (worklist * TILE * 8) as i32
     }
 
     /// The tables of the program, ready for calls.

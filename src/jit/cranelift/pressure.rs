@@ -5,7 +5,7 @@
 //! many instructions. Programs can be written that keep thousands of values alive for no other reason.
 
 use crate::jit::limits;
-use cranelift_codegen::entity::SecondaryMap;
+use cranelift_entity::SecondaryMap;
 use shaderjit_ir::loops::Loops;
 use shaderjit_ir::{Function, Value, cfg};
 

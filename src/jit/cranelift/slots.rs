@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
         let vector = slot.place as usize + group;
         match self.record {
             Some(record) => (record, 16 * vector as i32),
-            None => (self.hoisted.expect("slots are there"), self.plan.slot_place(vector)),
+            None => (self.frame.expect("slots are there"), (self.plan.frame.kept.start + 16 * vector) as i32),
         }
     }
 }

@@ -41,9 +41,9 @@ impl Emitter<'_, '_> {
         let whole = self.simd.ins().iadd(first, elements);
         let is_whole = self.simd.icmp(IntCC::UnsignedLessThan, whole, self.count);
         let end = self.simd.ins().select(is_whole, whole, self.count);
-        let records = (self.plan.record_bytes() > 0).then(|| {
-            let memory = self.hoisted.expect("records are there");
-            self.simd.ins().iadd_imm_s(memory, i64::from(self.plan.slot_place(0)))
+        let records = (self.plan.frame.record > 0).then(|| {
+            let memory = self.frame.expect("records are there");
+            self.simd.ins().iadd_imm_s(memory, self.plan.frame.kept.start as i64)
         });
         let groups = self.declare_worklists(first, end);
         self.tile = Some(Tile { block: tile, first, end, records, groups });

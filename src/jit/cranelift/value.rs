@@ -3,9 +3,9 @@
 use super::Emitter;
 use super::fetch;
 use super::simd::Simd;
-use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
+use cranelift_entity::packed_option::ReservedValue;
 use foldhash::HashMap;
 use shaderjit_ir::{Resource, Space, Type, Value};
 
@@ -25,8 +25,8 @@ const HELD_LITERALS: usize = 8;
 pub enum Loaded {
     /// A literal in all lanes.
     Literal(clif::Type, u32),
-    /// A float that was hoisted.
-    Hoisted(Value),
+    /// A float of the call.
+    OfCall(Value),
 }
 
 /// The literals that the loop of a phase holds in registers.
@@ -155,13 +155,13 @@ impl<'b> Emitter<'_, 'b> {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
             return self.word(vector_type(ty), word);
         }
-        if self.hoisted.is_some()
+        if self.frame.is_some()
             && let Some(place) = self.plan.call_values.place_of(value)
         {
             // A load with one user is part of it. With two groups it has two.
             return match self.plan.groups {
-                1 => self.load_hoisted(place),
-                _ => self.loaded(Loaded::Hoisted(value), |this| this.load_hoisted(place)),
+                1 => self.load_slot_of_call(place),
+                _ => self.loaded(Loaded::OfCall(value), |this| this.load_slot_of_call(place)),
             };
         }
         let parts = self.values[value].0;

@@ -86,8 +86,8 @@ impl Emitter<'_, '_> {
     }
 
     fn worklist_address(&mut self, worklist: usize) -> clif::Value {
-        let memory = self.hoisted.expect("worklists are there");
-        self.simd.ins().iadd_imm_s(memory, i64::from(self.plan.worklist_place(worklist)))
+        let memory = self.frame.expect("worklists are there");
+        self.simd.ins().iadd_imm_s(memory, self.plan.frame.worklist(worklist) as i64)
     }
 
     /// Enters the loops behind a block: all that come there run them.
@@ -118,7 +118,7 @@ impl Emitter<'_, '_> {
         let elements = self.simd.shl(number, self.plan.step().ilog2());
         self.element = self.simd.ins().iadd(first, elements);
         self.record = records.map(|records| {
-            let bytes = self.simd.ins().iconst(I64, self.plan.record_bytes() as i64);
+            let bytes = self.simd.ins().iconst(I64, self.plan.frame.record as i64);
             let offset = self.simd.ins().imul(number, bytes);
             self.simd.ins().iadd(records, offset)
         });

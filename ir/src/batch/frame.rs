@@ -1,0 +1,52 @@
+//! The frame of a program: the memory that it has beside the caller's buffers, as named ranges one behind the other.
+//! Each is a multiple of 16 bytes, so all of it is aligned as its beginning is.
+
+use super::{BatchProgram, TILE};
+use std::ops::Range;
+
+/// Bytes of the frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The slots of [values of the call](super::CallValues), 16 bytes each.
+    pub call: Range<usize>,
+    /// What a back end asks for, for itself.
+    pub own: Range<usize>,
+    /// The [slots](super::Slots) of values that are kept, 16 bytes a vector: one record for each wave of a tile if the
+    /// function is cut, else one for the wave at hand.
+    pub kept: Range<usize>,
+    /// Bytes of a record.
+    pub record: usize,
+    /// The [worklists](super::Worklists), one behind the other, and behind them all waves of a tile: 8 bytes for each
+    /// wave.
+    pub worklists: Range<usize>,
+}
+
+impl Frame {
+    /// The frame of a program, with so many bytes for the back end, a multiple of 16.
+    pub fn new(program: &BatchProgram, own: usize) -> Frame {
+        let record = program.slots().bytes();
+        let records = if program.phases().is_empty() { 1 } else { TILE };
+        let mut end = 0;
+        let mut range = |bytes: usize| {
+            end += bytes;
+            end - bytes..end
+        };
+        Frame {
+            call: range(program.call_values().bytes()),
+            own: range(own),
+            kept: range(record * records),
+            record,
+            worklists: range(program.worklists().places() * TILE * 8),
+        }
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.worklists.end
+    }
+
+    /// Where a worklist begins.
+    pub fn worklist(&self, number: usize) -> usize {
+        self.worklists.start + number * TILE * 8
+    }
+}
