@@ -317,7 +317,7 @@ impl Maker for Workshop {
 fn native_key(prepared: &Prepared, layout: &Layout, lanes: Lanes, target: &Target) -> Key {
     let Layout { inputs, outputs } = layout;
     let mut key = KeyBuilder::new("native");
-    key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.groups().into());
+    key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.vectors().into());
     inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
     key.bytes(outputs).finish()
 }
@@ -354,7 +354,7 @@ fn warm_up(target: &Target) {
         let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
         if let Err(error) = pipeline::run(builder.finish(), &options, None)
             .map_err(JitError::from)
-            .and_then(|function| jit::compile(&function, &layout, target, &jit::CodegenOptions { groups: 1 }))
+            .and_then(|function| jit::compile(&function, &layout, target, &jit::CodegenOptions { vectors: 1 }))
         {
             log::warn!("no native code: {error}");
         }

@@ -131,7 +131,7 @@ impl Native {
 }
 
 fn options(lanes: Lanes) -> CodegenOptions {
-    CodegenOptions { groups: lanes.groups() }
+    CodegenOptions { vectors: lanes.vectors() }
 }
 
 fn compile(function: &Verified, layout: &Layout, lanes: Lanes, target: &Target) -> Result<Code, JitError> {

@@ -161,11 +161,11 @@ pub enum Lanes {
 impl Lanes {
     /// The number.
     pub fn count(self) -> u32 {
-        4 * u32::from(self.groups())
+        4 * u32::from(self.vectors())
     }
 
     /// Registers of four lanes a value.
-    pub fn groups(self) -> u8 {
+    pub fn vectors(self) -> u8 {
         match self {
             Lanes::Four => 1,
             Lanes::Eight => 2,

@@ -22,8 +22,8 @@ use std::mem::offset_of;
 
 /// The native function's status: every element is shaded.
 pub const DONE: u32 = 0;
-/// The native function's status: a loop was given no more fuel in the groups that begin at [`BatchArgs::stopped`] and
-/// share theirs; earlier elements are shaded. A group by itself may get on with it.
+/// The native function's status: a loop was given no more fuel in the waves that begin at [`BatchArgs::stopped`] and
+/// share theirs; earlier elements are shaded. A wave by itself may get on with it.
 pub const OUT_OF_FUEL: u32 = 1;
 /// The native function's status: a guard failed in the round of its loop that begins at [`BatchArgs::stopped`]; earlier
 /// elements are shaded.
@@ -164,7 +164,8 @@ pub const fn read_bytes(format: VertexFormat) -> usize {
     format.bytes().next_power_of_two()
 }
 
-/// A register array's place in scratch memory. Every part of it fits an `i32`: [`SCRATCH_BYTES`](super::limits::SCRATCH_BYTES).
+/// A register array's place in scratch memory. Every part of it fits an `i32`:
+/// [`SCRATCH_BYTES`](super::limits::SCRATCH_BYTES).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ArrayPlace {
     /// Byte of the first element.

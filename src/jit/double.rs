@@ -3,7 +3,7 @@
 
 use shaderjit_ir::{Op, double};
 
-/// Most lanes of a call: those of the widest groups.
+/// Most lanes of a call: those of the widest waves.
 pub const LANES: usize = 8;
 
 /// What a call is given, and where it leaves its results: the low and high words of up to three operands, for each

@@ -31,7 +31,7 @@ pub const FRAME_BYTES: u64 = 512 << 10;
 /// code calls.
 pub const CALLEE_STACK_BYTES: usize = 4096;
 
-/// Bytes of register arrays for one group of lanes.
+/// Bytes of register arrays for one wave.
 pub const SCRATCH_BYTES: u64 = 16 << 20;
 
 /// Rows that a computed row of a uniform space reaches without another check: loads at the same index plus different

@@ -66,24 +66,24 @@ impl Layout {
 /// How to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodegenOptions {
-    /// Groups of four lanes a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
-    pub groups: u8,
+    /// Vectors of four lanes that a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
+    pub vectors: u8,
 }
 
 impl CodegenOptions {
     /// What planning may know of the machine. x86-64 has sixteen vector registers of 128 bits, AArch64 twice as many:
     /// one plan for both keeps what is measured on the one.
     fn machine(self) -> Result<Machine, JitError> {
-        match self.groups {
+        match self.vectors {
             vectors @ (1 | 2) => Ok(Machine { vectors, registers: 16 }),
-            groups => Err(JitError::Codegen(format!("{groups} groups of lanes; 1 or 2 are possible"))),
+            vectors => Err(JitError::Codegen(format!("{vectors} vectors of lanes; 1 or 2 are possible"))),
         }
     }
 }
 
 impl Default for CodegenOptions {
     fn default() -> CodegenOptions {
-        CodegenOptions { groups: 1 }
+        CodegenOptions { vectors: 1 }
     }
 }
 
@@ -129,7 +129,7 @@ struct CodeInfo {
 }
 
 impl Code {
-    /// Vertices shaded at once: 4 for each group.
+    /// Vertices shaded at once: 4 for each vector of a value.
     pub fn lanes(&self) -> u32 {
         self.info.lanes
     }
@@ -214,7 +214,7 @@ pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &Code
 /// The batch program that [`compile`] makes code of.
 ///
 /// # Errors
-/// [`JitError::Codegen`] if there is no such number of groups, or planning has a defect.
+/// [`JitError::Codegen`] if there is no such number of vectors, or planning has a defect.
 pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Result<BatchProgram, JitError> {
     let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?);
     program.map_err(|errors| JitError::Codegen(errors.to_string()))

@@ -5,15 +5,15 @@
 //! is a function in lockstep form, planned for one [`Layout`] of the caller's buffers, with what else a call does
 //! beside it:
 //!
-//! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them ([`mod@copy`]).
-//! * [`call_values`](BatchProgram::call_values): what is computed once a call ([`call`]).
-//! * [`slots`](BatchProgram::slots): values that are kept in memory, through loops or from phase to phase ([`spill`]).
+//! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
+//! * [`call_values`](BatchProgram::call_values): what is computed once a call (`call.rs`).
+//! * [`slots`](BatchProgram::slots): values that are kept in memory, through loops or from phase to phase (`spill.rs`).
 //! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a long function is cut into
-//!   ([`mod@phases`]), and the [worklists](BatchProgram::worklists) of the waves that run them.
+//!   (`phases.rs`), and the [worklists](BatchProgram::worklists) of the waves that run them.
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
 //!   rows is held as an *array of structures*: for each lane one vector of four words. A **run**, which is as many
 //!   instructions of that kind as follow each other, up to an `output_row`, is done for one lane after the other, all
-//!   of the run before the next lane. `row_word` transposes: it gives one word of each lane's row. [`rows`] finds what
+//!   of the run before the next lane. `row_word` transposes: it gives one word of each lane's row. `rows/` finds what
 //!   is cheaper that way.
 //!
 //! Text and parser are those of functions; [`BatchInterpreter`] runs a program.

@@ -1,6 +1,6 @@
 //! Loads from resources: the caller's bytes as they are. Every load is checked against the length in the table.
 
-use super::value::{Groups, Memo};
+use super::value::{Memo, Vectors};
 use super::{Emitter, result};
 use crate::jit::abi::offset;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -45,16 +45,16 @@ impl Emitter<'_, '_> {
             let word = self.simd.load(ty, address, 0);
             self.define_scalar(result(inst), word);
         } else {
-            let groups = self.gather_words(window, resource, at, operand);
-            self.define_groups(result(inst), groups);
+            let vectors = self.gather_words(window, resource, at, operand);
+            self.define_vectors(result(inst), vectors);
         }
     }
 
     /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
-    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> Groups {
+    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> Vectors {
         let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.ins().splat(I32X4, window.last));
-        let mut groups: Groups = self.groups(operand);
-        for vector in groups.iter_mut().take(self.plan.groups) {
+        let mut vectors: Vectors = self.vectors(operand);
+        for vector in vectors.iter_mut().take(self.plan.vectors) {
             let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, *vector, last);
             let offsets = self.simd.ins().band(*vector, inside);
             let offsets = self.keep_offsets(offsets);
@@ -70,7 +70,7 @@ impl Emitter<'_, '_> {
             let words = words.expect("there are lanes");
             *vector = self.simd.ins().band(words, inside);
         }
-        groups
+        vectors
     }
 
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.

@@ -14,8 +14,8 @@ use shaderjit_ir::batch::run_length;
 use shaderjit_ir::function::{BlockCall, Origin, Terminator};
 use shaderjit_ir::{Block, Inst, Type, Value};
 
-/// What a group begins with: its first element, the rows of that, and its record.
-fn group_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
+/// What a wave begins with: its first element, the rows of that, and its record.
+fn wave_args(element: clif::Value, rows: Vec<clif::Value>) -> Vec<BlockArg> {
     std::iter::once(element).chain(rows).map(BlockArg::from).collect()
 }
 
@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
         self.create_blocks();
         let start = self.simd.builder.create_block();
 
-        // start: what no group changes.
+        // start: what no wave changes.
         self.simd.builder.append_block_params_for_function_params(start);
         self.simd.builder.switch_to_block(start);
         let &[args, count] = self.simd.builder.block_params(start) else {
@@ -39,7 +39,7 @@ impl Emitter<'_, '_> {
         if self.plan.is_cut() {
             self.tiles()?;
         } else {
-            self.groups_of_lanes()?;
+            self.waves()?;
         }
         if self.plan.loops {
             self.run_out_of_fuel();
@@ -50,11 +50,11 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Emits the loop over groups around all blocks.
-    fn groups_of_lanes(&mut self) -> Result<(), JitError> {
+    /// Emits the loop over waves around all blocks.
+    fn waves(&mut self) -> Result<(), JitError> {
         let first = self.simd.ins().iconst(I64, 0);
-        // group: what every group begins with, and the IR's entry, which no edge goes to.
-        self.begin_groups(first);
+        // wave: what every wave begins with, and the program's entry, which no edge goes to.
+        self.begin_waves(first);
         self.begin_fuel();
         self.begin_guards();
         self.zero_arrays();
@@ -69,36 +69,36 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Begins a loop over groups, the first of which has this element.
-    pub(super) fn begin_groups(&mut self, first: clif::Value) {
+    /// Begins a loop over waves, the first of which has this element.
+    pub(super) fn begin_waves(&mut self, first: clif::Value) {
         let mut rows = self.begin_streams(first);
         let records = self.tile.as_ref().and_then(|tile| tile.records);
         rows.extend(records);
-        self.simd.ins().jump(self.group, &group_args(first, rows));
+        self.simd.ins().jump(self.wave, &wave_args(first, rows));
 
-        self.element = self.simd.builder.append_block_param(self.group, I64);
+        self.element = self.simd.builder.append_block_param(self.wave, I64);
         self.first_rows.clear();
         for _ in 0..self.carried().len() {
-            let row = self.simd.builder.append_block_param(self.group, I64);
+            let row = self.simd.builder.append_block_param(self.wave, I64);
             self.first_rows.push(row);
         }
-        self.record = records.map(|_| self.simd.builder.append_block_param(self.group, I64));
-        self.simd.builder.switch_to_block(self.group);
+        self.record = records.map(|_| self.simd.builder.append_block_param(self.wave, I64));
+        self.simd.builder.switch_to_block(self.wave);
     }
 
-    /// Ends what the IR does for a group or a tile: goes on to the next one, if there is one.
+    /// Ends what the IR does for a wave or a tile: goes on to the next one, if there is one.
     pub(super) fn end_round(&mut self) {
         if self.plan.is_cut() {
             self.end_tile();
         } else {
             self.check_guards();
             self.end_fuel();
-            self.next_group(self.count, self.done);
+            self.next_wave(self.count, self.done);
         }
     }
 
-    /// Goes on to the next group, or to another block if that has the element `end`.
-    pub(super) fn next_group(&mut self, end: clif::Value, behind: clif::Block) {
+    /// Goes on to the next wave, or to another block if that has the element `end`.
+    pub(super) fn next_wave(&mut self, end: clif::Value, behind: clif::Block) {
         let lanes = self.simd.ins().iconst(I64, self.plan.step() as i64);
         let element = self.simd.ins().iadd(self.element, lanes);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
             let bytes = self.plan.frame.record as i64;
             rows.push(self.simd.ins().iadd_imm_s(record, bytes));
         }
-        self.simd.ins().brif(more, self.group, &group_args(element, rows), behind, &[]);
+        self.simd.ins().brif(more, self.wave, &wave_args(element, rows), behind, &[]);
     }
 
     fn create_blocks(&mut self) {
@@ -142,9 +142,9 @@ impl Emitter<'_, '_> {
         let data = &self.func.blocks[block];
         for &param in &data.params {
             if self.plan.slots.of(param).is_some() {
-                for group in 0..self.plan.groups {
-                    let vector = self.group(param, group);
-                    self.store_slot(param, group, vector);
+                for which in 0..self.plan.vectors {
+                    let vector = self.vector(param, which);
+                    self.store_slot(param, which, vector);
                 }
             }
         }
@@ -191,10 +191,10 @@ impl Emitter<'_, '_> {
             if inst.result.is_some_and(is_made) {
                 continue;
             }
-            if self.is_by_group(inst) {
+            if self.is_by_vector(inst) {
                 self.go_ahead(inst)?;
             } else {
-                if self.needs_all_groups(inst) {
+                if self.needs_all_vectors(inst) {
                     self.catch_up()?;
                 }
                 self.inst(inst)?;
@@ -280,17 +280,17 @@ impl Emitter<'_, '_> {
             if !self.is_on_edges(param) {
                 continue;
             }
-            let groups = self.plan.groups;
+            let vectors = self.plan.vectors;
             match (self.func.ty(param), self.is_uniform(param)) {
                 (Type::F64, true) => args.extend(self.double_scalars(arg)),
                 (Type::F64, false) => {
-                    for words in self.double_groups(arg) {
-                        args.extend_from_slice(&words[..groups]);
+                    for words in self.double_vectors(arg) {
+                        args.extend_from_slice(&words[..vectors]);
                     }
                 }
-                (Type::F32, true) => args.push(self.groups(arg)[0]),
+                (Type::F32, true) => args.push(self.vectors(arg)[0]),
                 (_, true) => args.push(self.scalar(arg)),
-                (_, false) => args.extend_from_slice(&self.groups(arg)[..groups]),
+                (_, false) => args.extend_from_slice(&self.vectors(arg)[..vectors]),
             }
         }
         args.into_iter().map(BlockArg::from).collect()

@@ -1,7 +1,7 @@
 //! Doubles: their words, and their arithmetic, which is done by a [call](crate::jit::double).
 
 use super::plan::codegen;
-use super::value::Groups;
+use super::value::Vectors;
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::double::{self, Words};
@@ -31,16 +31,16 @@ impl Emitter<'_, '_> {
                 self.define_double_scalars(result, words);
             }
             (Op::F64join, false) => {
-                let words = [inst.args[0], inst.args[1]].map(|arg| self.groups(arg));
-                self.define_double_groups(result, words);
+                let words = [inst.args[0], inst.args[1]].map(|arg| self.vectors(arg));
+                self.define_double_vectors(result, words);
             }
             (_, true) => {
                 let scalar = self.double_scalars(arg)[word];
                 self.define_scalar(result, scalar);
             }
             (_, false) => {
-                let groups = self.double_groups(arg)[word];
-                self.define_groups(result, groups);
+                let vectors = self.double_vectors(arg)[word];
+                self.define_vectors(result, vectors);
             }
         }
     }
@@ -53,13 +53,13 @@ impl Emitter<'_, '_> {
             let words = self.scalar_to_double(signed, integer);
             return self.define_double_scalars(result, words);
         }
-        let integers = self.groups(arg);
+        let integers = self.vectors(arg);
         let mut words = [integers; 2];
-        for (group, &integer) in integers.iter().enumerate().take(self.plan.groups) {
+        for (which, &integer) in integers.iter().enumerate().take(self.plan.vectors) {
             let [low, high] = self.vector_to_double(signed, integer);
-            (words[0][group], words[1][group]) = (low, high);
+            (words[0][which], words[1][which]) = (low, high);
         }
-        self.define_double_groups(result, words);
+        self.define_double_vectors(result, words);
     }
 
     /// Everything else: all lanes in one call, or one where they agree.
@@ -77,7 +77,7 @@ impl Emitter<'_, '_> {
             }
         }
         let number = self.simd.iconst(number);
-        let lanes = self.simd.iconst(if is_uniform { 1 } else { self.plan.groups as u32 * 4 });
+        let lanes = self.simd.iconst(if is_uniform { 1 } else { self.plan.vectors as u32 * 4 });
         let callee = mode::compute_doubles as *const () as usize;
         let callee = self.simd.ins().iconst(I64, callee as i64);
         self.simd.ins().call_indirect(signature, callee, &[number, lanes, words]);
@@ -116,13 +116,13 @@ impl Emitter<'_, '_> {
     }
 
     fn store_words(&mut self, words: clif::Value, operand: usize, arg: Value) {
-        let halves: Vec<Groups> = match self.func.ty(arg) {
-            Type::F64 => self.double_groups(arg).to_vec(),
-            _ => vec![self.groups(arg)],
+        let halves: Vec<Vectors> = match self.func.ty(arg) {
+            Type::F64 => self.double_vectors(arg).to_vec(),
+            _ => vec![self.vectors(arg)],
         };
-        for (word, groups) in halves.into_iter().enumerate() {
-            for (group, &vector) in groups.iter().enumerate().take(self.plan.groups) {
-                self.simd.store(vector, words, Words::offset(operand, word) + 16 * group as i32);
+        for (word, vectors) in halves.into_iter().enumerate() {
+            for (which, &vector) in vectors.iter().enumerate().take(self.plan.vectors) {
+                self.simd.store(vector, words, Words::offset(operand, word) + 16 * which as i32);
             }
         }
     }
@@ -151,20 +151,20 @@ impl Emitter<'_, '_> {
         let lanes = if ty == Type::F32 { F32X4 } else { I32X4 };
         let mut load = |word| {
             let offset = Words::offset(0, word);
-            self.each_group(|simd, group| simd.load(lanes, words, offset + 16 * group as i32))
+            self.each_vector(|simd, which| simd.load(lanes, words, offset + 16 * which as i32))
         };
         let low = load(0);
         match ty {
             Type::F64 => {
                 let high = load(1);
-                self.define_double_groups(result, [low, high]);
+                self.define_double_vectors(result, [low, high]);
             }
             Type::I1 => {
                 let zero = self.word(I32X4, 0);
-                let masks = self.each_group(|simd, group| simd.icmp(IntCC::NotEqual, low[group], zero));
-                self.define_groups(result, masks);
+                let masks = self.each_vector(|simd, which| simd.icmp(IntCC::NotEqual, low[which], zero));
+                self.define_vectors(result, masks);
             }
-            _ => self.define_groups(result, low),
+            _ => self.define_vectors(result, low),
         }
     }
 }

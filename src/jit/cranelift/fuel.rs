@@ -23,7 +23,7 @@ pub(super) struct Meter {
 }
 
 impl Emitter<'_, '_> {
-    /// Begins a group or a tile: fills up its fuel.
+    /// Begins a wave or a tile: fills up its fuel.
     pub(super) fn begin_fuel(&mut self) {
         if !self.plan.loops {
             return;
@@ -40,7 +40,7 @@ impl Emitter<'_, '_> {
         self.meter = Some(Meter { left, spent });
     }
 
-    /// Ends a group or a tile: adds what it has taken to what others have.
+    /// Ends a wave or a tile: adds what it has taken to what others have.
     pub(super) fn end_fuel(&mut self) {
         let Some(Meter { left, spent }) = self.meter else { return };
         let taken = match spent {

@@ -1,4 +1,4 @@
-//! Guards: values that must not be NaN. They are noted as they come and looked at once a group.
+//! Guards: values that must not be NaN. They are noted as they come and looked at once a wave.
 
 use super::Emitter;
 use crate::jit::abi::{self, offset};
@@ -10,18 +10,18 @@ use shaderjit_ir::Value;
 
 /// What a function with guards keeps of them.
 pub struct Guards {
-    /// All ones in each lane in which some value of the group was NaN.
+    /// All ones in each lane in which some value of the wave was NaN.
     failed: Variable,
-    /// Whether any code since the beginning of the group or of its phase has said so.
+    /// Whether any code since the beginning of the wave or of its phase has said so.
     is_noted: bool,
     /// A vector of this block that has yet to be looked at: two take one comparison.
     pending: Option<clif::Value>,
-    /// In phases: the first element of the tile whose group has such a lane, or the number of elements.
+    /// In phases: the first element of the tile whose wave has such a lane, or the number of elements.
     stopped: Option<Variable>,
 }
 
 impl Emitter<'_, '_> {
-    /// Begins a group: no guard has failed.
+    /// Begins a wave: no guard has failed.
     pub(super) fn begin_guards(&mut self) {
         if self.plan.guards {
             let simd = &mut self.simd;
@@ -35,9 +35,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes a group of a value, in whatever lanes it is NaN.
-    pub(super) fn guard(&mut self, value: Value, group: usize) {
-        let vector = self.group(value, group);
+    /// Notes a vector of a value, in whatever lanes it is NaN.
+    pub(super) fn guard(&mut self, value: Value, which: usize) {
+        let vector = self.vector(value, which);
         self.note(vector);
     }
 
@@ -67,7 +67,7 @@ impl Emitter<'_, '_> {
         self.simd.builder.def_var(failed, after);
     }
 
-    /// Ends a group: goes on in a new block if no guard has failed, else stops.
+    /// Ends a wave: goes on in a new block if no guard has failed, else stops.
     pub(super) fn check_guards(&mut self) {
         let Some(Guards { failed, .. }) = self.guards else { return };
         let failed = self.simd.builder.use_var(failed);
@@ -75,7 +75,7 @@ impl Emitter<'_, '_> {
         self.stop_if(any, self.element);
     }
 
-    /// Ends the function if a guard has failed in the group that begins with an element, else goes on in a new block.
+    /// Ends the function if a guard has failed in the wave that begins with an element, else goes on in a new block.
     fn stop_if(&mut self, failed: clif::Value, element: clif::Value) {
         let [stop, go_on] = [(); 2].map(|()| self.simd.builder.create_block());
         self.simd.ins().brif(failed, stop, &[], go_on, &[]);
@@ -85,15 +85,15 @@ impl Emitter<'_, '_> {
         self.simd.builder.switch_to_block(go_on);
     }
 
-    /// Ends the function at the group or the tile that begins with an element.
+    /// Ends the function at the wave or the tile that begins with an element.
     fn stop(&mut self, element: clif::Value, status: clif::Value) {
         let element = self.simd.ins().ireduce(I32, element);
         self.simd.store(element, self.args, offset::STOPPED);
         self.simd.ins().return_(&[status]);
     }
 
-    /// What happens where fuel runs out. With guards a group stops, since it may have gone astray. A tile that runs out
-    /// of it says where it begins: some group of it may have run out, or all together.
+    /// What happens where fuel runs out. With guards a wave stops, since it may have gone astray. A tile that runs out
+    /// of it says where it begins: some wave of it may have run out, or all together.
     pub(super) fn run_out_of_fuel(&mut self) {
         self.simd.builder.switch_to_block(self.out_of_fuel);
         let failed = if self.plan.guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
@@ -111,7 +111,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    // ---- in phases: a group of the tile may fail in any of them, and those before it go on to the last
+    // ---- in phases: a wave of the tile may fail in any of them, and those before it go on to the last
 
     /// Begins a tile: no guard has failed.
     pub(super) fn begin_tile(&mut self) {
@@ -123,8 +123,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Ends a group of a phase: notes whether a guard has failed, if there are any in it.
-    pub(super) fn note_group(&mut self) {
+    /// Ends a wave of a phase: notes whether a guard has failed, if there are any in it.
+    pub(super) fn note_wave(&mut self) {
         let Some(Guards { failed, is_noted: true, stopped: Some(stopped), .. }) = self.guards else { return };
         let failed = self.simd.builder.use_var(failed);
         let any = self.simd.ins().vany_true(failed);

@@ -1,7 +1,7 @@
 //! Addresses that differ among lanes.
 //!
 //! Lanes' offsets go through memory: a vector is stored, and each lane's offset loaded where its address is used. That
-//! is one instruction a use; taken out of the vector they would be two a lane, and sixteen addresses of a group's rows
+//! is one instruction a use; taken out of the vector they would be two a lane, and sixteen addresses of a wave's rows
 //! do not fit the registers.
 
 use super::Emitter;
@@ -15,7 +15,7 @@ pub const SLOTS: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeptOffsets(usize);
 
-/// Whose offsets they are: a space, what is added to the index, the index, and the group.
+/// Whose offsets they are: a space, what is added to the index, the index, and the number of the vector.
 type Key = (Space, u32, Value, usize);
 
 /// What the slots hold.
@@ -43,7 +43,7 @@ impl OffsetSlots {
 }
 
 impl Emitter<'_, '_> {
-    /// Keeps a group's unsigned 32-bit offsets.
+    /// Keeps a vector's unsigned 32-bit offsets.
     pub(super) fn keep_offsets(&mut self, offsets: clif::Value) -> KeptOffsets {
         let slot = self.offsets.next;
         self.offsets.next = (slot + 1) % SLOTS;

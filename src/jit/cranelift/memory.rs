@@ -2,7 +2,7 @@
 
 use super::fetch;
 use super::plan::{Stream, codegen};
-use super::value::{Groups, MAX_GROUPS, vector_type};
+use super::value::{MAX_VECTORS, Vectors, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::{ArrayPlace, offset};
@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Arrays start as zero in every group. May go on in another block.
+    /// Arrays start as zero in every wave. May go on in another block.
     pub(super) fn zero_arrays(&mut self) {
         let bytes = self.plan.zeroed_bytes;
         if bytes == 0 {
@@ -82,12 +82,12 @@ impl Emitter<'_, '_> {
         }
         let rows = self.rows(Stream::Input(element as u32));
         let format = self.layout.inputs[element];
-        let mut components: [Option<Groups>; 4] = [None; 4];
-        for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+        let mut components: [Option<Vectors>; 4] = [None; 4];
+        for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
             let fetched = fetch::fetch(&mut self.simd, format, wanted, *rows);
             for (component, value) in components.iter_mut().zip(fetched) {
                 if let Some(value) = value {
-                    component.get_or_insert([value; MAX_GROUPS])[group] = value;
+                    component.get_or_insert([value; MAX_VECTORS])[which] = value;
                 }
             }
         }
@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
         self.plan.carried(if self.plan.is_cut() { self.region as usize } else { 0 })
     }
 
-    /// The rows of the next group in the streams that the loop carries.
+    /// The rows of the next wave in the streams that the loop carries.
     pub(super) fn next_rows(&mut self) -> Vec<clif::Value> {
         let shift = self.plan.step().ilog2();
         let streams = std::iter::zip(&self.first_rows, &self.strides);
@@ -159,8 +159,8 @@ impl Emitter<'_, '_> {
         // In later blocks it has been.
         self.fetch_input(element);
         let components = self.fetched[element].expect("the plan saw that this element is wanted");
-        let groups = components[usize::from(component)].expect("the plan saw that this component is wanted");
-        self.define_groups(result(inst), groups);
+        let vectors = components[usize::from(component)].expect("the plan saw that this component is wanted");
+        self.define_vectors(result(inst), vectors);
     }
 
     pub(super) fn sysval(&mut self, inst: &InstData, sysval: SysVal) -> Result<(), JitError> {
@@ -176,14 +176,14 @@ impl Emitter<'_, '_> {
                 let last = self.simd.ins().splat(I32X4, last);
                 let first = self.simd.load(I32, self.args, offset::FIRST_VERTEX);
                 let first = self.simd.ins().splat(I32X4, first);
-                let groups = self.each_group(|simd, group| {
-                    let lanes = [0, 1, 2, 3].map(|lane| group as u32 * 4 + lane);
+                let vectors = self.each_vector(|simd, which| {
+                    let lanes = [0, 1, 2, 3].map(|lane| which as u32 * 4 + lane);
                     let lanes = simd.words(I32X4, lanes);
                     let element = simd.ins().iadd(element, lanes);
                     let element = simd.ins().umin(element, last);
                     simd.ins().iadd(first, element)
                 });
-                self.define_groups(result(inst), groups);
+                self.define_vectors(result(inst), vectors);
             }
             other => return Err(codegen(format!("{} has no native form", other.name()))),
         }
@@ -229,16 +229,16 @@ impl Emitter<'_, '_> {
             return Ok(());
         }
         let set = self.outputs.get(&element).map(|output| output.components).unwrap_or_default();
-        let components: Vec<Groups> = set[..usize::from(stored)]
+        let components: Vec<Vectors> = set[..usize::from(stored)]
             .iter()
             .map(|component| match component {
-                Some(value) => self.groups(*value),
-                None => [self.word(F32X4, 0); MAX_GROUPS],
+                Some(value) => self.vectors(*value),
+                None => [self.word(F32X4, 0); MAX_VECTORS],
             })
             .collect();
         let rows = self.rows(Stream::Output(element));
-        for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-            let components: Vec<clif::Value> = components.iter().map(|groups| groups[group]).collect();
+        for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+            let components: Vec<clif::Value> = components.iter().map(|vectors| vectors[which]).collect();
             fetch::store(&mut self.simd, &components, *rows);
         }
         Ok(())
@@ -252,28 +252,28 @@ impl Emitter<'_, '_> {
         let ty = vector_type(inst.ty);
         let index = inst.args[0];
         // Out of range is the element that stays zero.
-        let groups = if self.is_uniform(index) {
+        let vectors = if self.is_uniform(index) {
             let index = self.scalar(index);
             let zero_element = self.simd.iconst(place.elements);
             let index = self.simd.ins().umin(index, zero_element);
             let address = self.element_address(index, place.element_bytes);
-            self.each_group(|simd, group| simd.load(ty, address, at + 16 * group as i32))
+            self.each_vector(|simd, which| simd.load(ty, address, at + 16 * which as i32))
         } else {
             let zero_element = self.word(I32X4, place.elements);
-            let mut groups = self.groups(index);
-            for (group, vector) in groups.iter_mut().enumerate().take(self.plan.groups) {
+            let mut vectors = self.vectors(index);
+            for (which, vector) in vectors.iter_mut().enumerate().take(self.plan.vectors) {
                 let index = self.simd.ins().umin(*vector, zero_element);
                 let offsets = self.element_offsets(index, place.element_bytes);
-                *vector = self.gather_lanes(offsets, at + 16 * group as i32);
+                *vector = self.gather_lanes(offsets, at + 16 * which as i32);
             }
-            groups
+            vectors
         };
-        self.define_groups(result(inst), groups);
+        self.define_vectors(result(inst), vectors);
     }
 
     pub(super) fn array_store(&mut self, inst: &InstData, array: Array, component: u8) {
         let at = self.component_offset(array, component);
-        let (index, value) = (inst.args[0], self.groups(inst.args[1]));
+        let (index, value) = (inst.args[0], self.vectors(inst.args[1]));
         let mask = (inst.op == Op::ArrayStoreMasked).then(|| inst.args[2]);
         if self.is_uniform(index) {
             self.store_element(array, at, index, value, mask);
@@ -283,18 +283,18 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores to one element in all lanes.
-    fn store_element(&mut self, array: Array, at: i32, index: Value, value: Groups, mask: Option<Value>) {
+    fn store_element(&mut self, array: Array, at: i32, index: Value, value: Vectors, mask: Option<Value>) {
         let place = self.plan.arrays[array];
         // Where it is known to lie there is nothing to compute: emitted records, most of them.
         if let (Some(index), None) = (self.literal_element(index, place), mask) {
-            for (group, &vector) in value.iter().enumerate().take(self.plan.groups) {
-                self.simd.store(vector, self.scratch, at + index + 16 * group as i32);
+            for (which, &vector) in value.iter().enumerate().take(self.plan.vectors) {
+                self.simd.store(vector, self.scratch, at + index + 16 * which as i32);
             }
             return;
         }
         let (uniform_mask, mask) = match mask {
             Some(mask) if self.is_uniform(mask) => (Some(self.scalar(mask)), None),
-            mask => (None, mask.map(|mask| self.groups(mask))),
+            mask => (None, mask.map(|mask| self.vectors(mask))),
         };
         let index = self.scalar(index);
         let elements = self.simd.iconst(place.elements);
@@ -305,12 +305,12 @@ impl Emitter<'_, '_> {
         let junk_element = self.simd.iconst(place.elements + 1);
         let index = self.simd.ins().select(stores, index, junk_element);
         let address = self.element_address(index, place.element_bytes);
-        for (group, &vector) in value.iter().enumerate().take(self.plan.groups) {
-            let at = at + 16 * group as i32;
+        for (which, &vector) in value.iter().enumerate().take(self.plan.vectors) {
+            let at = at + 16 * which as i32;
             let vector = match mask {
                 Some(mask) => {
                     let old = self.simd.load(self.simd.ty(vector), address, at);
-                    self.simd.blend(mask[group], vector, old)
+                    self.simd.blend(mask[which], vector, old)
                 }
                 None => vector,
             };
@@ -319,21 +319,21 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores to an element of its own in each lane.
-    fn store_lanes(&mut self, array: Array, at: i32, index: Value, value: Groups, mask: Option<Value>) {
+    fn store_lanes(&mut self, array: Array, at: i32, index: Value, value: Vectors, mask: Option<Value>) {
         let place = self.plan.arrays[array];
-        let (indices, mask) = (self.groups(index), mask.map(|mask| self.groups(mask)));
+        let (indices, mask) = (self.vectors(index), mask.map(|mask| self.vectors(mask)));
         let elements = self.word(I32X4, place.elements);
         let junk_element = self.word(I32X4, place.elements + 1);
-        for group in 0..self.plan.groups {
+        for which in 0..self.plan.vectors {
             // What is clamped to the end goes one further.
-            let clamped = self.simd.ins().umin(indices[group], elements);
+            let clamped = self.simd.ins().umin(indices[which], elements);
             let outside = self.simd.icmp(IntCC::Equal, clamped, elements);
             let mut index = self.simd.ins().isub(clamped, outside);
             if let Some(mask) = mask {
-                index = self.simd.blend(mask[group], index, junk_element);
+                index = self.simd.blend(mask[which], index, junk_element);
             }
             let offsets = self.element_offsets(index, place.element_bytes);
-            self.scatter_lanes(value[group], offsets, at + 16 * group as i32);
+            self.scatter_lanes(value[which], offsets, at + 16 * which as i32);
         }
     }
 
@@ -345,7 +345,7 @@ impl Emitter<'_, '_> {
 
     /// Bytes from the start of scratch memory to a component of an array's first element.
     fn component_offset(&self, array: Array, component: u8) -> i32 {
-        self.plan.arrays[array].offset as i32 + i32::from(component) * self.plan.groups as i32 * 16
+        self.plan.arrays[array].offset as i32 + i32::from(component) * self.plan.vectors as i32 * 16
     }
 
     fn element_address(&mut self, index: clif::Value, element_bytes: u32) -> clif::Value {

@@ -1,6 +1,6 @@
 //! Instruction selection: batch programs to Cranelift's IR.
 //!
-//! How a value is held depends on its type and on whether it is uniform, N being the groups of four lanes:
+//! How a value is held depends on its type and on whether it is uniform, N being the vectors of a value:
 //!
 //! | type | uniform | divergent |
 //! | --- | --- | --- |
@@ -12,10 +12,10 @@
 //!
 //! Literals are not held at all, but made where they are used.
 //!
-//! The native function is a loop over groups of lanes around the IR's blocks: `start → group → … → group or done`. What
-//! is hoisted is in `start`, the IR's entry in `group`; the next group begins where the IR returns. A function that is
-//! cut into [phases](phases) is a loop over tiles of groups around the IR's blocks, and each of those several loops
-//! over groups.
+//! The native function is a loop over waves around the program's blocks: `start → wave → … → wave or done`. What the
+//! call computes is in `start`, the program's entry in `wave`; the next wave begins where the program returns. A
+//! function that is cut into phases is a loop over tiles of waves around the program's blocks, and each of those
+//! several loops over waves.
 
 mod buffer;
 mod compile;
@@ -23,9 +23,9 @@ mod control;
 mod double;
 mod fetch;
 mod fuel;
-mod group;
 mod guard;
 mod hoist;
+mod interleave;
 mod isa;
 mod lanes;
 mod memory;
@@ -61,7 +61,7 @@ use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use simd::Simd;
-use value::{Groups, HeldLiterals, Loaded, Memo, Parts};
+use value::{HeldLiterals, Loaded, Memo, Parts, Vectors};
 
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
@@ -75,7 +75,7 @@ fn emit(
 ) -> Result<CodeInfo, JitError> {
     let (func, plan) = (program.func(), Plan::new(program, layout)?);
     let info = CodeInfo {
-        lanes: plan.groups as u32 * 4,
+        lanes: plan.vectors as u32 * 4,
         inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
         outputs: layout.outputs.clone(),
         uniform_rows: plan.uniform_rows.clone(),
@@ -84,8 +84,8 @@ fn emit(
         scratch_bytes: plan.scratch_bytes as usize,
         arrays: plan.arrays.clone(),
         frame_bytes: plan.frame.bytes(),
-        vertices_of_fuel: plan.groups * 4 * if plan.is_cut() && plan.loops { TILE } else { 1 },
-        vertices_at_once: plan.waves_at_once() * 4 * plan.groups,
+        vertices_of_fuel: plan.vectors * 4 * if plan.is_cut() && plan.loops { TILE } else { 1 },
+        vertices_at_once: plan.waves_at_once() * 4 * plan.vectors,
         stack_bytes: 0,
         copies: plan.copies.to_vec(),
         splats: plan.call_values.splats().to_vec(),
@@ -123,14 +123,14 @@ struct Emitter<'a, 'b> {
     /// What was loaded in this block, and the number of instructions then.
     loaded: HashMap<Loaded, (clif::Value, usize)>,
     /// Input components fetched so far, by element.
-    fetched: Vec<Option<[Option<Groups>; 4]>>,
+    fetched: Vec<Option<[Option<Vectors>; 4]>>,
     /// What this block sets, by element of the output.
     outputs: HashMap<u32, memory::Output>,
     /// The pointer to [`BatchArgs`](super::abi::BatchArgs).
     args: clif::Value,
     /// Number of elements, 64-bit.
     count: clif::Value,
-    /// Number of the element in the group's first lane, 64-bit.
+    /// Number of the element in the wave's first lane, 64-bit.
     element: clif::Value,
     /// The frame, once what is computed once a call is in it.
     frame: Option<clif::Value>,
@@ -140,13 +140,13 @@ struct Emitter<'a, 'b> {
     region: u32,
     /// The tile, in phases.
     tile: Option<tile::Tile>,
-    /// The group's record there.
+    /// The wave's record there.
     record: Option<clif::Value>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// Strides of the streams that the loop carries.
     strides: Vec<clif::Value>,
-    /// Rows of the group's first lane in those streams.
+    /// Rows of the wave's first lane in those streams.
     first_rows: Vec<clif::Value>,
     /// First row of each used uniform space.
     spaces: Vec<clif::Value>,
@@ -155,20 +155,20 @@ struct Emitter<'a, 'b> {
     scratch: clif::Value,
     /// The stack slot and the signature of calls for double arithmetic, if there are any.
     doubles: Option<double::Callee>,
-    /// What the first group has done in this block, and the others have yet to do.
+    /// What the first vector has of this block, and the others have yet to get.
     behind: Vec<&'a InstData>,
-    /// What a group keeps of guards, if there are any.
+    /// What a wave keeps of guards, if there are any.
     guards: Option<guard::Guards>,
     /// The stack slot and the signature of calls for texture accesses, if there are any.
     accesses: Option<texture::Callee>,
     /// Words of rows: of those that accesses have given, and of those that were transposed.
     access_rows: HashMap<Value, texture::Row>,
-    /// The group's fuel, if there are loops.
+    /// The wave's fuel, if there are loops.
     meter: Option<fuel::Meter>,
     out_of_fuel: clif::Block,
-    /// Begins a group.
-    group: clif::Block,
-    /// Ends the group, where several blocks return.
+    /// Begins a wave.
+    wave: clif::Block,
+    /// Ends the wave, where several blocks return.
     next: clif::Block,
     /// Ends the function.
     done: clif::Block,
@@ -180,7 +180,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
     fn new(program: &'a BatchProgram, layout: &'a Layout, plan: Plan<'a>, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
-        let [out_of_fuel, group, next, done] = [(); 4].map(|()| simd.builder.create_block());
+        let [out_of_fuel, wave, next, done] = [(); 4].map(|()| simd.builder.create_block());
         Emitter {
             program,
             func: program.func(),
@@ -216,7 +216,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             access_rows: HashMap::new(),
             meter: None,
             out_of_fuel,
-            group,
+            wave,
             next,
             done,
             origins: false,
@@ -231,7 +231,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
         }
     }
 
-    /// What is not done [by group](Self::is_by_group).
+    /// What is not done [by vector](Self::is_by_vector).
     fn inst(&mut self, inst: &InstData) -> Result<(), JitError> {
         self.set_origin(inst.origin);
         match (inst.op, inst.imm) {
@@ -270,7 +270,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
         let is_float = |value: Value| self.func.ty(value) == Type::F32;
         if is_float(result) && inst.args.iter().all(|&arg| is_float(arg)) {
             // Floats are held as vectors, so vector arithmetic saves taking them apart.
-            let args: Vec<Groups> = inst.args.iter().map(|&arg| self.groups(arg)).collect();
+            let args: Vec<Vectors> = inst.args.iter().map(|&arg| self.vectors(arg)).collect();
             let vector = self.vector_op(inst.op, |arg| args[arg][0])?;
             self.define_splat(result, vector);
         } else {
@@ -291,13 +291,13 @@ impl<'a, 'b> Emitter<'a, 'b> {
                 self.define_double_scalars(result, words);
             }
             (Type::F64, false) => {
-                let mask = self.groups(condition);
-                let (yes, no) = (self.double_groups(yes), self.double_groups(no));
+                let mask = self.vectors(condition);
+                let (yes, no) = (self.double_vectors(yes), self.double_vectors(no));
                 let words = [0, 1].map(|word| self.blend(mask, yes[word], no[word]));
-                self.define_double_groups(result, words);
+                self.define_double_vectors(result, words);
             }
             (Type::F32, true) => {
-                let [mask, yes, no] = [condition, yes, no].map(|arg| self.groups(arg)[0]);
+                let [mask, yes, no] = [condition, yes, no].map(|arg| self.vectors(arg)[0]);
                 let selected = self.simd.blend(mask, yes, no);
                 self.define_splat(result, selected);
             }
@@ -309,8 +309,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
         }
     }
 
-    fn blend(&mut self, mask: Groups, yes: Groups, no: Groups) -> Groups {
-        self.each_group(|simd, group| simd.blend(mask[group], yes[group], no[group]))
+    fn blend(&mut self, mask: Vectors, yes: Vectors, no: Vectors) -> Vectors {
+        self.each_vector(|simd, which| simd.blend(mask[which], yes[which], no[which]))
     }
 
     fn any(&mut self, inst: &InstData) {
@@ -321,9 +321,9 @@ impl<'a, 'b> Emitter<'a, 'b> {
 
     /// Whether a truth value that differs among lanes holds in any of them.
     fn any_lane(&mut self, value: Value) -> clif::Value {
-        let masks = self.groups(value);
+        let masks = self.vectors(value);
         let mut mask = masks[0];
-        for &other in &masks[1..self.plan.groups] {
+        for &other in &masks[1..self.plan.vectors] {
             mask = self.simd.ins().bor(mask, other);
         }
         self.simd.ins().vany_true(mask)

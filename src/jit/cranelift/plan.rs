@@ -42,7 +42,7 @@ const WEIGHT_AT_ONCE: u64 = 1 << 20;
 pub struct Plan<'a> {
     program: &'a BatchProgram,
     /// Groups of four lanes.
-    pub groups: usize,
+    pub vectors: usize,
     /// Reachable blocks, each after its dominators.
     pub order: &'a [Block],
     /// What edges cost in fuel.
@@ -95,11 +95,11 @@ impl<'a> Plan<'a> {
     pub fn new(program: &'a BatchProgram, layout: &Layout) -> Result<Plan<'a>, JitError> {
         let func = program.func();
         check(func, layout)?;
-        let groups = program.vectors();
-        let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, groups)?;
+        let vectors = program.vectors();
+        let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, vectors)?;
         let mut plan = Plan {
             program,
-            groups,
+            vectors,
             order: program.order(),
             costs: program.costs(),
             uniform: program.uniform(),
@@ -145,13 +145,13 @@ impl<'a> Plan<'a> {
 
     /// How many vertices a round of the native loop shades.
     pub fn step(&self) -> usize {
-        if self.program.is_by_rows() { ROWS_AT_ONCE } else { 4 * self.groups }
+        if self.program.is_by_rows() { ROWS_AT_ONCE } else { 4 * self.vectors }
     }
 
     /// How many waves one call of native code shades: whole tiles, few enough that whoever wants to end the batch is
     /// heard soon, and that its output bytes are still in the first-level cache where they are copied.
     pub fn waves_at_once(&self) -> usize {
-        let most = if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / (4 * self.groups) };
+        let most = if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / (4 * self.vectors) };
         let waves = (WEIGHT_AT_ONCE / self.costs.whole().max(1)).min(most as u64) as usize;
         (waves / TILE).max(1) * TILE
     }
@@ -271,12 +271,12 @@ fn check(func: &Function, layout: &Layout) -> Result<(), JitError> {
 }
 
 /// The arrays' places, the end of those that are not kept, and the end.
-fn place_arrays(func: &Function, groups: usize) -> Result<(SecondaryMap<Array, ArrayPlace>, u32, u32), JitError> {
+fn place_arrays(func: &Function, vectors: usize) -> Result<(SecondaryMap<Array, ArrayPlace>, u32, u32), JitError> {
     let (mut arrays, mut zeroed, mut end) = (SecondaryMap::new(), 0, 0u64);
     for kept in [false, true] {
         zeroed = if kept { end as u32 } else { 0 };
         for (array, data) in func.arrays.iter().filter(|(_, data)| data.kept == kept) {
-            let (offset, element_bytes) = (end, u64::from(data.components) * groups as u64 * 16);
+            let (offset, element_bytes) = (end, u64::from(data.components) * vectors as u64 * 16);
             end += ((u64::from(data.elements) + 2) * element_bytes).next_multiple_of(64);
             limit("the size of register arrays", end, limits::SCRATCH_BYTES)?;
             arrays[array] =

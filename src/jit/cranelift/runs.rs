@@ -4,7 +4,7 @@ use super::fetch;
 use super::plan::{Stream, codegen};
 use super::texture::Row;
 use super::uniform::Window;
-use super::value::MAX_GROUPS;
+use super::value::MAX_VECTORS;
 use super::{Emitter, result};
 use crate::error::JitError;
 use cranelift_codegen::ir as clif;
@@ -62,10 +62,10 @@ impl<'a> Emitter<'a, '_> {
             }
         }
         for (value, rows) in going_on.into_iter().zip(rows) {
-            let mut columns = [[self.args; MAX_GROUPS]; 4];
-            for (group, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
+            let mut columns = [[self.args; MAX_VECTORS]; 4];
+            for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
                 for (column, vector) in columns.iter_mut().zip(self.simd.transpose(*rows)) {
-                    column[group] = vector;
+                    column[which] = vector;
                 }
             }
             self.access_rows.insert(value, Row::Divergent(columns));
@@ -106,7 +106,7 @@ impl<'a> Emitter<'a, '_> {
         }
         for inst in &run.insts {
             self.set_origin(inst.origin);
-            let (group, lane_of_group) = (lane / 4, (lane % 4) as u8);
+            let (which, lane_of_group) = (lane / 4, (lane % 4) as u8);
             let vector = match (inst.op, inst.imm) {
                 (Op::InputRow, Imm::Stream(element)) => {
                     let uses_it = |other: &&InstData| other.op != Op::RowSplat && other.args.contains(&result(inst));
@@ -118,15 +118,15 @@ impl<'a> Emitter<'a, '_> {
                 (Op::RowSplat, Imm::Component(component)) => {
                     self.splat_word(run, &results, inst.args[0], component, lane)
                 }
-                (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.groups(inst.args[0])[group],
+                (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.vectors(inst.args[0])[which],
                 (Op::RowEach, _) => {
-                    let vector = self.groups(inst.args[0])[group];
+                    let vector = self.vectors(inst.args[0])[which];
                     let float = self.simd.shuffle(vector, vector, [lane_of_group; 4]);
                     self.simd.cast(F32X4, float)
                 }
                 (Op::RowAt, Imm::SpaceRow { space, row }) => {
                     let window = Window::of(self.func, space, row, Some(inst.args[0]));
-                    let offsets = self.window_offsets(window, group);
+                    let offsets = self.window_offsets(window, which);
                     let known = addresses.iter().find(|(key, _)| *key == (space, offsets));
                     let address = known.map(|&(_, address)| address).unwrap_or_else(|| {
                         let address = self.lane_address(self.spaces[space.as_u32() as usize], offsets, lane_of_group);

@@ -1,6 +1,6 @@
 //! Rows, and texture accesses, which are done by a [call](crate::jit::texture).
 
-use super::value::Groups;
+use super::value::Vectors;
 use super::{Emitter, result};
 use crate::jit::mode;
 use crate::jit::texture::{encode, offset};
@@ -24,7 +24,7 @@ pub(super) enum Row {
     /// Scalars, `i32`.
     Uniform([clif::Value; 4]),
     /// Vectors of `i32`.
-    Divergent([Groups; 4]),
+    Divergent([Vectors; 4]),
 }
 
 /// One word of an operand.
@@ -33,7 +33,7 @@ enum Word {
     /// A value of 32 bits.
     Value(Value),
     Scalar(clif::Value),
-    Groups(Groups),
+    Vectors(Vectors),
 }
 
 impl Emitter<'_, '_> {
@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
             Some(join) if join.op == Op::RowJoin => join.args.iter().map(|&word| Word::Value(word)).collect(),
             _ => match self.access_rows[&arg] {
                 Row::Uniform(words) => words.map(Word::Scalar).to_vec(),
-                Row::Divergent(words) => words.map(Word::Groups).to_vec(),
+                Row::Divergent(words) => words.map(Word::Vectors).to_vec(),
             },
         }
     }
@@ -60,8 +60,8 @@ impl Emitter<'_, '_> {
             let scalar = self.simd.cast(ty, scalar);
             self.define_scalar(result, scalar);
         } else {
-            let groups = self.word_groups(word);
-            self.define_groups(result, groups);
+            let vectors = self.word_vectors(word);
+            self.define_vectors(result, vectors);
         }
     }
 
@@ -78,14 +78,14 @@ impl Emitter<'_, '_> {
                     let scalar = self.word_scalar(word);
                     self.simd.store(scalar, rows, at);
                 } else {
-                    let groups = self.word_groups(word);
-                    for (group, &vector) in groups.iter().enumerate().take(self.plan.groups) {
-                        self.simd.store(vector, rows, at + 16 * group as i32);
+                    let vectors = self.word_vectors(word);
+                    for (which, &vector) in vectors.iter().enumerate().take(self.plan.vectors) {
+                        self.simd.store(vector, rows, at + 16 * which as i32);
                     }
                 }
             }
         }
-        let lanes = if is_uniform { 1 } else { self.plan.groups * 4 };
+        let lanes = if is_uniform { 1 } else { self.plan.vectors * 4 };
         let [what, names] = encode(access, lanes).map(|bits| self.simd.ins().iconst(I64, bits as i64));
         let textures = self.simd.load(I64, self.args, crate::jit::abi::offset::TEXTURES);
         let callee = mode::access_textures as *const () as usize;
@@ -102,7 +102,7 @@ impl Emitter<'_, '_> {
                 self.access_rows.insert(result, Row::Uniform(words));
             }
             (Type::Row, false) => {
-                let words = [0, 1, 2, 3].map(|word| self.load_groups(rows, word));
+                let words = [0, 1, 2, 3].map(|word| self.load_vectors(rows, word));
                 self.access_rows.insert(result, Row::Divergent(words));
             }
             (ty, true) => {
@@ -110,32 +110,32 @@ impl Emitter<'_, '_> {
                 self.define_scalar(result, scalar);
             }
             (_, false) => {
-                let groups = self.load_groups(rows, 0);
-                self.define_groups(result, groups);
+                let vectors = self.load_vectors(rows, 0);
+                self.define_vectors(result, vectors);
             }
         }
     }
 
-    fn load_groups(&mut self, rows: clif::Value, word: usize) -> Groups {
-        self.each_group(|simd, group| simd.load(I32X4, rows, offset(0, word) + 16 * group as i32))
+    fn load_vectors(&mut self, rows: clif::Value, word: usize) -> Vectors {
+        self.each_vector(|simd, which| simd.load(I32X4, rows, offset(0, word) + 16 * which as i32))
     }
 
     fn word_scalar(&mut self, word: Word) -> clif::Value {
         match word {
             Word::Value(value) => self.scalar(value),
             Word::Scalar(scalar) => scalar,
-            Word::Groups(_) => unreachable!("what is uniform is made of uniform words"),
+            Word::Vectors(_) => unreachable!("what is uniform is made of uniform words"),
         }
     }
 
-    fn word_groups(&mut self, word: Word) -> Groups {
+    fn word_vectors(&mut self, word: Word) -> Vectors {
         match word {
-            Word::Value(value) => self.groups(value),
+            Word::Value(value) => self.vectors(value),
             Word::Scalar(scalar) => {
                 let splat = self.simd.ins().splat(I32X4, scalar);
-                self.each_group(|_, _| splat)
+                self.each_vector(|_, _| splat)
             }
-            Word::Groups(groups) => groups,
+            Word::Vectors(vectors) => vectors,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The loop over tiles: the IR's blocks around a whole tile, and in each one a loop over groups for each of its
+//! The loop over tiles: the IR's blocks around a whole tile, and in each one a loop over waves for each of its
 //! [phases](super::phases).
 
 use super::Emitter;
@@ -23,14 +23,14 @@ pub(super) struct Tile {
     pub end: clif::Value,
     /// Where its records begin, if there are any.
     pub records: Option<clif::Value>,
-    /// The groups of each worklist, and all of them.
-    pub groups: Vec<Members>,
+    /// The waves of each worklist, and all of them.
+    pub members: Vec<Members>,
 }
 
 impl Emitter<'_, '_> {
     /// Emits a function that is cut into phases.
     pub(super) fn tiles(&mut self) -> Result<(), JitError> {
-        self.number_groups();
+        self.number_waves();
         let tile = self.simd.builder.create_block();
         let first = self.simd.ins().iconst(I64, 0);
         self.simd.ins().jump(tile, &[BlockArg::from(first)]);
@@ -45,8 +45,8 @@ impl Emitter<'_, '_> {
             let memory = self.frame.expect("records are there");
             self.simd.ins().iadd_imm_s(memory, self.plan.frame.kept.start as i64)
         });
-        let groups = self.declare_worklists(first, end);
-        self.tile = Some(Tile { block: tile, first, end, records, groups });
+        let members = self.declare_worklists(first, end);
+        self.tile = Some(Tile { block: tile, first, end, records, members });
         self.begin_fuel();
         self.begin_tile();
         for number in 0..self.plan.order.len() {
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
         self.tile.as_ref().expect("there are phases")
     }
 
-    /// Whether a tile has the value once, rather than each of its groups.
+    /// Whether a tile has the value once, rather than each of its waves.
     pub(super) fn is_of_tile(&self, value: Value) -> bool {
         self.plan.is_cut() && self.is_uniform(value)
     }
@@ -103,7 +103,7 @@ impl Emitter<'_, '_> {
         self.terminator(block, terminator)
     }
 
-    /// Whether an instruction is for the tile as a whole, and does not ask its groups.
+    /// Whether an instruction is for the tile as a whole, and does not ask its waves.
     fn is_of_whole_tile(&self, inst: &InstData) -> bool {
         let is_question = inst.op == Op::Any && !self.is_uniform(inst.args[0]);
         let is_made = |result| self.plan.call_values.contains(result) || !self.is_uniform(result);
@@ -119,11 +119,11 @@ impl Emitter<'_, '_> {
         let is_last = self.plan.phases.get(phase + 1).is_none_or(|next| next.block != block);
         let split = self.plan.worklists.split(block).filter(|_| is_last);
         let going_on = split.map(|split| self.begin_split(split));
-        self.group = self.simd.builder.create_block();
+        self.wave = self.simd.builder.create_block();
         let before = self.simd.builder.current_block().expect("code goes on behind what was emitted");
         let turn = self.plan.worklists.of(block).map(|worklist| self.begin_turns(worklist));
         if turn.is_none() {
-            self.begin_groups(self.tile().first);
+            self.begin_waves(self.tile().first);
         }
         self.held_literals = Some(HeldLiterals { block: before, vectors: HashMap::new() });
         self.begin_guards();
@@ -137,7 +137,7 @@ impl Emitter<'_, '_> {
             self.pass_on(terminator);
         }
         self.flush_guards();
-        self.note_group();
+        self.note_wave();
         if let Some(going_on) = going_on {
             self.go_on_if_any(going_on, turn);
         }
@@ -145,7 +145,7 @@ impl Emitter<'_, '_> {
         let behind = self.simd.builder.create_block();
         match turn {
             Some(turn) => self.next_turn(turn, behind),
-            None => self.next_group(self.tile().end, behind),
+            None => self.next_wave(self.tile().end, behind),
         }
         self.simd.builder.switch_to_block(behind);
         if let Some(going_on) = going_on {
@@ -159,13 +159,13 @@ impl Emitter<'_, '_> {
         let mut vectors = Vec::new();
         for (param, arg) in passed(self.func, terminator) {
             if !self.is_on_edges(param) && param != arg {
-                for group in 0..self.plan.groups {
-                    vectors.push((param, group, self.group(arg, group)));
+                for which in 0..self.plan.vectors {
+                    vectors.push((param, which, self.vector(arg, which)));
                 }
             }
         }
-        for (param, group, vector) in vectors {
-            self.store_slot(param, group, vector);
+        for (param, which, vector) in vectors {
+            self.store_slot(param, which, vector);
         }
     }
 }

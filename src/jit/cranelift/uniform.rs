@@ -1,7 +1,7 @@
 //! Loads from uniform spaces.
 
 use super::lanes::KeptOffsets;
-use super::value::{Groups, Memo};
+use super::value::{Memo, Vectors};
 use super::{Emitter, result};
 use crate::jit::abi::offset;
 use crate::jit::last_row;
@@ -45,8 +45,8 @@ impl Emitter<'_, '_> {
         let at = i32::from(component) * 4;
         match inst.args.first().copied() {
             Some(index) if !self.is_uniform(index) => {
-                let groups = self.gather_rows(space, row, index, component);
-                self.define_groups(result(inst), groups);
+                let vectors = self.gather_rows(space, row, index, component);
+                self.define_vectors(result(inst), vectors);
             }
             None if row < STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
             index => {
@@ -71,17 +71,17 @@ impl Emitter<'_, '_> {
 
     /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other
     /// components.
-    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Groups {
-        let key = |group| Memo::Rows(space, row, index, group);
+    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Vectors {
+        let key = |which| Memo::Rows(space, row, index, which);
         if !self.memo.contains_key(&key(0)) {
             let window = Window::of(self.func, space, row, Some(index));
-            for group in 0..self.plan.groups {
-                let rows = [0, 1, 2, 3].map(|lane| self.gathered_row(I8X16, window, group, lane));
+            for which in 0..self.plan.vectors {
+                let rows = [0, 1, 2, 3].map(|lane| self.gathered_row(I8X16, window, which, lane));
                 let columns = self.simd.transpose(rows);
-                self.memo.insert(key(group), columns);
+                self.memo.insert(key(which), columns);
             }
         }
-        [0, self.plan.groups - 1].map(|group| self.memo[&key(group)][usize::from(component)])
+        [0, self.plan.vectors - 1].map(|which| self.memo[&key(which)][usize::from(component)])
     }
 
     /// The address of a window that is the same in all lanes.
@@ -103,23 +103,23 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The row of one lane of a group, at an index that differs among lanes.
-    fn gathered_row(&mut self, ty: clif::Type, window: Window, group: usize, lane: u8) -> clif::Value {
-        let offsets = self.window_offsets(window, group);
+    /// The row of one lane of a wave, at an index that differs among lanes.
+    fn gathered_row(&mut self, ty: clif::Type, window: Window, which: usize, lane: u8) -> clif::Value {
+        let offsets = self.window_offsets(window, which);
         let base = self.spaces[window.space.as_u32() as usize];
         let address = self.lane_address(base, offsets, lane);
         self.simd.load(ty, address, window.byte)
     }
 
-    /// Where a group's windows begin.
-    pub(super) fn window_offsets(&mut self, window: Window, group: usize) -> KeptOffsets {
+    /// Where a wave's windows begin.
+    pub(super) fn window_offsets(&mut self, window: Window, which: usize) -> KeptOffsets {
         let Window { space, index, first, is_checked, .. } = window;
         let index = index.expect("it differs among lanes");
-        let key = (space, first, index, group);
+        let key = (space, first, index, which);
         if let Some(kept) = self.offsets.find(key) {
             return kept;
         }
-        let mut number = self.groups(index)[group];
+        let mut number = self.vectors(index)[which];
         if first != 0 {
             let first = self.word(I32X4, first);
             number = self.simd.ins().iadd(number, first);

@@ -9,8 +9,8 @@ use cranelift_entity::packed_option::ReservedValue;
 use foldhash::HashMap;
 use shaderjit_ir::{Resource, Space, Type, Value};
 
-/// Most groups of four lanes.
-pub const MAX_GROUPS: usize = 2;
+/// Most vectors of four lanes.
+pub const MAX_VECTORS: usize = 2;
 
 /// How many native instructions after its load something is used from its register.
 const REACH: usize = 24;
@@ -36,16 +36,16 @@ pub struct HeldLiterals {
     pub vectors: HashMap<(clif::Type, u32), clif::Value>,
 }
 
-/// One vector a group; where there is one group, both are the same.
-pub type Groups = [clif::Value; MAX_GROUPS];
+/// The vectors of a value; where there is one, both are the same.
+pub type Vectors = [clif::Value; MAX_VECTORS];
 
 /// What holds a value. Slots that its type does not use are reserved values.
 #[derive(Clone, Copy)]
-pub struct Parts(pub [clif::Value; 2 * MAX_GROUPS]);
+pub struct Parts(pub [clif::Value; 2 * MAX_VECTORS]);
 
 impl Default for Parts {
     fn default() -> Parts {
-        Parts([clif::Value::reserved_value(); 2 * MAX_GROUPS])
+        Parts([clif::Value::reserved_value(); 2 * MAX_VECTORS])
     }
 }
 
@@ -54,13 +54,13 @@ impl Default for Parts {
 pub enum Memo {
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
-    /// The columns of one group's rows at `row + index` of a space.
+    /// The columns of one vector's rows at `row + index` of a space.
     Rows(Space, u32, Value, usize),
     /// The address of the window at `first + index` of a space, for a uniform index.
     WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
     Window(Resource, u32),
-    /// A group of a value that another phase has made.
+    /// A vector of a value that another phase has made.
     Slot(Value, usize),
     /// The latter in all lanes.
     LastInWindow(Resource, u32),
@@ -78,18 +78,18 @@ impl<'b> Emitter<'_, 'b> {
             (Type::I1, true) => (I8, 1),
             (Type::F64, true) => (I32, 2),
             (_, true) => (I32, 1),
-            (Type::F64, false) => (I32X4, 2 * self.plan.groups),
-            (ty, false) => (vector_type(ty), self.plan.groups),
+            (Type::F64, false) => (I32X4, 2 * self.plan.vectors),
+            (ty, false) => (vector_type(ty), self.plan.vectors),
         }
     }
 
-    /// Makes one vector a group.
-    pub(super) fn each_group(&mut self, mut make: impl FnMut(&mut Simd<'b>, usize) -> clif::Value) -> Groups {
-        let mut groups = [make(&mut self.simd, 0); MAX_GROUPS];
-        for (group, vector) in groups.iter_mut().enumerate().take(self.plan.groups).skip(1) {
-            *vector = make(&mut self.simd, group);
+    /// Makes each vector of a value.
+    pub(super) fn each_vector(&mut self, mut make: impl FnMut(&mut Simd<'b>, usize) -> clif::Value) -> Vectors {
+        let mut vectors = [make(&mut self.simd, 0); MAX_VECTORS];
+        for (which, vector) in vectors.iter_mut().enumerate().take(self.plan.vectors).skip(1) {
+            *vector = make(&mut self.simd, which);
         }
-        groups
+        vectors
     }
 
     /// One vector that is made at its first use in a block.
@@ -142,14 +142,14 @@ impl<'b> Emitter<'_, 'b> {
     }
 
     /// A value in vectors, whatever it is held in. Not for `f64`.
-    pub(super) fn groups(&mut self, value: Value) -> Groups {
-        let first = self.group(value, 0);
-        let is_one = self.plan.groups == 1 || self.is_uniform(value);
-        [first, if is_one { first } else { self.group(value, 1) }]
+    pub(super) fn vectors(&mut self, value: Value) -> Vectors {
+        let first = self.vector(value, 0);
+        let is_one = self.plan.vectors == 1 || self.is_uniform(value);
+        [first, if is_one { first } else { self.vector(value, 1) }]
     }
 
-    /// One group of a value. Not for `f64`.
-    pub(super) fn group(&mut self, value: Value, group: usize) -> clif::Value {
+    /// One vector of a value. Not for `f64`.
+    pub(super) fn vector(&mut self, value: Value, which: usize) -> clif::Value {
         let ty = self.func.ty(value);
         if let Some(bits) = self.func.constant(value) {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
@@ -158,8 +158,8 @@ impl<'b> Emitter<'_, 'b> {
         if self.frame.is_some()
             && let Some(place) = self.plan.call_values.place_of(value)
         {
-            // A load with one user is part of it. With two groups it has two.
-            return match self.plan.groups {
+            // A load with one user is part of it. With two vectors it has two.
+            return match self.plan.vectors {
                 1 => self.load_slot_of_call(place),
                 _ => self.loaded(Loaded::OfCall(value), |this| this.load_slot_of_call(place)),
             };
@@ -171,7 +171,7 @@ impl<'b> Emitter<'_, 'b> {
                 let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
                 this.simd.ins().splat(I32X4, word)
             }),
-            (_, false) => self.load_slot(value, group).unwrap_or(parts[group]),
+            (_, false) => self.load_slot(value, which).unwrap_or(parts[which]),
         }
     }
 
@@ -183,7 +183,7 @@ impl<'b> Emitter<'_, 'b> {
             Some(bits) if ty == Type::I1 => self.simd.ins().iconst(I8, i64::from(bits != 0)),
             Some(bits) if ty == Type::I32 => self.simd.iconst(bits as u32),
             _ if ty == Type::F32 => {
-                let splat = self.groups(value)[0];
+                let splat = self.vectors(value)[0];
                 fetch::first_lane(&mut self.simd, splat)
             }
             _ => self.values[value].0[0],
@@ -200,32 +200,32 @@ impl<'b> Emitter<'_, 'b> {
     }
 
     /// The low and high words of an `f64` in vectors.
-    pub(super) fn double_groups(&mut self, value: Value) -> [Groups; 2] {
+    pub(super) fn double_vectors(&mut self, value: Value) -> [Vectors; 2] {
         if let Some(bits) = self.func.constant(value) {
-            return [bits as u32, (bits >> 32) as u32].map(|word| [self.word(I32X4, word); MAX_GROUPS]);
+            return [bits as u32, (bits >> 32) as u32].map(|word| [self.word(I32X4, word); MAX_VECTORS]);
         }
         if self.is_uniform(value) {
-            return self.double_scalars(value).map(|word| [self.simd.ins().splat(I32X4, word); MAX_GROUPS]);
+            return self.double_scalars(value).map(|word| [self.simd.ins().splat(I32X4, word); MAX_VECTORS]);
         }
-        let (parts, groups) = (self.values[value].0, self.plan.groups);
-        [[parts[0], parts[groups - 1]], [parts[groups], parts[2 * groups - 1]]]
+        let (parts, vectors) = (self.values[value].0, self.plan.vectors);
+        [[parts[0], parts[vectors - 1]], [parts[vectors], parts[2 * vectors - 1]]]
     }
 
     // ---- definitions
 
     /// Defines a divergent value that is no `f64`.
-    pub(super) fn define_groups(&mut self, value: Value, groups: Groups) {
-        for (group, vector) in groups.into_iter().enumerate().take(self.plan.groups) {
-            self.define_group(value, group, vector);
+    pub(super) fn define_vectors(&mut self, value: Value, vectors: Vectors) {
+        for (which, vector) in vectors.into_iter().enumerate().take(self.plan.vectors) {
+            self.define_vector(value, which, vector);
         }
     }
 
-    /// Defines one group of a divergent value that is no `f64`.
-    pub(super) fn define_group(&mut self, value: Value, group: usize, vector: clif::Value) {
+    /// Defines one vector of a divergent value that is no `f64`.
+    pub(super) fn define_vector(&mut self, value: Value, which: usize, vector: clif::Value) {
         debug_assert!(!self.is_uniform(value), "{value} is uniform");
         let vector = self.simd.cast(vector_type(self.func.ty(value)), vector);
-        self.values[value].0[group] = vector;
-        self.store_slot(value, group, vector);
+        self.values[value].0[which] = vector;
+        self.store_slot(value, which, vector);
     }
 
     /// Defines a uniform `f32` by its vector.
@@ -246,11 +246,11 @@ impl<'b> Emitter<'_, 'b> {
     }
 
     /// Defines a divergent `f64` by its low and high words.
-    pub(super) fn define_double_groups(&mut self, value: Value, [low, high]: [Groups; 2]) {
-        let groups = self.plan.groups;
+    pub(super) fn define_double_vectors(&mut self, value: Value, [low, high]: [Vectors; 2]) {
+        let vectors = self.plan.vectors;
         let parts = &mut self.values[value].0;
-        parts[..groups].copy_from_slice(&low[..groups]);
-        parts[groups..2 * groups].copy_from_slice(&high[..groups]);
+        parts[..vectors].copy_from_slice(&low[..vectors]);
+        parts[vectors..2 * vectors].copy_from_slice(&high[..vectors]);
     }
 }
 

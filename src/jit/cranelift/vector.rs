@@ -17,7 +17,7 @@ const LOW_WORDS: [u8; 4] = [0, 2, 4, 6];
 const HIGH_WORDS: [u8; 4] = [1, 3, 5, 7];
 
 impl Emitter<'_, '_> {
-    /// A pure op on one group of lanes, whose operands `arg` gives.
+    /// A pure op on one vector of lanes, whose operands `arg` gives.
     pub(super) fn vector_op(&mut self, op: Op, arg: impl Fn(usize) -> Value) -> Result<Value, JitError> {
         if op.operands().is_empty() {
             return Err(codegen(format!("{op} has no native form")));

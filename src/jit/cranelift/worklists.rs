@@ -18,16 +18,16 @@ pub(super) struct Members {
     count: Variable,
 }
 
-/// A round of a loop over listed groups.
+/// A round of a loop over listed waves.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     index: clif::Value,
     count: clif::Value,
-    /// The group at hand.
+    /// The wave at hand.
     number: clif::Value,
 }
 
-/// The groups that go on at a split, as they are found.
+/// The waves that go on at a split, as they are found.
 #[derive(Clone, Copy)]
 pub(super) struct GoingOn {
     split: Split,
@@ -36,8 +36,8 @@ pub(super) struct GoingOn {
 }
 
 impl Emitter<'_, '_> {
-    /// Writes down the numbers of all groups of a tile, if there are worklists.
-    pub(super) fn number_groups(&mut self) {
+    /// Writes down the numbers of all waves of a tile, if there are worklists.
+    pub(super) fn number_waves(&mut self) {
         if self.plan.worklists.places() > 0 {
             let address = self.worklist_address(self.plan.worklists.count());
             for number in 0..TILE {
@@ -47,27 +47,27 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Begins a tile: declares its worklists, and all groups behind them. What no worklist runs is for all.
+    /// Begins a tile: declares its worklists, and all waves behind them. What no worklist runs is for all.
     pub(super) fn declare_worklists(&mut self, first: clif::Value, end: clif::Value) -> Vec<Members> {
         let builder = &mut self.simd.builder;
         let mut declare = |_| Members { numbers: builder.declare_var(I64), count: builder.declare_var(I64) };
-        let groups: Vec<Members> = (0..self.plan.worklists.places()).map(&mut declare).collect();
-        if let Some(&all) = groups.last() {
+        let members: Vec<Members> = (0..self.plan.worklists.places()).map(&mut declare).collect();
+        if let Some(&all) = members.last() {
             let numbers = self.worklist_address(self.plan.worklists.count());
             self.simd.builder.def_var(all.numbers, numbers);
-            let count = self.groups_between(first, end);
+            let count = self.waves_between(first, end);
             self.simd.builder.def_var(all.count, count);
         }
-        groups
+        members
     }
 
-    /// How many groups there are from one element to another.
-    fn groups_between(&mut self, first: clif::Value, end: clif::Value) -> clif::Value {
+    /// How many waves there are from one element to another.
+    fn waves_between(&mut self, first: clif::Value, end: clif::Value) -> clif::Value {
         let elements = self.simd.ins().isub(end, first);
         self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()))
     }
 
-    /// How many groups of the tile leave a block by the edge at hand, as a number of 64 bits: those of the block's
+    /// How many waves of the tile leave a block by the edge at hand, as a number of 64 bits: those of the block's
     /// worklist. Where its branch has asked them, they are by now those that go on, and the other edge costs nothing
     /// ([`going_on`]).
     pub(super) fn waves_at(&mut self, block: Block) -> clif::Value {
@@ -75,12 +75,12 @@ impl Emitter<'_, '_> {
         let worklist = self.plan.worklists.split(number).map(|split| split.worklist).or(self.plan.worklists.of(number));
         match worklist {
             Some(worklist) => {
-                let count = self.tile().groups[worklist].count;
+                let count = self.tile().members[worklist].count;
                 self.simd.builder.use_var(count)
             }
             None => {
                 let &Tile { first, end, .. } = self.tile();
-                self.groups_between(first, end)
+                self.waves_between(first, end)
             }
         }
     }
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
         for index in 0..self.plan.worklists.entered(block).len() {
             let worklist = self.plan.worklists.entered(block)[index];
             let outer = self.plan.worklists.outer(worklist).unwrap_or(self.plan.worklists.count());
-            let [worklist, outer] = [worklist, outer].map(|worklist| self.tile().groups[worklist]);
+            let [worklist, outer] = [worklist, outer].map(|worklist| self.tile().members[worklist]);
             for (to, from) in [(worklist.numbers, outer.numbers), (worklist.count, outer.count)] {
                 let value = self.simd.builder.use_var(from);
                 self.simd.builder.def_var(to, value);
@@ -103,15 +103,15 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Begins a loop over the groups of a worklist.
+    /// Begins a loop over the waves of a worklist.
     pub(super) fn begin_turns(&mut self, worklist: usize) -> Turn {
-        let &Tile { first, records, ref groups, .. } = self.tile();
-        let Members { numbers, count } = groups[worklist];
+        let &Tile { first, records, ref members, .. } = self.tile();
+        let Members { numbers, count } = members[worklist];
         let [numbers, count] = [numbers, count].map(|variable| self.simd.builder.use_var(variable));
         let none = self.simd.ins().iconst(I64, 0);
-        self.simd.ins().jump(self.group, &[BlockArg::from(none)]);
-        let index = self.simd.builder.append_block_param(self.group, I64);
-        self.simd.builder.switch_to_block(self.group);
+        self.simd.ins().jump(self.wave, &[BlockArg::from(none)]);
+        let index = self.simd.builder.append_block_param(self.wave, I64);
+        self.simd.builder.switch_to_block(self.wave);
         let offset = self.simd.shl(index, 3);
         let address = self.simd.ins().iadd(numbers, offset);
         let number = self.simd.load(I64, address, 0);
@@ -127,14 +127,14 @@ impl Emitter<'_, '_> {
         Turn { index, count, number }
     }
 
-    /// Goes on to the next listed group, if there is one, else to another block.
+    /// Goes on to the next listed wave, if there is one, else to another block.
     pub(super) fn next_turn(&mut self, Turn { index, count, .. }: Turn, behind: clif::Block) {
         let next = self.simd.ins().iadd_imm_s(index, 1);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, next, count);
-        self.simd.ins().brif(more, self.group, &[BlockArg::from(next)], behind, &[]);
+        self.simd.ins().brif(more, self.wave, &[BlockArg::from(next)], behind, &[]);
     }
 
-    /// In front of a loop that asks its groups whether they go on.
+    /// In front of a loop that asks its waves whether they go on.
     pub(super) fn begin_split(&mut self, split: Split) -> GoingOn {
         let count = self.simd.builder.declare_var(I64);
         let none = self.simd.ins().iconst(I64, 0);
@@ -148,7 +148,7 @@ impl Emitter<'_, '_> {
         let any = self.any_lane(split.mask);
         let number = match turn {
             Some(turn) => turn.number,
-            None => self.groups_between(self.tile().first, self.element),
+            None => self.waves_between(self.tile().first, self.element),
         };
         let any = self.simd.ins().uextend(I64, any);
         let before = self.simd.builder.use_var(count);
@@ -162,7 +162,7 @@ impl Emitter<'_, '_> {
 
     /// Behind that loop: those that go on are the worklist, and the tile goes on if there are any.
     pub(super) fn end_split(&mut self, GoingOn { split, count }: GoingOn) {
-        let members = self.tile().groups[split.worklist];
+        let members = self.tile().members[split.worklist];
         let numbers = self.worklist_address(split.worklist);
         self.simd.builder.def_var(members.numbers, numbers);
         let count = self.simd.builder.use_var(count);

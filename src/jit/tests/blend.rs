@@ -4,7 +4,7 @@ use super::{Case, Rows, check, lockstep, plan};
 use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
 use std::collections::BTreeSet;
 
-/// Indices in range and not, and four weights, for whole groups and a tail.
+/// Indices in range and not, and four weights, for whole waves and a tail.
 fn vertices() -> Rows {
     let indices = [0, 5, 1, 9, 2, u32::MAX, 8, 3];
     (0..13).map(|vertex| [0, 1, 2, 3].map(|lane| indices[(vertex * 3 + lane) % 8])).collect()

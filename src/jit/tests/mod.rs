@@ -1,5 +1,5 @@
 //! Native code against the interpreter, bit for bit but for NaN payloads; on this machine and without its optional
-//! features; with one and two groups of lanes.
+//! features; with one and two vectors of lanes.
 
 mod blend;
 mod buffers;
@@ -59,9 +59,9 @@ pub fn lockstep(builder: FunctionBuilder) -> Function {
 }
 
 /// The program that code of a function with rows of four words in and out is made of, for so many vectors a value.
-pub fn plan(func: &Function, groups: u8) -> BatchProgram {
+pub fn plan(func: &Function, vectors: u8) -> BatchProgram {
     let layout = words(func);
-    super::plan(&verified(func), &layout, &CodegenOptions { groups }).expect("the function can be planned")
+    super::plan(&verified(func), &layout, &CodegenOptions { vectors }).expect("the function can be planned")
 }
 
 /// Rows of four words in and out.
@@ -70,8 +70,8 @@ fn words(func: &Function) -> Layout {
 }
 
 /// How many loops and how many worklists the code of a function has.
-pub fn phase_count(func: &Function, groups: u8) -> (usize, usize) {
-    let program = plan(func, groups);
+pub fn phase_count(func: &Function, vectors: u8) -> (usize, usize) {
+    let program = plan(func, vectors);
     (program.phases().len().max(1), program.worklists().count())
 }
 
@@ -106,8 +106,8 @@ pub fn compile_all(func: &Function) -> Vec<Code> {
     targets.retain(|target| target.has_fma() || !fused);
     let mut codes = Vec::new();
     for target in &targets {
-        for groups in [1, 2] {
-            codes.push(compile(func, &layout, target, &CodegenOptions { groups }).unwrap());
+        for vectors in [1, 2] {
+            codes.push(compile(func, &layout, target, &CodegenOptions { vectors }).unwrap());
         }
     }
     codes
@@ -148,7 +148,7 @@ pub fn run_native(code: &Code, func: &Function, case: &Case) -> Result<Vec<Rows>
     Ok((0..func.outputs as usize).map(|e| rows[e * case.count as usize..][..case.count as usize].to_vec()).collect())
 }
 
-/// Runs the interpreter on groups of L lanes, the last vertex repeated.
+/// Runs the interpreter on waves of L lanes, the last vertex repeated.
 pub fn run_reference<const L: usize>(func: &Function, case: &Case) -> Result<Vec<Rows>, InterpError> {
     let mut outputs = vec![Rows::new(); func.outputs as usize];
     let uniforms: Vec<&[[u32; 4]]> = case.uniforms.iter().map(Vec::as_slice).collect();

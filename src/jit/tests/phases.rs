@@ -6,7 +6,7 @@ use shaderjit_ir::function::Imm;
 use shaderjit_ir::pass::order;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Type, Value};
 
-/// Counts around the ends of groups and of tiles.
+/// Counts around the ends of waves and of tiles.
 pub const COUNTS: [u32; 10] = [1, 3, 4, 9, 63, 64, 65, 128, 129, 200];
 
 pub fn rows(seed: u32, count: u32) -> Rows {

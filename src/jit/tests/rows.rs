@@ -7,7 +7,7 @@ use crate::jit::{
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
 
-/// Floats of every kind, denormals and NaN among them; vertices enough for whole groups and a tail.
+/// Floats of every kind, denormals and NaN among them; vertices enough for whole waves and a tail.
 fn float_rows(seed: u32) -> Rows {
     let special = [0.0, -0.0, 1.0, -2.5, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE, 1e-40, 3e38, 0.1];
     let word = |number: u32| special[number as usize % special.len()].to_bits();
@@ -151,8 +151,8 @@ fn rows_of_three_components() {
     let vertices: Vec<f32> = (0..3 * 13u8).map(|word| f32::from(word) * 0.25 - 4.0).collect();
     let bytes: Vec<u8> = vertices.iter().flat_map(|word| word.to_le_bytes()).collect();
     let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, 3] };
-    for groups in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { groups }).unwrap();
+    for vectors in [1, 2] {
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { vectors }).unwrap();
         assert_eq!((code.info.rows.len(), code.info.copies.len()), (4, 1));
         let mut out = [0xcc; 13 * 28];
         let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
@@ -194,8 +194,8 @@ fn what_is_never_set_is_zero_beside_rows() {
     let func = lockstep(b);
     let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4, 2, 1] };
     let vertices = vec![0; 6 * 16];
-    for groups in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { groups }).unwrap();
+    for vectors in [1, 2] {
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { vectors }).unwrap();
         let mut out = [0xcc; 6 * 28];
         let elements = [0, 16, 24].map(|offset| OutputElement { offset, stride: 28 });
         let batch = Batch {

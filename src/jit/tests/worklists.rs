@@ -1,4 +1,4 @@
-//! Functions cut into phases whose groups go different ways.
+//! Functions cut into phases whose waves go different ways.
 
 use super::phases::{COUNTS, rows};
 use super::{Case, Rows, check, compile_all, lockstep, phase_count, run_native, run_reference};
@@ -110,19 +110,19 @@ fn case(rounds: Rows, fuel: u32) -> Case {
 #[test]
 fn groups_go_their_own_ways() {
     let func = nested();
-    for groups in [1, 2] {
-        let (phases, worklists) = phase_count(&func, groups);
+    for vectors in [1, 2] {
+        let (phases, worklists) = phase_count(&func, vectors);
         assert!(phases > 4 && worklists == 3, "{phases} phases, {worklists} worklists\n{func}");
     }
     let cases = COUNTS.map(|count| case(rounds(count, count, 3), 1000));
     check(&func, &cases);
 }
 
-/// A tile takes as many edges as the slowest of its groups in each loop, which may be more than any of them takes.
+/// A tile takes as many edges as the slowest of its vectors in each loop, which may be more than any of them takes.
 #[test]
 fn fuel_is_each_groups_own() {
     let func = nested();
-    // Many rounds of few in one group, few of many in another.
+    // Many rounds of few in one wave, few of many in another.
     let uneven: Rows = (0..140).map(|row| if row / 8 % 2 == 0 { [6, 1, row, 0] } else { [1, 9, row, 0] }).collect();
     for fuel in [0, 1, 5, 11, 12, 13, 14, 15, 16, 30, 60] {
         check(&func, &[case(uneven.clone(), fuel), case(rounds(5, 90, 4), fuel)]);
@@ -195,7 +195,7 @@ fn the_first_group_that_fails_in_any_round_is_found() {
             let failed = run_native(&code, &func, &case(vertices, 1 << 20));
             assert_eq!(failed, Err(CallError::GuardFailed { vertex }), "{one} {other}, {} lanes", code.lanes());
         }
-        // A group that runs out of fuel may have gone astray.
+        // A wave that runs out of fuel may have gone astray.
         let failed = run_native(&code, &func, &case(rows(1, 200), 3));
         assert_eq!(failed, Err(CallError::GuardFailed { vertex: 0 }));
     }

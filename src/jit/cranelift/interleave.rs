@@ -1,6 +1,6 @@
-//! What is done group by group.
+//! Interleaving, a few instructions at a time: what is done vector by vector.
 //!
-//! Where values are two groups of lanes, one group goes ahead for a while before the other follows: op by op they would
+//! Where values are two vectors of lanes, one goes ahead for a while before the other follows: op by op they would
 //! hold twice as much in registers as one alone.
 
 use super::{Emitter, result};
@@ -11,12 +11,12 @@ use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Effect;
 use shaderjit_ir::{Op, Type, Value};
 
-/// How many ops one group is ahead at most. Fewer hold more in registers, more overlap less in the processor.
+/// How many ops one vector is ahead at most. Fewer hold more in registers, more overlap less in the processor.
 const AHEAD: usize = 8;
 
 impl<'a> Emitter<'a, '_> {
-    /// Whether an instruction can be done for one group at a time.
-    pub(super) fn is_by_group(&self, inst: &InstData) -> bool {
+    /// Whether an instruction can be done for one vector at a time.
+    pub(super) fn is_by_vector(&self, inst: &InstData) -> bool {
         let is_word = |value: Value| matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
         let differs = |value: Value| is_word(value) && !self.is_uniform(value);
         match inst.result {
@@ -28,16 +28,16 @@ impl<'a> Emitter<'a, '_> {
         }
     }
 
-    /// Whether an instruction that is not done by groups looks at what differs among lanes.
-    pub(super) fn needs_all_groups(&self, inst: &InstData) -> bool {
+    /// Whether an instruction that is not done by vectors looks at what differs among lanes.
+    pub(super) fn needs_all_vectors(&self, inst: &InstData) -> bool {
         let passes = matches!(inst.op, Op::Output | Op::Const | Op::Input);
         !passes && inst.args.iter().any(|&arg| !self.is_uniform(arg))
     }
 
-    /// Does an instruction of a block: for one group at once, for the others when they follow.
+    /// Does an instruction of a block: for one vector at once, for the others when they follow.
     pub(super) fn go_ahead(&mut self, inst: &'a InstData) -> Result<(), JitError> {
-        self.inst_in_group(inst, 0)?;
-        if self.plan.groups > 1 {
+        self.inst_in_vector(inst, 0)?;
+        if self.plan.vectors > 1 {
             self.behind.push(inst);
             if self.behind.len() >= AHEAD {
                 self.catch_up()?;
@@ -46,12 +46,12 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Does what the other groups have yet to do.
+    /// Does what the other vectors have yet to do.
     pub(super) fn catch_up(&mut self) -> Result<(), JitError> {
         let behind = std::mem::take(&mut self.behind);
-        for group in 1..self.plan.groups {
+        for which in 1..self.plan.vectors {
             for inst in &behind {
-                self.inst_in_group(inst, group)?;
+                self.inst_in_vector(inst, which)?;
             }
         }
         self.behind = behind;
@@ -59,18 +59,18 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Does an instruction for one group.
-    fn inst_in_group(&mut self, inst: &InstData, group: usize) -> Result<(), JitError> {
+    /// Does an instruction for one vector.
+    fn inst_in_vector(&mut self, inst: &InstData, which: usize) -> Result<(), JitError> {
         self.set_origin(inst.origin);
         let vector = match inst.op {
             Op::GuardOrdered => {
-                self.guard(inst.args[0], group);
+                self.guard(inst.args[0], which);
                 return Ok(());
             }
-            Op::Select => self.select_in_group(inst, group),
+            Op::Select => self.select_in_vector(inst, which),
             // A shift of all lanes by one amount is one instruction.
             Op::Ishl | Op::Ushr | Op::Sshr if self.is_uniform(inst.args[1]) => {
-                let (value, amount) = (self.group(inst.args[0], group), self.scalar(inst.args[1]));
+                let (value, amount) = (self.vector(inst.args[0], which), self.scalar(inst.args[1]));
                 match inst.op {
                     Op::Ishl => self.simd.ins().ishl(value, amount),
                     Op::Ushr => self.simd.ins().ushr(value, amount),
@@ -89,7 +89,7 @@ impl<'a> Emitter<'a, '_> {
                 for (number, (arg, &value)) in args.iter_mut().zip(inst.args.iter()).enumerate() {
                     *arg = match factor {
                         Some(bits) if number == 1 => self.simd.word(F32X4, bits as u32),
-                        _ => self.group(value, group),
+                        _ => self.vector(value, which),
                     };
                 }
                 if factor.is_some() {
@@ -98,20 +98,20 @@ impl<'a> Emitter<'a, '_> {
                 self.vector_op(op, |arg| args[arg])?
             }
         };
-        self.define_group(result(inst), group, vector);
+        self.define_vector(result(inst), which, vector);
         Ok(())
     }
 
     /// One of two values in each lane. Where one is all ones or zero the mask does for it, which saves that literal,
     /// and on some processors two of a blend's three steps.
-    fn select_in_group(&mut self, inst: &InstData, group: usize) -> Vector {
+    fn select_in_vector(&mut self, inst: &InstData, which: usize) -> Vector {
         let [condition, yes, no] = [0, 1, 2].map(|arg| inst.args[arg]);
         let bits = |value| self.func.constant(value).map(|bits| bits as u32);
         let all = if inst.ty == Type::I1 { 1 } else { u32::MAX };
         let (yes_bits, no_bits) = (bits(yes), bits(no));
-        let mask = self.group(condition, group);
+        let mask = self.vector(condition, which);
         let lanes = |this: &mut Self, value| {
-            let vector = this.group(value, group);
+            let vector = this.vector(value, which);
             this.simd.cast(I32X4, vector)
         };
         match (yes_bits, no_bits) {
@@ -129,7 +129,7 @@ impl<'a> Emitter<'a, '_> {
                 self.simd.ins().band_not(no, mask)
             }
             _ => {
-                let (yes, no) = (self.group(yes, group), self.group(no, group));
+                let (yes, no) = (self.vector(yes, which), self.vector(no, which));
                 self.simd.blend(mask, yes, no)
             }
         }
