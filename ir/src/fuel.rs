@@ -10,6 +10,7 @@
 //! Passes after [`pass::weigh`](crate::pass::weigh) change how many instructions a block has, but not what it costs; so
 //! all forms of a program that are made from there on run out of fuel in the same place.
 
+use crate::cfg;
 use crate::entity::Block;
 use crate::function::{BlockData, Function};
 use crate::op::{Attribute, Op};
@@ -76,39 +77,64 @@ pub fn block_weight(func: &Function, block: Block) -> u32 {
 }
 
 /// What the edges of a function cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EdgeCosts {
-    /// Position of each block in the layout, plus one; 0 if it is not there.
-    position: SecondaryMap<Block, u32>,
-    /// For each position, the weight of the blocks in front of it.
-    before: Vec<u64>,
+    /// For each block the targets of its edges that cost something, ascending, and what those cost.
+    edges: SecondaryMap<Block, Vec<(Block, u32)>>,
+    /// The weight of all blocks.
+    whole: u64,
 }
 
 impl EdgeCosts {
     /// Weighs a function.
     pub fn new(func: &Function) -> EdgeCosts {
-        let mut costs = EdgeCosts { position: SecondaryMap::with_capacity(func.blocks.len()), before: vec![0] };
-        let mut sum = 0;
+        // For each position in the layout, the weight of the blocks in front of it.
+        let mut before = vec![0];
+        let mut position = SecondaryMap::<Block, usize>::with_capacity(func.blocks.len());
         for &block in &func.layout {
-            costs.position[block] = costs.before.len() as u32;
-            sum += u64::from(block_weight(func, block));
-            costs.before.push(sum);
+            position[block] = before.len() - 1;
+            before.push(before[before.len() - 1] + u64::from(block_weight(func, block)));
+        }
+        let mut costs = EdgeCosts { edges: SecondaryMap::new(), whole: before[before.len() - 1] };
+        for &from in &func.layout {
+            for to in cfg::successors(func, from).filter(|&to| position[to] <= position[from]) {
+                let cost = before[position[from] + 1] - before[position[to]];
+                costs.set(from, to, u32::try_from(cost).unwrap_or(u32::MAX));
+            }
         }
         costs
     }
 
+    /// Edges that cost nothing, in a function of such weight.
+    pub(crate) fn none(whole: u64) -> EdgeCosts {
+        EdgeCosts { edges: SecondaryMap::new(), whole }
+    }
+
+    /// Says what an edge costs.
+    pub(crate) fn set(&mut self, from: Block, to: Block, cost: u32) {
+        if cost > 0 {
+            let edges = &mut self.edges[from];
+            match edges.binary_search_by_key(&to, |&(to, _)| to) {
+                Ok(at) => edges[at].1 = cost,
+                Err(at) => edges.insert(at, (to, cost)),
+            }
+        }
+    }
+
+    /// Says that the edges of a block are those of another one now.
+    pub(crate) fn move_edges(&mut self, from: Block, to: Block) {
+        self.edges[to] = std::mem::take(&mut self.edges[from]);
+    }
+
     /// What an edge costs: at least 1 if it goes backwards or to its own block, else nothing.
     pub fn edge(&self, from: Block, to: Block) -> u32 {
-        let [from, to] = [from, to].map(|block| self.position[block] as usize);
-        match to <= from {
-            true => u32::try_from(self.before[from] - self.before[to - 1]).unwrap_or(u32::MAX),
-            false => 0,
-        }
+        let edges = &self.edges[from];
+        edges.binary_search_by_key(&to, |&(to, _)| to).map_or(0, |at| edges[at].1)
     }
 
     /// The weight of all blocks.
     pub fn whole(&self) -> u64 {
-        self.before[self.before.len() - 1]
+        self.whole
     }
 }
 
@@ -229,7 +255,7 @@ impl<'a> Meter<'a> {
     ///
     /// # Errors
     /// It cannot.
-    pub fn end(self) -> Result<(), Stop> {
+    pub fn end(&mut self) -> Result<(), Stop> {
         self.fuel.charge(u64::from(self.granted - self.left))
     }
 }
@@ -261,7 +287,6 @@ mod tests {
         let costs = EdgeCosts::new(&func);
         // Two instructions and two terminators.
         assert_eq!(costs.edge(tail, head), 4);
-        assert_eq!(costs.edge(head, head), 2);
         assert_eq!([costs.edge(entry, head), costs.edge(head, tail), costs.edge(tail, end)], [0; 3]);
         assert_eq!(costs.whole(), 7);
         func.blocks[tail].weight = 100;

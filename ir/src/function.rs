@@ -56,6 +56,17 @@ pub enum Imm {
     },
     /// All of an input or output element.
     Stream(u32),
+    /// A slot.
+    Slot(u32),
+    /// A worklist.
+    Worklist(u32),
+    /// A worklist in another.
+    Nested {
+        /// The worklist.
+        worklist: u32,
+        /// The one around it; none if that is all waves.
+        outer: Option<u32>,
+    },
     /// A system value.
     SysVal(SysVal),
     /// Component `component` of row `row` of `space`.
@@ -468,6 +479,16 @@ impl Function {
                 terminator.for_each_use_mut(|value| *value = f(*value));
             }
         }
+    }
+
+    /// How many slots of a wave it uses.
+    pub fn slots(&self) -> u32 {
+        let insts = self.layout.iter().flat_map(|&block| &self.blocks[block].insts).map(|&inst| &self.insts[inst]);
+        let ends = insts.filter_map(|inst| match inst.imm {
+            Imm::Slot(slot) => Some(slot + inst.ty.words()),
+            _ => None,
+        });
+        ends.max().unwrap_or(0)
     }
 
     /// Number of instructions in the layout, terminators included.

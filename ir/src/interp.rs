@@ -4,11 +4,11 @@
 //! Scalar code runs with `L = 1`; lockstep code with any L, and then every lane must want the same branch.
 
 use crate::double;
-use crate::entity::{Array, Block, Resource, Value};
+use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::eval::{Lanes, eval};
 use crate::fuel::{EdgeCosts, Fuel, Meter, Stop};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
-use crate::op::{Op, RESOURCE_BYTES, SysVal};
+use crate::op::{Op, RESOURCE_BYTES, SysVal, WORKLISTS};
 use crate::texture::{self, Access, Rows, Textures};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -55,6 +55,26 @@ pub struct Bindings<'a, const L: usize> {
     pub textures: &'a dyn Textures,
 }
 
+/// A run on its way.
+pub struct Run<'a> {
+    meter: Meter<'a>,
+    block: Block,
+    /// The number of the next instruction of the block.
+    inst: usize,
+}
+
+impl Run<'_> {
+    /// Pays for an edge.
+    pub(crate) fn pay(&mut self, cost: u32) -> Result<(), Stop> {
+        if cost == 0 { Ok(()) } else { self.meter.pay(cost) }
+    }
+
+    /// Ends it: the call pays for it.
+    pub(crate) fn end(&mut self) -> Result<(), Stop> {
+        self.meter.end()
+    }
+}
+
 /// Runs one function; keeps its memory from run to run.
 pub struct Interpreter<'f, const L: usize> {
     func: &'f Function,
@@ -65,6 +85,10 @@ pub struct Interpreter<'f, const L: usize> {
     /// One entry an array: `[element][component]`.
     arrays: Vec<Vec<Lanes<L>>>,
     outputs: Vec<[Lanes<L>; 4]>,
+    /// Slots of the wave.
+    kept: Vec<Lanes<L>>,
+    /// Whether the wave has been listed last, for each worklist.
+    listed: Vec<bool>,
     /// Whether no guard has failed in this run.
     guards_hold: bool,
 }
@@ -81,11 +105,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         let mut slots = 0;
         for (value, data) in &func.values {
             slot_of[value] = slots;
-            slots += match data.ty {
-                Type::F64 => 2,
-                Type::Row => 4,
-                _ => 1,
-            };
+            slots += data.ty.words();
         }
         Interpreter {
             func,
@@ -98,6 +118,8 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 .map(|a| vec![[0; L]; a.elements as usize * usize::from(a.components)])
                 .collect(),
             outputs: vec![[[0; L]; 4]; func.outputs as usize],
+            kept: vec![[0; L]; func.slots() as usize],
+            listed: vec![false; WORKLISTS as usize],
             guards_hold: true,
         }
     }
@@ -116,27 +138,77 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         bindings: &Bindings<'_, L>,
         options: &InterpOptions<'_>,
     ) -> Result<&[[Lanes<L>; 4]], InterpError> {
-        let mut meter = Meter::new(options.fuel)?;
+        let mut run = self.begin(options)?;
+        while self.run_until_barrier(&mut run, bindings, options)?.is_some() {}
+        Ok(&self.outputs)
+    }
+
+    /// Begins a run: arrays and outputs are zero, and no guard has failed.
+    ///
+    /// # Errors
+    /// [`InterpError::Stopped`] if the call is to end.
+    pub fn begin<'a>(&mut self, options: &InterpOptions<'a>) -> Result<Run<'a>, InterpError> {
         let zeroed = self.arrays.iter_mut().zip(self.func.arrays.values()).filter(|(_, data)| !data.kept);
         zeroed.for_each(|(array, _)| array.fill([0; L]));
         self.outputs.fill([[0; L]; 4]);
         self.guards_hold = true;
+        Ok(Run { meter: Meter::new(options.fuel)?, block: self.func.entry(), inst: 0 })
+    }
+
+    /// Goes on with a run to behind the next [barrier](Op::Barrier), which it gives; none if it has ended.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_until_barrier(
+        &mut self,
+        run: &mut Run<'_>,
+        bindings: &Bindings<'_, L>,
+        options: &InterpOptions<'_>,
+    ) -> Result<Option<Inst>, InterpError> {
         let func = self.func;
-        let mut block = func.entry();
         loop {
-            for &inst in &func.blocks[block].insts {
+            for (at, &inst) in func.blocks[run.block].insts.iter().enumerate().skip(run.inst) {
+                if func.insts[inst].op == Op::Barrier {
+                    run.inst = at + 1;
+                    return Ok(Some(inst));
+                }
                 self.step(&func.insts[inst], bindings, options);
             }
-            let Some(call) = self.branch(block)? else { break };
-            self.pass_arguments(call);
-            match self.costs.edge(block, call.block) {
-                0 => {}
-                cost => meter.pay(cost)?,
-            }
-            block = call.block;
+            let Some((next, cost)) = self.leave(run.block)? else { break };
+            run.pay(cost)?;
+            (run.block, run.inst) = (next, 0);
         }
-        meter.end()?;
-        Ok(&self.outputs)
+        run.meter.end()?;
+        Ok(None)
+    }
+
+    /// Runs the instructions of a block that has no barrier.
+    pub(crate) fn block(&mut self, block: Block, bindings: &Bindings<'_, L>, options: &InterpOptions<'_>) {
+        let func = self.func;
+        for &inst in &func.blocks[block].insts {
+            self.step(&func.insts[inst], bindings, options);
+        }
+    }
+
+    /// Takes the edge that all lanes want, and says where it leads and what it costs; `None` at a return.
+    pub(crate) fn leave(&mut self, block: Block) -> Result<Option<(Block, u32)>, InterpError> {
+        let Some(call) = self.branch(block)? else { return Ok(None) };
+        self.pass_arguments(call);
+        Ok(Some((call.block, self.costs.edge(block, call.block))))
+    }
+
+    /// Whether the wave was listed for a worklist in the last phase that asks for it.
+    pub(crate) fn is_listed(&self, worklist: u32) -> bool {
+        self.listed[worklist as usize]
+    }
+
+    /// Sets a value of one word, the same in all lanes.
+    pub(crate) fn set(&mut self, value: Value, word: u32) {
+        let slot = self.slot_of[value] as usize;
+        self.slots[slot] = [word; L];
     }
 
     /// The output elements as the last run left them.
@@ -203,7 +275,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         result
     }
 
-    fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions<'_>) {
+    pub(crate) fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions<'_>) {
         let args = &inst.args;
         let lanes: Lanes<L> = match (inst.op, inst.imm) {
             (Op::Output, Imm::Element { element, component }) => {
@@ -219,6 +291,25 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 self.guards_hold &= !words.iter().flatten().any(|&bits| f32::from_bits(bits).is_nan());
                 return;
             }
+            (Op::SlotStore, Imm::Slot(slot)) => {
+                let slot = slot as usize;
+                self.kept[slot] = self.lanes(args[0]);
+                if inst.ty == Type::F64 {
+                    self.kept[slot + 1] = self.high(args[0]);
+                }
+                return;
+            }
+            (Op::SlotLoad, Imm::Slot(slot)) if inst.ty == Type::F64 => {
+                return self.set_pair(result(inst), self.kept[slot as usize], self.kept[slot as usize + 1]);
+            }
+            (Op::SlotLoad, Imm::Slot(slot)) => self.kept[slot as usize],
+            (Op::WorklistPush, Imm::Worklist(worklist)) => {
+                self.listed[worklist as usize] = self.lanes(args[0]).iter().any(|&lane| lane != 0);
+                return;
+            }
+            (Op::WorklistAny, Imm::Worklist(worklist)) => [self.listed[worklist as usize].into(); L],
+            // A wave by itself comes wherever it goes.
+            (Op::WorklistEnter | Op::Barrier, _) => return,
             (Op::ArrayStore | Op::ArrayStoreMasked, imm) => {
                 let mask = args.get(2).map_or([1; L], |&mask| self.lanes(mask));
                 let (index, value) = (self.lanes(args[0]), self.lanes(args[1]));

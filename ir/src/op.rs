@@ -250,6 +250,17 @@ macro_rules! for_each_op {
             RowAt row_at (I32) -> Row, SpaceRow, Pure, Plain, Follows;
             /// Sets all of an output element.
             OutputRow output_row (Row) -> Nothing, Stream, Write, Plain, Follows, Output;
+            /// Keeps a value in a slot of its wave. A slot holds 32 bits a lane, an `f64` takes two.
+            SlotStore slot_store (Any) -> Nothing, Slot, Write, Plain, Follows, Slot;
+            /// What was kept in a slot of the wave, as a value of the type it was kept as.
+            SlotLoad slot_load () -> Any, Slot, Read, Plain, Differs, Slot;
+            /// Lists the wave if the operand holds in any of its lanes: it will be in the worklist. Runs once in each
+            /// wave that comes to the phase.
+            WorklistPush worklist_push (I1) -> Nothing, Worklist, Write, Plain, Follows, Worklist;
+            /// Makes the waves that the phase before has listed the worklist, and says whether there are any.
+            WorklistAny worklist_any () -> I1, Worklist, Read, Plain, Same, Worklist;
+            /// Makes the waves of the worklist around it the worklist.
+            WorklistEnter worklist_enter () -> Nothing, Nested, Write, Plain, Follows, Worklist;
 
             // ---- textures: see [`crate::texture`]. They are read-only, so accesses may move and merge.
             /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample
@@ -282,6 +293,8 @@ macro_rules! for_each_op {
             /// nothing, and the function that was there before [`guard_products`](crate::pass::guard_products) has to
             /// run instead.
             GuardOrdered guard_ordered (Float) -> Nothing, None, Write, Plain, Follows;
+            /// No wave of a group goes on before all of them have come here.
+            Barrier barrier () -> Nothing, None, Convergent, Plain, Follows;
         }
     };
 }
@@ -365,6 +378,12 @@ pub enum ImmKind {
     Element,
     /// Element of an input or output.
     Stream,
+    /// Number of a slot.
+    Slot,
+    /// Number of a worklist.
+    Worklist,
+    /// Number of a worklist and of the one around it; none if that is all waves.
+    Nested,
     /// A [`SysVal`].
     SysVal,
     /// Space, row and component.
@@ -389,6 +408,12 @@ pub enum ImmKind {
 
 /// No more bytes of a resource than this can be read: what is bound beyond is not there.
 pub const RESOURCE_BYTES: u32 = u32::MAX - 3;
+
+/// No program has more slots than this, which bounds what a wave keeps.
+pub const SLOTS: u32 = 4096;
+
+/// No program has more worklists than this.
+pub const WORKLISTS: u32 = 256;
 
 /// What else an op does than compute its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -434,6 +459,10 @@ pub enum Memory {
     Array,
     /// Output elements.
     Output,
+    /// Slots of a wave.
+    Slot,
+    /// Worklists of a tile.
+    Worklist,
 }
 
 macro_rules! define_ops {
@@ -483,11 +512,16 @@ impl Op {
 
     /// Whether the op has a meaning only where lanes run in lockstep.
     pub fn is_of_lockstep(self) -> bool {
-        matches!(self, Op::Any | Op::GuardOrdered)
+        matches!(self, Op::Any | Op::GuardOrdered | Op::Barrier)
     }
 
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
     pub fn is_of_batch(self, ty: Type) -> bool {
+        self.is_of_run(ty) || matches!(self.memory(), Some(Memory::Slot | Memory::Worklist))
+    }
+
+    /// Whether an instruction of this op is one of those of which [runs](crate::batch) are made, if it is of type `ty`.
+    pub fn is_of_run(self, ty: Type) -> bool {
         matches!(self, Op::InputRow | Op::RowSplat | Op::RowEach | Op::RowAt | Op::OutputRow)
             || ty == Type::Row && self.is_by_row()
     }
@@ -510,7 +544,7 @@ impl Op {
 
     /// Whether an instruction of this op may be removed when nothing uses its result.
     pub fn is_removable(self) -> bool {
-        self.effect() != Effect::Write
+        self.effect() != Effect::Write && self.result() != TypeRule::Nothing
     }
 }
 

@@ -60,7 +60,11 @@ impl Numbering {
             Imm::None => {}
             Imm::Bits(bits) => operands.push(literal(inst.ty, bits)),
             Imm::Element { element, component } => operands.push(format!("{element}.{component}")),
-            Imm::Stream(element) => operands.push(element.to_string()),
+            Imm::Stream(number) | Imm::Slot(number) | Imm::Worklist(number) => operands.push(number.to_string()),
+            Imm::Nested { worklist, outer } => {
+                operands.push(worklist.to_string());
+                operands.push(outer.map_or_else(|| "all".to_string(), |outer| outer.to_string()));
+            }
             Imm::SysVal(sysval) => operands.push(sysval.name().to_string()),
             Imm::Row { space, row, component } => operands.push(format!("{space}[{row}].{component}")),
             Imm::SpaceRow { space, row } => operands.push(format!("{space}[{row}]")),

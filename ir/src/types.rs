@@ -34,6 +34,15 @@ impl Type {
         }
     }
 
+    /// How many words of 32 bits a lane's value is held in.
+    pub const fn words(self) -> u32 {
+        match self {
+            Type::I1 | Type::I32 | Type::F32 => 1,
+            Type::F64 => 2,
+            Type::Row => 4,
+        }
+    }
+
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<Type> {
         Type::ALL.into_iter().find(|ty| ty.name() == name)

@@ -7,7 +7,7 @@
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator, ValueDef};
-use crate::op::{Attribute, ImmKind, Op};
+use crate::op::{Attribute, ImmKind, Op, SLOTS, WORKLISTS};
 use crate::print::Numbering;
 use crate::texture::Access;
 use crate::types::Type;
@@ -87,10 +87,13 @@ define_rules! {
     OpOfLockstep "op-of-lockstep";
     /// At most one block of a function in lockstep form returns: lanes end together.
     OneReturn "one-return";
-    /// A function in lockstep form sets outputs only in the block that returns.
+    /// A function in lockstep form sets outputs only in the block that returns, if it is no batch program.
     OutputAtReturn "output-at-return";
 
     // ---- the form that back ends take
+    /// Phases of a batch program: a phase is entered by its first block, which has no parameters, and left for one
+    /// block; what it makes, no other uses. What differs among lanes is made in phases.
+    Phase "phase";
     /// A function for a back end is in lockstep form, and its composite ops are expanded.
     BackEndForm "back-end-form";
 }
@@ -160,11 +163,13 @@ struct Verifier<'f> {
     errors: Vec<VerifyError>,
     /// Made for the first error.
     numbering: Option<Numbering>,
+    /// Whether the function is a [batch program](crate::batch).
+    is_batch: bool,
 }
 
 impl<'f> Verifier<'f> {
     fn new(func: &'f Function) -> Verifier<'f> {
-        Verifier { func, errors: Vec::new(), numbering: None }
+        Verifier { func, errors: Vec::new(), numbering: None, is_batch: false }
     }
 
     fn run(&mut self) -> Result<(), VerifyErrors> {
@@ -372,6 +377,11 @@ impl<'f> Verifier<'f> {
                 let count = if inst.op == Op::OutputRow { func.outputs } else { func.inputs };
                 below("element", element, count as usize)
             }
+            (ImmKind::Slot, Imm::Slot(slot)) => below("slot", slot.saturating_add(inst.ty.words() - 1), SLOTS as usize),
+            (ImmKind::Worklist, Imm::Worklist(worklist)) => below("worklist", worklist, WORKLISTS as usize),
+            (ImmKind::Nested, Imm::Nested { worklist, outer }) => {
+                below("worklist", worklist.max(outer.unwrap_or(0)), WORKLISTS as usize)
+            }
             (ImmKind::SpaceRow, Imm::SpaceRow { space, .. }) => below("space", space.as_u32(), func.spaces.len()),
             (ImmKind::Row, Imm::Row { space, component, .. }) => {
                 below("space", space.as_u32(), func.spaces.len()).or_else(|| below("component", component.into(), 4))
@@ -538,7 +548,7 @@ impl<'f> Verifier<'f> {
                         let message = "the function is not in lockstep form".to_string();
                         self.report(Rule::OpOfLockstep, Place::Inst(block, inst), message);
                     }
-                    Op::Output if func.lockstep && !is_return(block) => {
+                    Op::Output if func.lockstep && !self.is_batch && !is_return(block) => {
                         let message = "the block does not return".to_string();
                         self.report(Rule::OutputAtReturn, Place::Inst(block, inst), message);
                     }
@@ -563,15 +573,7 @@ impl<'f> Verifier<'f> {
 
     // ---- the form that back ends take
 
-    fn lockstep_form(&mut self) {
-        self.back_end_form(false);
-    }
-
-    fn batch_form(&mut self) {
-        self.back_end_form(true);
-    }
-
-    fn back_end_form(&mut self, is_batch: bool) {
+    fn back_end_form(&mut self) {
         let func = self.func;
         if !func.lockstep {
             self.report(Rule::BackEndForm, Place::Function, "it is not in lockstep form".to_string());
@@ -582,8 +584,8 @@ impl<'f> Verifier<'f> {
                 if op.attribute() == Attribute::Composite {
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), format!("{op} is not expanded"));
                 }
-                if !is_batch && op.is_of_batch(ty) {
-                    let message = "only batch programs have rows of streams and arithmetic on rows".to_string();
+                if !self.is_batch && op.is_of_batch(ty) {
+                    let message = "only batch programs have rows of streams, slots and worklists".to_string();
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), message);
                 }
             }

@@ -7,7 +7,8 @@ use shaderjit::jit::{
     Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
     compile_program, plan,
 };
-use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, is_of_run};
+use shaderjit_ir::Op;
+use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine};
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
@@ -198,7 +199,7 @@ fn in_lockstep(func: &Function) -> Result<Function, String> {
 fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), String> {
     let layout =
         Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
-    if func.insts.values().any(is_of_run) {
+    if func.insts.values().any(|inst| inst.op.is_of_batch(inst.ty) || inst.op == Op::Barrier) {
         return Ok((
             BatchProgram::of(func.clone(), Machine { vectors: 1, registers: 16 })
                 .map_err(|errors| errors.to_string())?,
@@ -217,7 +218,7 @@ fn interpret_program(func: &Function, line: &RunLine) -> Result<Vec<Row>, String
     let mut interpreter = BatchInterpreter::new(&program);
     let run = |bindings: &Bindings<'_, LANES>| interpreter.run(bindings, &line.options).map(<[_]>::to_vec);
     let outputs = with_bindings(line, std::array::from_fn(|lane| lane), run).map_err(|error| error.to_string())?;
-    if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
+    if interpreter.guards_hold(0) { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
 }
 
 /// All lanes as one batch, as native code.

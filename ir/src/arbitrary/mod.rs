@@ -306,6 +306,9 @@ impl<'a, 'u> Generator<'a, 'u> {
             }
             // Ops of batch programs have them, and are not asked for.
             ImmKind::Stream => Imm::Stream(0),
+            ImmKind::Slot => Imm::Slot(0),
+            ImmKind::Worklist => Imm::Worklist(0),
+            ImmKind::Nested => Imm::Nested { worklist: 0, outer: None },
             ImmKind::SpaceRow => Imm::SpaceRow { space: *self.u.choose(&self.spaces)?, row: 0 },
             ImmKind::SysVal => Imm::SysVal(*self.u.choose(&SysVal::ALL)?),
             ImmKind::Row => {

@@ -1,6 +1,7 @@
 //! Copy propagation from buffer to buffer: outputs that are an input passed on are copied by the call.
 
-use super::{Components, Layout};
+use super::Layout;
+use super::outputs::Components;
 use crate::function::{Function, Imm};
 use crate::op::Op;
 

@@ -1,7 +1,6 @@
 //! What flows from instruction to instruction, as their code will have it: what is made elsewhere is left out, rows
 //! that become one come at once, and outputs go when they are complete.
 
-use super::graph::BlockSet;
 use super::{BatchProgram, run_length, words_behind};
 use crate::function::{BlockCall, Imm, InstData, Terminator};
 use crate::{Block, Function, Inst, Op, Value};
@@ -15,15 +14,12 @@ const INDEX: usize = 6;
 /// A value that differs among lanes.
 #[derive(Clone, Copy)]
 pub struct Flowing {
-    pub value: Value,
     /// The block it is made in, by reverse postorder.
     pub block: u32,
     /// Number of the step that makes it.
     pub made: u32,
     /// Number of the last one in its block that uses it; [`ELSEWHERE`] if other blocks use it.
     pub last_use: u32,
-    /// The other blocks that use it.
-    pub used_in: BlockSet,
     /// What it costs to have it in other code than what makes it, in memory accesses.
     pub fetching: usize,
 }
@@ -217,7 +213,6 @@ impl Finder<'_> {
             flowing.last_use = step;
         } else {
             flowing.last_use = ELSEWHERE;
-            flowing.used_in |= 1 << self.block;
         }
         if std::mem::replace(&mut self.used_by[number as usize], step) != step {
             self.flow.used.push(number);
@@ -236,7 +231,7 @@ impl Finder<'_> {
         // A row of three components has one of them twice.
         if self.differs(value) && self.numbers[value] == 0 {
             let made = self.flow.steps.len() as u32;
-            self.flow.values.push(Flowing { value, block: self.block, made, last_use: made, used_in: 0, fetching: 1 });
+            self.flow.values.push(Flowing { block: self.block, made, last_use: made, fetching: 1 });
             self.used_by.push(made);
             self.numbers[value] = self.flow.values.len() as u32;
         }

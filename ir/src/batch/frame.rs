@@ -11,12 +11,12 @@ pub struct Frame {
     pub call: Range<usize>,
     /// What a back end asks for, for itself.
     pub own: Range<usize>,
-    /// The [slots](super::Slots) of values that are kept, 16 bytes a vector: one record for each wave of a tile if the
+    /// The slots of waves, 16 bytes a vector: one record for each wave of a tile if the
     /// function is cut, else one for the wave at hand.
     pub kept: Range<usize>,
     /// Bytes of a record.
     pub record: usize,
-    /// The [worklists](super::Worklists), one behind the other, and behind them all waves of a tile: 8 bytes for each
+    /// The worklists, one behind the other, and behind them all waves of a tile: 8 bytes for each
     /// wave.
     pub worklists: Range<usize>,
 }
@@ -24,8 +24,10 @@ pub struct Frame {
 impl Frame {
     /// The frame of a program, with so many bytes for the back end, a multiple of 16.
     pub fn new(program: &BatchProgram, own: usize) -> Frame {
-        let record = program.slots().bytes();
+        let record = 16 * program.slots() as usize * program.vectors();
         let records = if program.phases().is_empty() { 1 } else { TILE };
+        // Behind them, if there are any, all waves of the tile.
+        let worklists = if program.worklists() == 0 { 0 } else { program.worklists() as usize + 1 };
         let mut end = 0;
         let mut range = |bytes: usize| {
             end += bytes;
@@ -36,7 +38,7 @@ impl Frame {
             own: range(own),
             kept: range(record * records),
             record,
-            worklists: range(program.worklists().places() * TILE * 8),
+            worklists: range(worklists * TILE * 8),
         }
     }
 

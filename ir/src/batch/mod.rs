@@ -7,9 +7,11 @@
 //!
 //! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
 //! * [`call_values`](BatchProgram::call_values): what is computed once a call (`call.rs`).
-//! * [`slots`](BatchProgram::slots): values that are kept in memory, through loops or from phase to phase (`spill.rs`).
-//! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a long function is cut into
-//!   (`phases.rs`), and the [worklists](BatchProgram::worklists) of the waves that run them.
+//! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase, and
+//!   `slot_load` has it again.
+//! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for speed
+//!   (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
+//!   `worklist_push`, `worklist_any` and `worklist_enter` say which waves run what follows (`worklists.rs`).
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
 //!   rows is held as an *array of structures*: for each lane one vector of four words. A **run**, which is as many
 //!   instructions of that kind as follow each other, up to an `output_row`, is done for one lane after the other, all
@@ -20,43 +22,45 @@
 
 mod call;
 mod copy;
+mod cut;
 mod flow;
 mod frame;
 mod graph;
 mod interp;
+mod outputs;
+mod overlap;
 mod phases;
 mod records;
+mod regions;
 mod rows;
 mod spill;
+mod split;
+mod text;
 mod uses;
+mod verify;
 mod width;
 mod worklists;
 
-use phases::Cut;
-
 pub use call::{CallRow, CallValues, Splat, Word};
 pub use copy::Copy;
-pub use flow::passed;
+pub use cut::{CutError, CutLimits, Cuts, Phase, Phases, cut, required};
 pub use frame::Frame;
 pub use interp::BatchInterpreter;
-pub use phases::{Phase, TILE};
-pub use spill::{Slot, Slots};
 pub use uses::Uses;
 pub use width::{size, vectors};
-pub use worklists::{Split, Worklists};
 
 use crate::cfg;
 use crate::entity::{Block, Inst, Value};
 use crate::fuel::EdgeCosts;
-use crate::function::{Function, Imm, InstData, Terminator};
+use crate::function::{Function, Imm, InstData};
 use crate::loops::Loops;
-use crate::op::Op;
-use crate::print::Numbering;
+use crate::op::{Op, SLOTS};
+use crate::parse::ParseError;
 use crate::uniform::uniform_values;
 use crate::verify::{Verified, VerifyErrors};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use std::fmt;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
+use thiserror::Error;
 
 /// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
 /// many readable rows. Fixed rows past it are checked like computed ones.
@@ -96,8 +100,33 @@ pub struct Machine {
     pub registers: u8,
 }
 
+/// Waves of a tile: enough that beginning a loop costs little, few enough that what they keep stays close.
+pub const TILE: usize = 16;
+
+/// The most bytes that a wave keeps where it is cut for speed. Where more goes on than that, memory is slower than what
+/// there is to wait for.
+const RECORD_BYTES: u32 = 4096;
+
+/// A function of more blocks is not cut: what cutting takes grows faster than they do.
+const CUT_BLOCKS: usize = 1024;
+
 /// The most rows of the call's values that a loop of nothing but runs may hold in registers.
 const HELD_ROWS: usize = 8;
+
+/// Why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The text is no program.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// It breaks rules.
+    #[error(transparent)]
+    Verify(#[from] VerifyErrors),
+    /// It has barriers, and cannot be cut there.
+    #[error("the function cannot be cut at its barriers: {0}")]
+    Cut(#[from] CutError),
+}
 
 /// A planned function, and what a call does beside it. It keeps the rules of the verifier.
 #[derive(Clone, Debug)]
@@ -114,9 +143,11 @@ pub struct BatchProgram {
     by_rows: bool,
     copies: Vec<Copy>,
     call_values: CallValues,
-    slots: Slots,
-    phases: Vec<Phase>,
-    worklists: Worklists,
+    /// How many slots a wave has.
+    slots: u32,
+    phases: Phases,
+    /// For each block, one more than the number of the phase that it is of; 0 for those of the tile.
+    phase_of: SecondaryMap<Block, u32>,
 }
 
 impl BatchProgram {
@@ -127,9 +158,10 @@ impl BatchProgram {
     pub fn plan(func: &Verified, layout: &Layout, machine: Machine) -> Result<BatchProgram, VerifyErrors> {
         let mut program = BatchProgram::begin(Function::clone(func), &layout.outputs, machine);
         let BatchProgram { func, order, uniform, uses, copies, call_values, .. } = &mut program;
-        let outputs = returning_block(func, order).map(|block| (block, outputs_of(func, layout, block)));
+        let outputs =
+            outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, layout, block)));
         *copies = outputs.as_ref().map_or_else(Vec::new, |(_, outputs)| copy::find(func, layout, outputs));
-        let is_changed = remove_outputs(func, |element| {
+        let is_changed = outputs::remove(func, |element| {
             let is_left_out = layout.outputs.get(element as usize).is_none_or(|&stored| stored == 0);
             is_left_out || copies.iter().any(|copy| copy.output == element)
         });
@@ -140,18 +172,53 @@ impl BatchProgram {
         }
         if is_changed || !found.is_empty() {
             *uses = Uses::count(func, order);
+            remove_unused_inputs(func, uses);
         }
-        program.finish()
+        program.finish(layout)
     }
 
-    /// Takes a function as it is, which may have the ops of batch programs, for rows of four words in and out.
+    /// Takes a function as it is, which may have the ops of batch programs, for rows of four words in and out, and cuts
+    /// it where it has barriers.
     ///
     /// # Errors
-    /// The rules of the verifier that it breaks, those of batch programs among them.
-    pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, VerifyErrors> {
+    /// The rules of the verifier that it breaks, those of batch programs among them, or why it cannot be cut.
+    pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, PlanError> {
+        let func = Verified::batch(func)?;
+        let layout = Layout {
+            inputs: vec![InputFormat::words(4); func.inputs as usize],
+            outputs: vec![4; func.outputs as usize],
+        };
+        let mut program = BatchProgram::begin(func, &layout.outputs, machine);
+        if required(&program.func).inside.is_empty() {
+            return Ok(program.finish(&layout)?);
+        }
+        program.note_stored();
+        program.call_values.place(&program.func, &program.order);
+        outputs::complete(&mut program.func, &program.order, &layout, &program.stored);
+        let cuts = required(&program.func);
+        program.phases =
+            cut(&mut program.func, &mut program.costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots: SLOTS })?;
+        program.order.clone_from(&program.func.layout);
+        Ok(program.checked()?)
+    }
+
+    /// A program in its parts, as they are read from text.
+    fn of_parts(
+        func: Function,
+        machine: Machine,
+        copies: Vec<Copy>,
+        phases: Phases,
+        costs: EdgeCosts,
+    ) -> Result<BatchProgram, VerifyErrors> {
         let func = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
-        BatchProgram::begin(func, &outputs, machine).finish()
+        let mut program = BatchProgram::begin(func, &outputs, machine);
+        (program.copies, program.phases, program.costs) = (copies, phases, costs);
+        program.note_stored();
+        program.order.clone_from(&program.func.layout);
+        program.call_values.place(&program.func, &program.order);
+        program.by_rows = program.is_only_runs();
+        program.checked()
     }
 
     /// A valid function, and what is known of it as it came: what waves pay is what that says.
@@ -172,16 +239,14 @@ impl BatchProgram {
             by_rows: false,
             copies: Vec::new(),
             call_values,
-            slots: Slots::default(),
-            phases: Vec::new(),
-            worklists: Worklists::default(),
+            slots: 0,
+            phases: Phases::default(),
+            phase_of: SecondaryMap::new(),
         }
     }
 
-    /// Decides, of the function as it is now, what lies in memory, and where it is cut.
-    fn finish(mut self) -> Result<BatchProgram, VerifyErrors> {
-        self.func = Verified::batch(self.func)?;
-        self.call_values.place(&self.func, &self.order);
+    /// Notes that what is copied or set by rows is not stored by lanes.
+    fn note_stored(&mut self) {
         self.copies.iter().for_each(|copy| self.stored[copy.output as usize] = false);
         for inst in self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts) {
             if let Imm::Stream(element) = self.func.insts[*inst].imm
@@ -190,11 +255,45 @@ impl BatchProgram {
                 self.stored[element as usize] = false;
             }
         }
+    }
+
+    /// Decides, of the function as it is now, what lies in memory, and where it is cut.
+    fn finish(mut self, layout: &Layout) -> Result<BatchProgram, VerifyErrors> {
+        self.call_values.place(&self.func, &self.order);
+        self.note_stored();
         self.by_rows = self.is_only_runs();
-        self.slots = Slots::find(&self);
-        if let Some(Cut { phases, worklists, slots }) = phases::find(&self) {
-            (self.phases, self.worklists, self.slots) = (phases, worklists, slots);
+        if !self.by_rows {
+            outputs::complete(&mut self.func, &self.order, layout, &self.stored);
         }
+        if !self.overlap() {
+            let BatchProgram { func, order, loops, uniform, machine, .. } = &mut self;
+            spill::spill(func, order, loops, uniform, *machine);
+        }
+        self.checked()
+    }
+
+    /// Cuts the function for speed, if it is worth it and possible.
+    fn overlap(&mut self) -> bool {
+        let Some(cuts) = overlap::find(self) else { return false };
+        let (mut func, mut costs) = (self.func.clone(), self.costs.clone());
+        let slots = RECORD_BYTES / 16 / u32::from(self.machine.vectors);
+        let phases = cut(&mut func, &mut costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots });
+        let Some(phases) = phases.ok().filter(|phases| phases.phases.len() > 1) else { return false };
+        (self.func, self.costs, self.phases) = (func, costs, phases);
+        self.order.clone_from(&self.func.layout);
+        true
+    }
+
+    /// The finished program, checked, with what is known of it now.
+    fn checked(mut self) -> Result<BatchProgram, VerifyErrors> {
+        for (number, phase) in (1..).zip(&self.phases.phases) {
+            phase.blocks.iter().for_each(|&block| self.phase_of[block] = number);
+        }
+        self.func = Verified::batch(self.func)?;
+        self.uniform = uniform_values(&self.func);
+        verify::phases(&self)?;
+        self.uses = Uses::count(&self.func, &self.order);
+        self.slots = self.func.slots();
         Ok(self)
     }
 
@@ -239,26 +338,29 @@ impl BatchProgram {
         usize::from(self.machine.vectors)
     }
 
-    /// Values that are kept in memory: through loops, or from phase to phase if the function is cut.
-    pub fn slots(&self) -> &Slots {
-        &self.slots
+    /// How many slots a wave has, each of one vector of lanes for each that a value has.
+    pub fn slots(&self) -> u32 {
+        self.slots
     }
 
-    /// The loops over the waves of a tile, those of a block after those of the blocks before it. None if the function
-    /// stays whole.
+    /// The loops over the waves of a tile, in order. None if the function stays whole.
     pub fn phases(&self) -> &[Phase] {
-        &self.phases
+        &self.phases.phases
     }
 
-    /// The phases of a block, by its number in reverse postorder.
-    pub fn phases_of(&self, block: usize) -> Range<usize> {
-        let [first, end] = [block, block + 1].map(|end| self.phases.partition_point(|phase| phase.block < end));
-        first..end
+    /// The number of the phase that a block is of; none for blocks of the tile, and if the function stays whole.
+    pub fn phase_of(&self, block: Block) -> Option<usize> {
+        (self.phase_of[block] as usize).checked_sub(1)
     }
 
-    /// Which waves of a tile run which blocks.
-    pub fn worklists(&self) -> &Worklists {
-        &self.worklists
+    /// How many worklists a tile has.
+    pub fn worklists(&self) -> u32 {
+        self.phases.worklists
+    }
+
+    /// The worklist of the waves that come to a block of the tile; none if that is all.
+    pub fn comes(&self, block: Block) -> Option<u32> {
+        self.phases.comes[block]
     }
 
     /// The function.
@@ -266,14 +368,9 @@ impl BatchProgram {
         &self.func
     }
 
-    /// Reachable blocks in reverse postorder: each after its dominators.
+    /// Reachable blocks, each after its dominators, those of a phase in one piece.
     pub fn order(&self) -> &[Block] {
         &self.order
-    }
-
-    /// Its loops.
-    pub fn loops(&self) -> &Loops {
-        &self.loops
     }
 
     /// What edges cost in fuel.
@@ -302,51 +399,6 @@ impl BatchProgram {
     }
 }
 
-/// The function's text, which reads back; above it, as comments, what a call does beside it.
-impl fmt::Display for BatchProgram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Copy { output, input } in &self.copies {
-            writeln!(f, "; the call copies input {input} to output {output}")?;
-        }
-        let numbering = Numbering::new(&self.func);
-        for &Splat { place, space, row, component } in self.call_values.splats() {
-            writeln!(f, "; slot {place}: the call puts space{space}[{row}].{component} into all lanes")?;
-        }
-        for (place, value) in self.call_values.stored() {
-            writeln!(f, "; slot {place}: {}, computed once a call", numbering.value(value))?;
-        }
-        for (place, value, row) in self.call_values.rows() {
-            let by = if let CallRow::Call(_) = row { "filled in by the call" } else { "computed once a call" };
-            writeln!(f, "; slot {place}: {}, {by}", numbering.value(value))?;
-        }
-        for (number, Phase { block, insts }) in self.phases.iter().enumerate() {
-            let name = numbering.block(self.order[*block]);
-            write!(f, "; phase {number}: instructions {} to {} of {name}", insts.start, insts.end)?;
-            match self.worklists.of(*block) {
-                Some(worklist) => writeln!(f, ", waves of worklist {worklist}")?,
-                None => writeln!(f, ", all waves")?,
-            }
-        }
-        for (number, &block) in self.order.iter().enumerate() {
-            if let Some(Split { mask, worklist, .. }) = self.worklists.split(number) {
-                let (name, mask) = (numbering.block(block), numbering.value(mask));
-                writeln!(f, "; {name}: waves with any lane of {mask} go on in worklist {worklist}")?;
-            }
-        }
-        let (from, record) = if self.phases.is_empty() { ("block", "frame") } else { ("phase", "record") };
-        for value in self.func.values.keys() {
-            if let Some(Slot { place, from: number }) = self.slots.of(value) {
-                let name = numbering.value(value);
-                writeln!(
-                    f,
-                    "; {name} is kept at vector {place} of the {record}, and used from there from {from} {number} on"
-                )?;
-            }
-        }
-        self.func.fmt(f)
-    }
-}
-
 impl Deref for BatchProgram {
     type Target = Function;
 
@@ -357,7 +409,7 @@ impl Deref for BatchProgram {
 
 /// Whether an instruction is one of those of which [runs](self) are made.
 pub fn is_of_run(inst: &InstData) -> bool {
-    inst.op.is_of_batch(inst.ty)
+    inst.op.is_of_run(inst.ty)
 }
 
 /// How many of these instructions, from the first one on, are one [run](self).
@@ -373,39 +425,12 @@ pub fn words_behind(func: &Function, insts: &[Inst]) -> usize {
     insts.iter().take_while(|&&inst| func.insts[inst].op == Op::RowWord).count()
 }
 
-/// The values that a block sets an output element's components to.
-type Components = [Option<Value>; 4];
-
-/// Removes the instructions that set such output elements, and says whether there are any.
-fn remove_outputs(func: &mut Function, is_removed: impl Fn(u32) -> bool) -> bool {
-    let (insts, mut any) = (&func.insts, false);
+/// Removes the inputs that nothing uses: those of outputs that are copied.
+fn remove_unused_inputs(func: &mut Function, uses: &SecondaryMap<Value, Uses>) {
+    let insts = &func.insts;
+    let is_used = |value: Value| uses[value].guards + uses[value].others > 0;
     for &block in &func.layout {
-        func.blocks[block].insts.retain(|&inst| match (insts[inst].op, insts[inst].imm) {
-            (Op::Output, Imm::Element { element, .. }) if is_removed(element) => {
-                any = true;
-                false
-            }
-            _ => true,
-        });
+        let data = &mut func.blocks[block];
+        data.insts.retain(|&inst| insts[inst].op != Op::Input || insts[inst].result.is_none_or(is_used));
     }
-    any
-}
-
-/// The one block that returns, if there is only one.
-fn returning_block(func: &Function, order: &[Block]) -> Option<Block> {
-    let mut returning = order.iter().copied().filter(|&block| *func.blocks[block].terminator() == Terminator::Return);
-    returning.next().filter(|_| returning.next().is_none())
-}
-
-/// For each output element of the layout, the values that a block sets its components to.
-fn outputs_of(func: &Function, layout: &Layout, block: Block) -> Vec<Components> {
-    let mut outputs = vec![[None; 4]; layout.outputs.len()];
-    for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
-        if let (Op::Output, Imm::Element { element, component }) = (data.op, data.imm)
-            && let Some(components) = outputs.get_mut(element as usize)
-        {
-            components[usize::from(component)] = Some(data.args[0]);
-        }
-    }
-    outputs
 }

@@ -1,233 +1,365 @@
-//! Loop distribution over a tile of waves: a long function becomes several loops, its *phases*.
-//!
-//! A processor overlaps waves only as far as it looks ahead, some hundred instructions. Where a chain of dependent ones
-//! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches and where few
-//! values go on, and each part is a loop of its own over the waves of a *tile*: the rounds of a short loop overlap.
-//! What goes on lies in memory meanwhile, in a [record](super::records) for each wave. The tile as a whole takes the
-//! branches; which waves run what follows is in [`worklists`](super::worklists).
+//! Regions made phases: each becomes the tile's block at its head, the blocks that its waves run, and the tile's block
+//! behind them.
 
-use super::flow::{ELSEWHERE, Flow, Flowing};
-use super::graph::Graph;
-use super::spill::Slots;
-use super::worklists::Worklists;
-use super::{BatchProgram, is_of_run, records};
-use crate::function::{Imm, InstData, Terminator};
-use crate::op::Effect;
-use crate::texture::is_texture_op;
+use super::cut::{CutError, Phase, Phases};
+use super::records::{Kept, Records};
+use super::regions::{Exit, Region, Regions};
+use super::run_length;
+use super::worklists::{Split, Worklists};
+use crate::fuel::EdgeCosts;
+use crate::function::{BlockCall, BlockData, Imm, Origin, Terminator};
 use crate::{Block, Function, Inst, Op, Type, Value};
-use std::ops::Range;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use foldhash::{HashMap, HashMapExt};
 
-/// Waves of a tile: enough that beginning a loop costs little, few enough that their records stay close.
-pub const TILE: usize = 16;
-
-/// A function of so few native instructions is not cut, if it has no loops.
-const SHORT: usize = 96;
-
-/// The estimated stall of a phase, in units of one memory access, is its instructions times the steps of its longest
-/// chain, divided by this: it waits for the chain, and fewer of its rounds overlap the longer it is.
-const WAIT: usize = 12;
-
-/// A function is cut only if its estimated stall drops to this fraction: what edges and phases cost besides is not
-/// counted.
-const WORTH: (usize, usize) = (3, 4);
-
-/// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
-const PHASE: usize = 16;
-
-/// The most native instructions of a phase that is tried.
-const LONGEST: usize = 128;
-
-/// Native instructions from one place where a phase may end to the next.
-const SPACING: usize = 8;
-
-/// A loop over the waves of a tile.
-#[derive(Clone, Debug, Default)]
-pub struct Phase {
-    /// The block it is of, by reverse postorder.
-    pub block: usize,
-    /// Its instructions of that block, by number.
-    pub insts: Range<usize>,
+/// What is known of a function that is cut.
+pub struct Plan<'a> {
+    pub order: &'a [Block],
+    pub regions: &'a Regions,
+    /// The values that a tile has once.
+    pub tile: &'a EntitySet<Value>,
+    pub worklists: &'a Worklists,
+    pub records: &'a Records,
 }
 
-/// How a function is cut.
-pub struct Cut {
-    /// The phases, those of a block after those of the blocks before it.
-    pub phases: Vec<Phase>,
-    /// Which waves run each block.
-    pub worklists: Worklists,
-    /// What goes on from one phase to another.
-    pub slots: Slots,
-}
-
-/// Cuts a function into phases; `None` if it stays whole.
-pub(super) fn find(program: &BatchProgram) -> Option<Cut> {
-    let func = program.func();
-    if program.is_by_rows() || !can_be_cut(func, program.order(), |value| program.uniform().contains(value)) {
-        return None;
+/// Makes phases of the regions of a function.
+///
+/// # Errors
+/// [`CutError::Selector`].
+pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan<'_>) -> Result<Phases, CutError> {
+    let &Plan { order, regions, tile, worklists, records } = plan;
+    let mut params = SecondaryMap::<Block, Vec<Value>>::new();
+    let mut made = SecondaryMap::<Value, usize>::with_capacity(func.values.len());
+    for (number, &block) in order.iter().enumerate() {
+        let data = &func.blocks[block];
+        params[block].clone_from(&data.params);
+        let results = data.insts.iter().filter_map(|&inst| func.insts[inst].result);
+        data.params.iter().copied().chain(results).for_each(|value| made[value] = regions.of[number]);
     }
-    let graph = Graph::new(func, program.order())?;
-    let worklists = Worklists::find(func, program, &graph)?;
-    let flow = Flow::find(func, program);
-    let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
-    // Where there are loops, what runs once counts for little.
-    let loops = graph.in_loops();
-    if loops == 0 && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
-        return None;
-    }
-    let (mut phases, mut ends, mut whole, mut cut) = (Vec::new(), Vec::new(), 0, 0);
-    for (block, steps) in flow.blocks.iter().enumerate() {
-        let data = &func.blocks[program.order()[block]];
-        let is_idle =
-            weight(steps) == 0 && worklists.split(block).is_none() && *data.terminator() != Terminator::Return;
-        if is_idle {
-            continue;
-        }
-        let (block_ends, cost) = cheapest(&flow, steps.start + 1, &candidates(&flow, func, &data.insts, steps));
-        if loops == 0 || loops >> block & 1 == 1 {
-            whole += uncut(&flow, steps);
-            // What edges give goes through memory.
-            cut += cost + 2 * flow.steps[steps.end - 1].weight;
-        }
-        let mut begin = 0;
-        for end in block_ends {
-            ends.push(end);
-            let inst = (end - steps.start - 1).min(data.insts.len());
-            phases.push(Phase { block, insts: begin..inst });
-            begin = inst;
-        }
-    }
-    if phases.len() < 2 || cut * WORTH.1 > whole * WORTH.0 {
-        return None;
-    }
-    let slots = records::find(func, program, &graph, &flow, &ends)?;
-    Some(Cut { phases, worklists, slots })
-}
-
-/// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
-/// Rows of runs are in no loop but their own, rows that are uniform are the call's.
-pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -> bool) -> bool {
-    let is_made_there = |value: Value| func.def_inst(value).is_some_and(is_of_run);
-    let is_word = |value: Value| match func.ty(value) {
-        Type::F64 => false,
-        Type::Row => is_made_there(value) || is_uniform(value),
-        _ => true,
+    let mut cutter = Cutter {
+        func,
+        old_costs: costs,
+        costs: EdgeCosts::none(costs.whole()),
+        order,
+        regions,
+        tile,
+        worklists,
+        records,
+        params,
+        made,
+        layout: Vec::new(),
+        phases: Phases { worklists: worklists.count() as u32, ..Phases::default() },
     };
-    order.iter().map(|&block| &func.blocks[block]).all(|data| {
-        data.params.iter().all(|&param| is_word(param))
-            && data.insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
-                let is_seen_late = matches!(inst.op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
-                (inst.op.effect() == Effect::Pure && !is_texture_op(inst.op) || is_seen_late)
-                    && inst.result.is_none_or(is_word)
-                    && inst.args.iter().copied().all(is_word)
-            })
-    })
-}
-
-/// Where a phase of a block may end, as numbers of steps: of each few places that where the fewest of its values go on.
-/// The last one is the block's end.
-fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
-    let mut change = vec![0isize; steps.len() + 1];
-    for Flowing { made, last_use, .. } in
-        flow.steps[steps.clone()].iter().flat_map(|step| &flow.values[step.makes.clone()])
-    {
-        change[*made as usize + 1 - steps.start] += 1;
-        if *last_use != ELSEWHERE {
-            change[*last_use as usize + 1 - steps.start] -= 1;
-        }
+    for region in 0..regions.regions.len() {
+        cutter.region(region)?;
     }
-    let (mut candidates, mut best, mut live, mut weight) = (Vec::new(), None, change[0] + change[1], 0);
-    for at in 1..insts.len() {
-        live += change[at + 1];
-        weight += flow.steps[steps.start + at].weight;
-        let [before, behind] = [at - 1, at].map(|at| &func.insts[insts[at]]);
-        if !is_one_element(before, behind) && !is_one_run(before, behind) && best.is_none_or(|(least, _)| live <= least)
-        {
-            best = Some((live, steps.start + 1 + at));
+    let Cutter { layout, phases, costs: new_costs, .. } = cutter;
+    (func.layout, *costs) = (layout, new_costs);
+    Ok(phases)
+}
+
+/// Makes phases of regions.
+struct Cutter<'a> {
+    func: &'a mut Function,
+    /// What edges cost before.
+    old_costs: &'a EdgeCosts,
+    costs: EdgeCosts,
+    order: &'a [Block],
+    regions: &'a Regions,
+    tile: &'a EntitySet<Value>,
+    worklists: &'a Worklists,
+    records: &'a Records,
+    /// The parameters that each block had.
+    params: SecondaryMap<Block, Vec<Value>>,
+    /// The region that makes each value.
+    made: SecondaryMap<Value, usize>,
+    layout: Vec<Block>,
+    phases: Phases,
+}
+
+/// A region that becomes a phase.
+struct Making<'a> {
+    region: usize,
+    exit: &'a Exit,
+    split: Option<Split>,
+    /// The blocks of the phase so far.
+    blocks: Vec<Block>,
+    /// Where the tile goes on.
+    end: Block,
+    /// Parameters of the head that have been loaded where the phase begins.
+    entered: HashMap<Value, Value>,
+}
+
+/// A block of a phase.
+#[derive(Clone, Default)]
+struct Local {
+    insts: Vec<Inst>,
+    /// What it has loaded.
+    loaded: HashMap<Value, Value>,
+}
+
+impl Cutter<'_> {
+    /// Makes a region the tile's block at its head, its phase, and the tile's block behind that; or only one of the
+    /// tile, if waves have nothing to do.
+    fn region(&mut self, number: usize) -> Result<(), CutError> {
+        let regions = self.regions;
+        let Region { blocks, exit } = &regions.regions[number];
+        let head = self.order[blocks[0]];
+        let split = if let Exit::Branch(block) = *exit { self.worklists.split(block) } else { None };
+        let worklist = self.worklists.of(blocks[0]).map(|worklist| worklist as u32);
+        let (of_tile, of_waves) = self.sorted(blocks, split);
+        let terminators: Vec<Terminator> =
+            blocks.iter().map(|&block| self.func.blocks[self.order[block]].terminator().clone()).collect();
+        let sets_params = terminators.iter().flat_map(Terminator::calls).any(|call| self.sets_params(call));
+        let tile = self.tile;
+        self.func.blocks[head].params.retain(|&param| tile.contains(param));
+        self.func.blocks[head].insts = of_tile;
+        self.phases.comes[head] = worklist;
+        self.layout.push(head);
+        let is_moved = |&param: &Value| {
+            let Kept { edge, slot } = self.records.of(param);
+            edge.is_some() && slot.is_some() && edge != slot
+        };
+        let moves_params = self.params[head].iter().any(is_moved);
+        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && !sets_params && !moves_params && split.is_none();
+        let mut end = head;
+        if !is_idle {
+            let body = self.func.blocks.push(BlockData::default());
+            end = self.func.blocks.push(BlockData::default());
+            let entered = HashMap::new();
+            let mut phase = Making { region: number, exit, split, blocks: Vec::new(), end, entered };
+            for (at, insts) in of_waves.into_iter().enumerate() {
+                let block = if at == 0 { body } else { self.order[blocks[at]] };
+                self.block(&mut phase, blocks[at], block, insts, &terminators[at])?;
+            }
+            self.func.blocks[head].terminator = Some(jump(body));
+            self.layout.extend(&phase.blocks);
+            self.layout.push(end);
+            self.phases.comes[end] = split.map(|split| split.worklist as u32).or(worklist);
+            self.phases.phases.push(Phase { blocks: phase.blocks, next: end, worklist });
         }
-        if weight >= SPACING
-            && let Some((_, at)) = best.take()
-        {
-            candidates.push(at);
-            weight = 0;
-        }
+        self.end_of_region(exit, blocks, &terminators, split, end);
+        Ok(())
     }
-    candidates.push(steps.end);
-    candidates
-}
 
-/// Whether two instructions are about one element of an input or an output, which comes or goes as a whole.
-fn is_one_element(a: &InstData, b: &InstData) -> bool {
-    let element = |inst: &InstData| match (inst.op, inst.imm) {
-        (Op::Input | Op::Output, Imm::Element { element, .. }) => Some((inst.op, element)),
-        _ => None,
-    };
-    element(a).is_some() && element(a) == element(b)
-}
+    /// What a tile computes of the blocks of a region, and what waves do in each.
+    fn sorted(&mut self, blocks: &[usize], split: Option<Split>) -> (Vec<Inst>, Vec<Vec<Inst>>) {
+        let (mut of_tile, mut of_waves) = (Vec::new(), Vec::<Vec<Inst>>::new());
+        for &block in blocks {
+            let insts = std::mem::take(&mut self.func.blocks[self.order[block]].insts);
+            let mut rest = Vec::with_capacity(insts.len());
+            for inst in insts {
+                let data = &self.func.insts[inst];
+                if data.result.is_some_and(|result| self.tile.contains(result)) {
+                    of_tile.push(inst);
+                } else if data.op == Op::Input && !of_waves.is_empty() {
+                    // Elements are fetched where the phase begins.
+                    of_waves[0].push(inst);
+                } else if split.is_none_or(|split| split.any != inst) {
+                    rest.push(inst);
+                }
+            }
+            of_waves.push(rest);
+        }
+        (of_tile, of_waves)
+    }
 
-/// Whether two instructions are of one run, or take words of its rows.
-fn is_one_run(a: &InstData, b: &InstData) -> bool {
-    b.op == Op::RowWord || is_of_run(b) && is_of_run(a) && a.op != Op::OutputRow
-}
+    /// Whether an edge sets parameters that waves keep.
+    fn sets_params(&self, call: &BlockCall) -> bool {
+        self.params[call.block].iter().any(|&param| self.records.of(param).edge.is_some())
+    }
 
-/// The cheapest choice of candidates for the steps from `start` on, and what it costs.
-fn cheapest(flow: &Flow, start: usize, candidates: &[usize]) -> (Vec<usize>, usize) {
-    // For each number of candidates the least cost up to there, and where the last phase begins.
-    let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
-    best[0].0 = 0;
-    // Of each value the steps of the chain that ends with it, and whether the phase at hand has loaded it.
-    let (mut chains, mut loaded_by) = (vec![0; flow.values.len()], vec![0; flow.values.len()]);
-    for begin in 0..candidates.len() {
-        let first = if begin == 0 { start } else { candidates[begin - 1] };
-        let (mut at, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
-        for (number, &end) in candidates.iter().enumerate().skip(begin) {
-            for step in &flow.steps[at..end] {
-                weight += step.weight;
-                let mut chain = 0;
-                for value in flow.uses(step) {
-                    let Flowing { made, last_use, fetching, .. } = flow.values[value];
-                    if made as usize >= first {
-                        // It need not be stored, after all.
-                        accesses -= usize::from(last_use as usize == at);
-                        chain = chains[value].max(chain);
-                    } else if loaded_by[value] != begin + 1 {
-                        loaded_by[value] = begin + 1;
-                        accesses += fetching;
+    /// What the tile does at the end of a region: the branch that ends it, or the way that all its edges lead.
+    fn end_of_region(
+        &mut self,
+        exit: &Exit,
+        blocks: &[usize],
+        terminators: &[Terminator],
+        split: Option<Split>,
+        end: Block,
+    ) {
+        let of = |block: usize| &terminators[blocks.iter().position(|&other| other == block).expect("it is inside")];
+        let (from, mut terminator) = match exit {
+            Exit::Return => (blocks[0], Terminator::Return),
+            Exit::Branch(block) => (*block, of(*block).clone()),
+            Exit::To(to, leaving) => {
+                // Where several blocks leave, what they give is what waves keep, and costs nothing.
+                let call = of(leaving[0]).calls().find(|call| call.block == self.order[*to]);
+                (leaving[0], Terminator::Jump(call.expect("it leads there").clone()))
+            }
+        };
+        self.func.origin = Origin::default();
+        for call in terminator.calls_mut() {
+            self.costs.set(end, call.block, self.old_costs.edge(self.order[from], call.block));
+            let mut params = self.params[call.block].iter();
+            call.args.retain(|_| params.next().is_some_and(|&param| self.tile.contains(param)));
+        }
+        if let (Some(split), Terminator::BrIf { condition, .. }) = (split, &mut terminator) {
+            let any = self.func.make_inst(Op::WorklistAny, Type::I1, &[], Imm::Worklist(split.worklist as u32));
+            *condition = self.func.insts[any].result.expect("it has a result");
+            self.func.blocks[end].insts.push(any);
+        }
+        for &worklist in blocks.iter().flat_map(|&block| self.worklists.entered(block)) {
+            let outer = self.worklists.outer(worklist).map(|outer| outer as u32);
+            let imm = Imm::Nested { worklist: worklist as u32, outer };
+            let enter = self.func.make_inst(Op::WorklistEnter, Type::I32, &[], imm);
+            self.func.blocks[end].insts.push(enter);
+        }
+        self.func.blocks[end].terminator = Some(terminator);
+    }
+
+    /// Makes a block of a phase: its instructions, with what comes from other phases and goes there, and its end.
+    fn block(
+        &mut self,
+        phase: &mut Making<'_>,
+        number: usize,
+        block: Block,
+        insts: Vec<Inst>,
+        terminator: &Terminator,
+    ) -> Result<(), CutError> {
+        phase.blocks.push(block);
+        let mut local = Local::default();
+        self.func.origin = Origin::default();
+        for param in self.params[self.order[number]].clone() {
+            let Kept { edge, slot } = self.records.of(param);
+            match (edge, slot) {
+                (Some(edge), Some(slot)) if edge != slot => {
+                    let value = self.load(&mut local, param, edge);
+                    phase.entered.insert(param, value);
+                    self.store(&mut local, slot, value);
+                }
+                (None, Some(slot)) => self.store(&mut local, slot, param),
+                _ => {}
+            }
+        }
+        let mut inside = 0;
+        for (at, &inst) in insts.iter().enumerate() {
+            self.func.origin = self.func.insts[inst].origin;
+            // Nothing may part the instructions of a run.
+            let run = if at < inside { 0 } else { run_length(self.func, &insts[at..]) };
+            if at >= inside {
+                inside = at + run.max(1);
+                for &user in &insts[at..inside] {
+                    for arg in 0..self.func.insts[user].args.len() {
+                        let value = self.func.insts[user].args[arg];
+                        self.func.insts[user].args[arg] = self.local(phase, &mut local, value);
                     }
                 }
-                chain += step.latency;
-                longest = chain.max(longest);
-                for value in step.makes.clone() {
-                    chains[value] = chain;
-                    accesses += usize::from(flow.values[value].last_use as usize > at);
-                }
-                at += 1;
             }
-            let cost = best[begin].0 + weight * longest / WAIT + accesses;
-            if cost < best[number + 1].0 {
-                best[number + 1] = (cost, begin);
-            }
-            if weight > LONGEST {
-                break;
+            local.insts.push(inst);
+            let result = self.func.insts[inst].result;
+            if let Some((result, slot)) = result.and_then(|result| Some((result, self.records.of(result).slot?))) {
+                self.store(&mut local, slot, result);
             }
         }
+        self.func.origin = Origin::default();
+        let terminator = self.end_of_block(phase, &mut local, (number, block), terminator)?;
+        let data = &mut self.func.blocks[block];
+        (data.insts, data.terminator) = (local.insts, Some(terminator));
+        Ok(())
     }
-    let (mut ends, mut end) = (Vec::new(), candidates.len());
-    while end > 0 {
-        ends.push(candidates[end - 1]);
-        end = best[end].1;
+
+    /// How a block of a phase ends.
+    fn end_of_block(
+        &mut self,
+        phase: &mut Making<'_>,
+        local: &mut Local,
+        (number, block): (usize, Block),
+        terminator: &Terminator,
+    ) -> Result<Terminator, CutError> {
+        let leaves = |call: &BlockCall| match phase.exit {
+            Exit::Return => false,
+            Exit::Branch(end) => *end == number,
+            Exit::To(head, _) => self.order[*head] == call.block,
+        };
+        let leaving: Vec<bool> = terminator.calls().map(leaves).collect();
+        if !leaving.contains(&false) {
+            if let Some(Split { mask, worklist, .. }) = phase.split.filter(|_| *phase.exit == Exit::Branch(number)) {
+                let mask = self.local(phase, local, mask);
+                let imm = Imm::Worklist(worklist as u32);
+                local.insts.push(self.func.make_inst(Op::WorklistPush, Type::I1, &[mask], imm));
+            }
+            let calls: Vec<&BlockCall> = terminator.calls().collect();
+            self.pass_on(phase, local, &calls);
+            return Ok(jump(phase.end));
+        }
+        let mut new = terminator.clone();
+        match &mut new {
+            Terminator::BrIf { condition, .. } => {
+                // Lanes have the same of what has been kept, which only the wave knows.
+                let kept = self.local(phase, local, *condition);
+                if kept != *condition {
+                    let any = self.func.make_inst(Op::Any, Type::I1, &[kept], Imm::None);
+                    local.insts.push(any);
+                    *condition = self.func.insts[any].result.expect("it has a result");
+                }
+            }
+            Terminator::Switch { value, .. } => {
+                if self.local(phase, local, *value) != *value {
+                    return Err(CutError::Selector(self.order[number]));
+                }
+            }
+            Terminator::Jump(_) | Terminator::Return => {}
+        }
+        for (call, leaves) in new.calls_mut().zip(leaving) {
+            if leaves {
+                let between = self.func.blocks.push(BlockData::default());
+                let mut local = Local { insts: Vec::new(), loaded: local.loaded.clone() };
+                self.pass_on(phase, &mut local, &[call]);
+                self.func.blocks[between].insts = local.insts;
+                self.func.blocks[between].terminator = Some(jump(phase.end));
+                phase.blocks.push(between);
+                *call = BlockCall { block: between, args: Vec::new() };
+            } else {
+                self.costs.set(block, call.block, self.old_costs.edge(self.order[number], call.block));
+                for arg in &mut call.args {
+                    *arg = self.local(phase, local, *arg);
+                }
+            }
+        }
+        Ok(new)
     }
-    ends.reverse();
-    (ends, best[candidates.len()].0)
+
+    /// Sets the parameters that edges which leave a phase give. All are read before any is set: a loop may swap two.
+    fn pass_on(&mut self, phase: &Making<'_>, local: &mut Local, calls: &[&BlockCall]) {
+        let mut set = Vec::new();
+        for call in calls {
+            for (at, &arg) in call.args.iter().enumerate() {
+                let param = self.params[call.block][at];
+                let Kept { edge: Some(edge), slot } = self.records.of(param) else { continue };
+                if arg != param || slot != Some(edge) {
+                    set.push((edge, self.local(phase, local, arg)));
+                }
+            }
+        }
+        set.into_iter().for_each(|(slot, value)| self.store(local, slot, value));
+    }
+
+    /// What a block of a phase has of a value.
+    fn local(&mut self, phase: &Making<'_>, local: &mut Local, value: Value) -> Value {
+        if let Some(&loaded) = local.loaded.get(&value).or_else(|| phase.entered.get(&value)) {
+            return loaded;
+        }
+        let Kept { edge, slot } = self.records.of(value);
+        match slot {
+            Some(slot) if edge.is_some() || self.made[value] != phase.region => self.load(local, value, slot),
+            _ => value,
+        }
+    }
+
+    fn load(&mut self, local: &mut Local, value: Value, slot: u32) -> Value {
+        let inst = self.func.make_inst(Op::SlotLoad, self.func.ty(value), &[], Imm::Slot(slot));
+        let loaded = self.func.insts[inst].result.expect("a load has a result");
+        local.insts.push(inst);
+        local.loaded.insert(value, loaded);
+        loaded
+    }
+
+    fn store(&mut self, local: &mut Local, slot: u32, value: Value) {
+        local.insts.push(self.func.make_inst(Op::SlotStore, self.func.ty(value), &[value], Imm::Slot(slot)));
+    }
 }
 
-/// What some steps cost as a loop of their own that loads and stores nothing.
-fn uncut(flow: &Flow, steps: &Range<usize>) -> usize {
-    let (mut weight, mut longest, mut chains) = (0, 0, vec![0; flow.values.len()]);
-    for step in &flow.steps[steps.clone()] {
-        let chain = flow.uses(step).map(|value| chains[value]).max().unwrap_or(0) + step.latency;
-        step.makes.clone().for_each(|value| chains[value] = chain);
-        weight += step.weight;
-        longest = chain.max(longest);
-    }
-    weight * longest / WAIT
+fn jump(block: Block) -> Terminator {
+    Terminator::Jump(BlockCall { block, args: Vec::new() })
 }

@@ -1,95 +1,169 @@
-//! Colouring of live intervals over phases: the slots of what goes on from one [phase](super::phases) to another, and
-//! of what blocks are given.
+//! Colouring of live intervals: the slots of what goes on from one [region](super::regions) to another, and of what
+//! the heads of regions are given.
 
-use super::BatchProgram;
-use super::flow::{ELSEWHERE, Flow, Flowing};
-use super::graph::{BlockSet, Graph};
-use super::spill::Slots;
-use crate::Function;
+use super::graph::Graph;
+use super::regions::{Exit, Regions};
+use crate::{Block, Function, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The most bytes of a record. Where more goes on than that, memory is slower than what there is to wait for.
-const RECORD_BYTES: usize = 4096;
+/// Where a value is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept {
+    /// The slot that edges to its block set, if it is a parameter.
+    pub edge: Option<u32>,
+    /// The slot it is in for other regions, or, if that is the same, for its own one as well.
+    pub slot: Option<u32>,
+}
 
-/// A value's stay in a record, in phases.
+/// The slots of a function that is cut.
+pub struct Records {
+    kept: SecondaryMap<Value, Kept>,
+    /// How many there are.
+    pub slots: u32,
+}
+
+/// A stay in a slot, by numbers of regions.
 struct Stay {
-    /// Number of the value in the flow.
-    value: usize,
+    value: Value,
     first: usize,
     last: usize,
-    /// From this phase on it is used from there.
-    from: usize,
+    holds: Holds,
 }
 
-/// Gives each value that goes on its place. `ends` are the phases' ends, as numbers of steps. `None` if the records
-/// would be too large, or if a branch gives to one block what another block that it may take has no copy of.
-pub(super) fn find(
-    func: &Function,
-    program: &BatchProgram,
-    graph: &Graph,
-    flow: &Flow,
-    ends: &[usize],
-) -> Option<Slots> {
-    let live: Vec<BlockSet> = flow.values.iter().map(|value| live_into(graph, value)).collect();
-    if !params_are_free(func, program, graph, flow, &live) {
-        return None;
-    }
-    let mut stays: Vec<Stay> =
-        (0..flow.values.len()).filter_map(|value| stay(graph, flow, ends, value, live[value])).collect();
-    stays.sort_by_key(|stay| stay.first);
-    let mut slots = Slots::default();
-    // Places that are free from a phase on: no wave comes to a phase before all have left the one before it.
-    let mut free: BinaryHeap<Reverse<(usize, u32)>> = BinaryHeap::new();
-    for Stay { value, first, last, from } in stays {
-        let freed = free.peek().is_some_and(|Reverse((from, _))| *from <= first).then(|| free.pop()).flatten();
-        let place = freed.map_or_else(|| slots.new_place(program.vectors()), |Reverse((_, place))| place);
-        slots.add(flow.values[value].value, from as u32, place);
-        free.push(Reverse((last + 1, place)));
-    }
-    (slots.bytes() <= RECORD_BYTES).then_some(slots)
+/// What a slot holds of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// What edges set.
+    Edge,
+    /// What other regions use.
+    Own,
+    /// Both: no branch that sets it can lead to where the value it had is needed.
+    Both,
 }
 
-/// The blocks that need a value when they begin.
-fn live_into(graph: &Graph, value: &Flowing) -> BlockSet {
-    let own = 1 << value.block;
-    if value.used_in == 0 { 0 } else { graph.before(value.used_in, own) & !own }
+/// The regions that use values.
+#[derive(Default)]
+struct Uses {
+    /// For each value those that are not its own, one after the other.
+    regions: SecondaryMap<Value, Vec<usize>>,
+    /// Parameters that edges between regions set.
+    params: EntitySet<Value>,
+    /// Those, and the values that other regions than their own use.
+    values: Vec<Value>,
+    /// The region that makes each value.
+    made: SecondaryMap<Value, usize>,
 }
 
-/// A value's stay; none if it goes nowhere.
-fn stay(graph: &Graph, flow: &Flow, ends: &[usize], number: usize, live: BlockSet) -> Option<Stay> {
-    let Flowing { block, made, last_use, .. } = flow.values[number];
-    let phase_of = |step: usize| ends.partition_point(|&end| end <= step).min(ends.len() - 1);
-    let own = &flow.blocks[block as usize];
-    let is_param = made as usize == own.start && block > 0;
-    let first = phase_of(made as usize);
-    let leaves = last_use == ELSEWHERE;
-    let mut stay = Stay { value: number, first, last: first, from: first + usize::from(!is_param) };
-    let mut reach = |phase: usize| (stay.first, stay.last) = (stay.first.min(phase), stay.last.max(phase));
-    reach(phase_of(if leaves { own.end - 1 } else { last_use as usize }));
-    for block in graph.iter(live) {
-        let steps = &flow.blocks[block];
-        reach(phase_of(steps.start));
-        reach(phase_of(steps.end - 1));
+impl Records {
+    /// Gives each value that goes on its slots, if it [is kept](is_kept) in any.
+    pub fn find(
+        func: &Function,
+        order: &[Block],
+        graph: &Graph,
+        regions: &Regions,
+        is_kept: impl Fn(Value) -> bool,
+    ) -> Records {
+        let next = successors(graph, regions);
+        let mut before = vec![Vec::new(); next.len()];
+        for (from, targets) in next.iter().enumerate() {
+            targets.iter().for_each(|&to| before[to].push(from));
+        }
+        let uses = uses(func, order, regions, is_kept);
+        let mut stays = Vec::new();
+        let mut live = vec![usize::MAX; next.len()];
+        for (number, &value) in uses.values.iter().enumerate() {
+            let own = uses.made[value];
+            let (mut first, mut last) = (own, own);
+            let mut new = uses.regions[value].clone();
+            while let Some(region) = new.pop() {
+                if region != own && std::mem::replace(&mut live[region], number) != number {
+                    (first, last) = (first.min(region), last.max(region));
+                    new.extend(&before[region]);
+                }
+            }
+            if !uses.params.contains(value) {
+                stays.push(Stay { value, first, last, holds: Holds::Own });
+                continue;
+            }
+            let edges = before[own].iter().copied();
+            let (early, late) = edges.fold((own, own), |(early, late), from| (early.min(from), late.max(from)));
+            let is_free = before[own].iter().all(|&from| next[from].iter().all(|&to| to == own || live[to] != number));
+            if is_free {
+                let (first, last) = (first.min(early), last.max(late));
+                stays.push(Stay { value, first, last, holds: Holds::Both });
+            } else {
+                stays.push(Stay { value, first: early, last: late, holds: Holds::Edge });
+                stays.push(Stay { value, first, last, holds: Holds::Own });
+            }
+        }
+        stays.sort_by_key(|stay| stay.first);
+        let mut records = Records { kept: SecondaryMap::new(), slots: 0 };
+        // Slots that are free from a region on: no wave comes to a region before all have left the one before it.
+        let mut free: [BinaryHeap<Reverse<(usize, u32)>>; 2] = Default::default();
+        for Stay { value, first, last, holds } in stays {
+            let words = func.ty(value).words();
+            let free = &mut free[words as usize - 1];
+            let freed = free.peek().is_some_and(|Reverse((from, _))| *from <= first).then(|| free.pop()).flatten();
+            let slot = freed.map_or_else(|| records.new_slot(words), |Reverse((_, slot))| slot);
+            free.push(Reverse((last + 1, slot)));
+            let kept = &mut records.kept[value];
+            if holds != Holds::Own {
+                kept.edge = Some(slot);
+            }
+            if holds != Holds::Edge {
+                kept.slot = Some(slot);
+            }
+        }
+        records
     }
-    if is_param {
-        // Edges set it.
-        graph.iter(graph.predecessors[block as usize]).for_each(|from| reach(phase_of(flow.blocks[from].end - 1)));
+
+    fn new_slot(&mut self, words: u32) -> u32 {
+        self.slots += words;
+        self.slots - words
     }
-    (is_param || stay.first < stay.last).then_some(stay)
+
+    /// Where a value is kept, if it is.
+    pub fn of(&self, value: Value) -> Kept {
+        self.kept[value]
+    }
 }
 
-/// Whether each branch can set the parameters of all blocks that it may take: no other one needs what they were before.
-fn params_are_free(func: &Function, program: &BatchProgram, graph: &Graph, flow: &Flow, live: &[BlockSet]) -> bool {
-    program.order().iter().enumerate().all(|(from, &block)| {
-        let mut targets: BlockSet = 0;
-        func.blocks[block].terminator().calls().all(|call| {
-            let target = graph.number(call.block);
-            let mut params = flow.steps[flow.blocks[target].start].makes.clone();
-            let is_again = targets >> target & 1 == 1;
-            targets |= 1 << target;
-            let others = graph.successors[from] & !(1 << target);
-            params.all(|param| !is_again && live[param] & others == 0)
-        })
-    })
+/// The regions that each region may go on in.
+fn successors(graph: &Graph, regions: &Regions) -> Vec<Vec<usize>> {
+    let next = |exit: &Exit| match exit {
+        Exit::Return => Vec::new(),
+        Exit::To(head, _) => vec![regions.of[*head]],
+        Exit::Branch(block) => graph.successors[*block].iter().map(|&head| regions.of[head]).collect(),
+    };
+    regions.regions.iter().map(|region| next(&region.exit)).collect()
+}
+
+fn uses(func: &Function, order: &[Block], regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Uses {
+    let mut uses = Uses::default();
+    for (number, &block) in order.iter().enumerate() {
+        let (data, region) = (&func.blocks[block], regions.of[number]);
+        let results = data.insts.iter().filter_map(|&inst| func.insts[inst].result);
+        data.params.iter().copied().chain(results).for_each(|value| uses.made[value] = region);
+        if regions.regions[region].blocks[0] == number {
+            for &param in data.params.iter().filter(|&&param| is_kept(param)) {
+                uses.params.insert(param);
+                uses.values.push(param);
+            }
+        }
+    }
+    for (number, &block) in order.iter().enumerate() {
+        let (data, region) = (&func.blocks[block], regions.of[number]);
+        let args = data.insts.iter().flat_map(|&inst| func.insts[inst].args.iter().copied());
+        for value in args.chain(data.terminator().uses()) {
+            if uses.made[value] != region && is_kept(value) && uses.regions[value].last() != Some(&region) {
+                if uses.regions[value].is_empty() && !uses.params.contains(value) {
+                    uses.values.push(value);
+                }
+                uses.regions[value].push(region);
+            }
+        }
+    }
+    uses
 }

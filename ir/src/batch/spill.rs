@@ -1,28 +1,21 @@
-//! Spilling before register allocation: values that are kept in slots, through loops and from phase to phase.
+//! Spilling before register allocation: values that loops keep go to slots.
 //!
 //! What a loop carries changes in every round and belongs in registers. What is only there while it runs, for the
-//! rounds or for what comes after them, does not: where there is too much of both it is stored once, and loaded where
-//! it is used. What one [phase](super::phases) makes for others is in no register when they run.
+//! rounds or for what comes after them, does not: where there is too much of both it is stored once, and loaded at each
+//! use, so that a load is part of what uses it.
 
-use super::BatchProgram;
-use crate::{Block, Function, Type, Value};
-use cranelift_entity::SecondaryMap;
+use super::{Machine, run_length};
+use crate::function::{Imm, Origin};
+use crate::loops::Loops;
+use crate::{Block, Function, Inst, Op, Type, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Where a value is kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Slot {
-    /// Its place, in vectors.
-    pub place: u32,
-    /// From this block on, by reverse postorder, or from this phase on it is used from there.
-    pub from: u32,
-}
-
-/// The values that are kept in memory.
-#[derive(Clone, Debug, Default)]
-pub struct Slots {
-    slots: SecondaryMap<Value, Option<Slot>>,
-    /// How many vectors they are.
-    vectors: u32,
+/// A value that is kept.
+#[derive(Clone, Copy)]
+struct Kept {
+    slot: u32,
+    /// From this block on, by reverse postorder, it is used from there.
+    from: u32,
 }
 
 /// Where a value is made and used, by reverse postorder.
@@ -32,68 +25,109 @@ struct Span {
     last_use: u32,
 }
 
-impl Slots {
-    /// Spills what loops keep that have more vectors to keep and to carry than the machine has registers.
-    pub(super) fn find(program: &BatchProgram) -> Slots {
-        let BatchProgram { func, order, loops, machine, uniform, .. } = program;
-        let (mut slots, vectors) = (Slots::default(), usize::from(machine.vectors));
-        if loops.is_empty() {
-            return slots;
+/// Spills what loops keep that have more vectors to keep and to carry than the machine has registers.
+pub(super) fn spill(func: &mut Function, order: &[Block], loops: &Loops, uniform: &EntitySet<Value>, machine: Machine) {
+    if loops.is_empty() {
+        return;
+    }
+    let kept = find(func, order, loops, uniform, machine);
+    if kept.iter().all(|(_, kept)| kept.is_none()) {
+        return;
+    }
+    for (number, &block) in (0u32..).zip(order) {
+        write(func, &kept, number, block);
+    }
+}
+
+/// The values that are kept.
+fn find(
+    func: &Function,
+    order: &[Block],
+    loops: &Loops,
+    uniform: &EntitySet<Value>,
+    machine: Machine,
+) -> SecondaryMap<Value, Option<Kept>> {
+    let is_held = |value| {
+        let is_word = matches!(func.ty(value), Type::F32 | Type::I32 | Type::I1);
+        is_word && !uniform.contains(value) && func.constant(value).is_none()
+    };
+    let (spans, values) = spans(func, order, is_held);
+    // How many values go on into each block: those made before it, without those last used before it.
+    let mut changes = vec![0isize; order.len() + 1];
+    for &value in &values {
+        changes[spans[value].made as usize + 1] += 1;
+        changes[spans[value].last_use as usize + 1] -= 1;
+    }
+    let (mut live, mut crowded) = (0, vec![false; order.len()]);
+    for (number, &block) in order.iter().enumerate() {
+        live += changes[number];
+        let carried = func.blocks[block].params.iter().filter(|&&param| is_held(param)).count();
+        let vectors = (live as usize + carried) * usize::from(machine.vectors);
+        crowded[number] = loops.is_head(number) && vectors > usize::from(machine.registers);
+    }
+    // For each block the first crowded loop that begins there or later.
+    let mut next = vec![u32::MAX; order.len() + 1];
+    for number in (0..order.len()).rev() {
+        next[number] = if crowded[number] { number as u32 } else { next[number + 1] };
+    }
+    let (mut kept, mut slot) = (SecondaryMap::with_capacity(func.values.len()), func.slots());
+    for &value in &values {
+        let Span { made, last_use } = spans[value];
+        let from = next[made as usize + 1];
+        if from <= last_use && slot < crate::op::SLOTS {
+            kept[value] = Some(Kept { slot, from });
+            slot += 1;
         }
-        let is_held = |value| {
-            let is_word = matches!(func.ty(value), Type::F32 | Type::I32 | Type::I1);
-            is_word && !uniform.contains(value) && func.constant(value).is_none()
-        };
-        let (spans, values) = spans(func, order, is_held);
-        // How many values go on into each block: those made before it, without those last used before it.
-        let mut changes = vec![0isize; order.len() + 1];
-        for &value in &values {
-            changes[spans[value].made as usize + 1] += 1;
-            changes[spans[value].last_use as usize + 1] -= 1;
-        }
-        let (mut kept, mut crowded) = (0, vec![false; order.len()]);
-        for (number, &block) in order.iter().enumerate() {
-            kept += changes[number];
-            let carried = func.blocks[block].params.iter().filter(|&&param| is_held(param)).count();
-            crowded[number] =
-                loops.is_head(number) && (kept as usize + carried) * vectors > usize::from(machine.registers);
-        }
-        // For each block the first crowded loop that begins there or later.
-        let mut next = vec![u32::MAX; order.len() + 1];
-        for number in (0..order.len()).rev() {
-            next[number] = if crowded[number] { number as u32 } else { next[number + 1] };
-        }
-        for &value in &values {
-            let Span { made, last_use } = spans[value];
-            let from = next[made as usize + 1];
-            if from <= last_use {
-                let place = slots.new_place(vectors);
-                slots.add(value, from, place);
+    }
+    kept
+}
+
+/// Stores what a block makes and loads what it uses.
+fn write(func: &mut Function, kept: &SecondaryMap<Value, Option<Kept>>, number: u32, block: Block) {
+    let insts = std::mem::take(&mut func.blocks[block].insts);
+    let mut new = Vec::with_capacity(insts.len());
+    func.origin = Origin::default();
+    for param in func.blocks[block].params.clone() {
+        store(func, &mut new, kept[param], param);
+    }
+    let mut inside = 0;
+    for (at, &inst) in insts.iter().enumerate() {
+        func.origin = func.insts[inst].origin;
+        if at >= inside {
+            // Nothing may part the instructions of a run.
+            inside = at + run_length(func, &insts[at..]).max(1);
+            for &user in &insts[at..inside] {
+                for arg in 0..func.insts[user].args.len() {
+                    let value = func.insts[user].args[arg];
+                    func.insts[user].args[arg] = load(func, &mut new, kept[value], number, value);
+                }
             }
         }
-        slots
+        new.push(inst);
+        if let Some(result) = func.insts[inst].result {
+            store(func, &mut new, kept[result], result);
+        }
     }
+    func.origin = Origin::default();
+    let mut terminator = func.blocks[block].terminator.take();
+    if let Some(terminator) = &mut terminator {
+        terminator.for_each_use_mut(|value| *value = load(func, &mut new, kept[*value], number, *value));
+    }
+    let data = &mut func.blocks[block];
+    (data.insts, data.terminator) = (new, terminator);
+}
 
-    /// A place for one value.
-    pub(super) fn new_place(&mut self, vectors: usize) -> u32 {
-        self.vectors += vectors as u32;
-        self.vectors - vectors as u32
+fn store(func: &mut Function, insts: &mut Vec<Inst>, kept: Option<Kept>, value: Value) {
+    if let Some(Kept { slot, .. }) = kept {
+        insts.push(func.make_inst(Op::SlotStore, func.ty(value), &[value], Imm::Slot(slot)));
     }
+}
 
-    /// Gives a value a slot. From the block or phase of that number on it is used from there.
-    pub(super) fn add(&mut self, value: Value, from: u32, place: u32) {
-        self.slots[value] = Some(Slot { place, from });
-    }
-
-    /// The slot of a value.
-    pub fn of(&self, value: Value) -> Option<Slot> {
-        self.slots[value]
-    }
-
-    /// Bytes they take.
-    pub fn bytes(&self) -> usize {
-        16 * self.vectors as usize
-    }
+fn load(func: &mut Function, insts: &mut Vec<Inst>, kept: Option<Kept>, block: u32, value: Value) -> Value {
+    let Some(Kept { slot, .. }) = kept.filter(|kept| kept.from <= block) else { return value };
+    let inst = func.make_inst(Op::SlotLoad, func.ty(value), &[], Imm::Slot(slot));
+    insts.push(inst);
+    func.insts[inst].result.expect("a load has a result")
 }
 
 /// Where values are made and used, and those that are held and used in a later block than their own.

@@ -2,11 +2,11 @@
 //!
 //! Two vectors hide the latency of one behind the other, for two to three times the compile time and registers for half
 //! as many values. The processor overlaps waves by itself only as far as its window reaches: not past a loop that
-//! depends on data, nor past some hundred instructions, if the function is not [cut](super::phases) into
+//! depends on data, nor past some hundred instructions, if the function is not [cut](super::overlap) into
 //! shorter loops. Where a function is so large that its values live in memory, two vectors are slower than one.
 //! Measured on K1 to K4 and on PICA200 programs: `docs/performance.md`.
 
-use super::phases::can_be_cut;
+use super::overlap::can_be_cut;
 use crate::loops::Loops;
 use crate::uniform::uniform_values;
 use crate::{Block, Function, Op, cfg};

@@ -323,6 +323,15 @@ impl<'t> Parser<'_, 't> {
                 Imm::Element { element, component: self.component()? }
             }
             ImmKind::Stream => Imm::Stream(self.cursor.number("an element", u32::MAX)?),
+            ImmKind::Slot => Imm::Slot(self.cursor.number("a slot", u32::MAX)?),
+            ImmKind::Worklist => Imm::Worklist(self.cursor.number("a worklist", u32::MAX)?),
+            ImmKind::Nested => {
+                let worklist = self.cursor.number("a worklist", u32::MAX)?;
+                self.cursor.expect(",")?;
+                let is_all = self.cursor.eat_word("all");
+                let outer = if is_all { None } else { Some(self.cursor.number("a worklist or `all`", u32::MAX)?) };
+                Imm::Nested { worklist, outer }
+            }
             ImmKind::SysVal => {
                 let start = self.cursor.position();
                 let name = self.cursor.word();
@@ -422,7 +431,7 @@ impl<'t> Parser<'_, 't> {
     /// All operands, separated from each other and from the immediate by commas.
     fn operands(&mut self, op: Op) -> Result<Operands, ParseError> {
         let mut args = Vec::new();
-        let mut more = op.imm() == ImmKind::None || self.cursor.eat(",");
+        let mut more = op.imm() == ImmKind::None && !op.operands().is_empty() || self.cursor.eat(",");
         while more {
             if args.len() == Operands::MAX {
                 return Err(self.cursor.expected("the end of the instruction"));

@@ -25,7 +25,7 @@ impl Verified {
     /// The rules it breaks, those of [`verify`](super::verify) and those of the form.
     pub fn new(func: Function) -> Result<Verified, VerifyErrors> {
         let mut verifier = Verifier::new(&func);
-        match verifier.run().and_then(|()| verifier.stage(Verifier::lockstep_form)) {
+        match verifier.run().and_then(|()| verifier.stage(Verifier::back_end_form)) {
             Ok(()) => Ok(Verified(func)),
             Err(errors) => Err(errors),
         }
@@ -33,8 +33,8 @@ impl Verified {
 
     /// Checks the function of a [batch program](crate::batch), which has ops that others have not.
     pub(crate) fn batch(func: Function) -> Result<Function, VerifyErrors> {
-        let mut verifier = Verifier::new(&func);
-        let result = verifier.run().and_then(|()| verifier.stage(Verifier::batch_form));
+        let mut verifier = Verifier { is_batch: true, ..Verifier::new(&func) };
+        let result = verifier.run().and_then(|()| verifier.stage(Verifier::back_end_form));
         result.map(|()| func)
     }
 

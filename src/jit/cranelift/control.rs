@@ -57,16 +57,8 @@ impl Emitter<'_, '_> {
         self.begin_waves(first);
         self.begin_fuel();
         self.begin_guards();
-        self.zero_arrays();
-        for index in 0..self.plan.order.len() {
-            self.region = index as u32;
-            self.block(self.plan.order[index])?;
-        }
-        if self.plan.returns > 1 {
-            self.simd.builder.switch_to_block(self.next);
-            self.end_round();
-        }
-        Ok(())
+        self.zero_arrays(self.plan.zeroed_bytes);
+        self.plan.order.iter().try_for_each(|&block| self.block(block))
     }
 
     /// Begins a loop over waves, the first of which has this element.
@@ -119,9 +111,6 @@ impl Emitter<'_, '_> {
             let target = self.simd.builder.create_block();
             self.blocks[block] = target;
             for &param in &self.func.blocks[block].params {
-                if !self.is_on_edges(param) {
-                    continue;
-                }
                 let (ty, count) = self.parts(param);
                 let mut parts = Parts::default();
                 for part in &mut parts.0[..count] {
@@ -133,49 +122,45 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits one block.
-    fn block(&mut self, block: Block) -> Result<(), JitError> {
+    pub(super) fn block(&mut self, block: Block) -> Result<(), JitError> {
         if block != self.func.entry() {
             self.simd.builder.switch_to_block(self.blocks[block]);
+        }
+        let phase = self.program.phase_of(block);
+        if let Some(number) = phase.filter(|&number| self.program.phases()[number].blocks[0] == block) {
+            self.begin_phase(number);
         }
         self.forget();
         self.count_outputs(block);
         let data = &self.func.blocks[block];
-        for &param in &data.params {
-            if self.plan.slots.of(param).is_some() {
-                for which in 0..self.plan.vectors {
-                    let vector = self.vector(param, which);
-                    self.store_slot(param, which, vector);
-                }
-            }
-        }
         self.insts(&data.insts)?;
-        if block == self.func.entry() {
+        if block == self.func.entry() && !self.plan.is_cut() {
             // Later blocks use only what has been fetched here.
             for element in 0..self.plan.wanted.len() {
                 self.fetch_input(element);
             }
         }
-        let terminator = data.terminator();
-        let returns = *terminator == Terminator::Return;
-        if returns {
-            self.store_other_outputs()?;
-        }
         self.flush_guards();
-        if !self.outputs.is_empty() && !returns {
-            return Err(codegen("an output is set in a block that does not return".to_string()));
+        self.terminator(block, data.terminator())
+    }
+
+    /// The native block that an edge leads to: waves that leave a phase go to the end of its loop.
+    fn target(&self, block: Block) -> clif::Block {
+        match &self.phase {
+            Some(phase) if self.program.phases()[phase.number].next == block => phase.latch,
+            _ => self.blocks[block],
         }
-        self.terminator(block, terminator)
     }
 
     /// Forgets what has been made or loaded: other code begins.
-    pub(super) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.memo.clear();
         self.offsets.clear();
         self.loaded.clear();
     }
 
     /// Emits instructions that follow each other.
-    pub(super) fn insts(&mut self, insts: &[Inst]) -> Result<(), JitError> {
+    fn insts(&mut self, insts: &[Inst]) -> Result<(), JitError> {
         let mut rest = insts;
         while let Some((&inst, behind)) = rest.split_first() {
             let run = run_length(self.func, rest);
@@ -187,8 +172,7 @@ impl Emitter<'_, '_> {
             }
             rest = behind;
             let inst = &self.func.insts[inst];
-            let is_made = |result| self.plan.call_values.contains(result) || self.is_of_tile(result);
-            if inst.result.is_some_and(is_made) {
+            if inst.result.is_some_and(|result| self.plan.call_values.contains(result)) {
                 continue;
             }
             if self.is_by_vector(inst) {
@@ -206,7 +190,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
+    fn terminator(&mut self, block: Block, terminator: &Terminator) -> Result<(), JitError> {
         self.set_origin(Origin::default());
         match terminator {
             Terminator::Jump(call) => {
@@ -220,7 +204,7 @@ impl Emitter<'_, '_> {
                 let is_dear = |this: &Self, call: &BlockCall| this.plan.costs.edge(block, call.block) > 0;
                 let targets = edges.each_ref().map(|(call, args)| match is_dear(self, call) {
                     true => (self.simd.builder.create_block(), [].as_slice()),
-                    false => (self.blocks[call.block], args.as_slice()),
+                    false => (self.target(call.block), args.as_slice()),
                 });
                 let [(then_block, then_args), (else_block, else_args)] = targets;
                 self.simd.ins().brif(condition, then_block, then_args, else_block, else_args);
@@ -251,8 +235,7 @@ impl Emitter<'_, '_> {
                     self.edge(block, call, &args);
                 }
             }
-            Terminator::Return if self.plan.returns == 1 => self.end_round(),
-            Terminator::Return => _ = self.simd.ins().jump(self.next, &[]),
+            Terminator::Return => self.end_round(),
         }
         Ok(())
     }
@@ -266,7 +249,7 @@ impl Emitter<'_, '_> {
 
     /// Ends the current block with an edge, which may cost fuel.
     fn edge(&mut self, from: Block, call: &BlockCall, args: &[BlockArg]) {
-        let target = self.blocks[call.block];
+        let target = self.target(call.block);
         match self.plan.costs.edge(from, call.block) {
             0 => _ = self.simd.ins().jump(target, args),
             cost => self.pay_and_jump(from, cost, (target, args)),
@@ -277,9 +260,6 @@ impl Emitter<'_, '_> {
     fn edge_args(&mut self, call: &BlockCall) -> Vec<BlockArg> {
         let mut args: Vec<clif::Value> = Vec::new();
         for (&param, &arg) in self.func.blocks[call.block].params.iter().zip(&call.args) {
-            if !self.is_on_edges(param) {
-                continue;
-            }
             let vectors = self.plan.vectors;
             match (self.func.ty(param), self.is_uniform(param)) {
                 (Type::F64, true) => args.extend(self.double_scalars(arg)),

@@ -20,6 +20,7 @@ impl<'a> Emitter<'a, '_> {
         let is_word = |value: Value| matches!(self.func.ty(value), Type::F32 | Type::I32 | Type::I1);
         let differs = |value: Value| is_word(value) && !self.is_uniform(value);
         match inst.result {
+            _ if matches!(inst.op, Op::SlotLoad | Op::SlotStore) => inst.ty != Type::F64,
             Some(result) => {
                 let is_pure = inst.imm == Imm::None && inst.op.effect() == Effect::Pure;
                 is_pure && differs(result) && inst.args.iter().all(|&arg| is_word(arg))
@@ -66,6 +67,13 @@ impl<'a> Emitter<'a, '_> {
             Op::GuardOrdered => {
                 self.guard(inst.args[0], which);
                 return Ok(());
+            }
+            Op::SlotLoad | Op::SlotStore => {
+                let Imm::Slot(slot) = inst.imm else { unreachable!("the op names a slot") };
+                match self.slot_in_vector(inst, slot, which) {
+                    Some(vector) => vector,
+                    None => return Ok(()),
+                }
             }
             Op::Select => self.select_in_vector(inst, which),
             // A shift of all lanes by one amount is one instruction.

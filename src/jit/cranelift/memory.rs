@@ -7,7 +7,7 @@ use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::{ArrayPlace, offset};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F32X4, I32, I32X4, I64};
+use cranelift_codegen::ir::types::{I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Array, Block, Op, SysVal, Value};
@@ -42,9 +42,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Arrays start as zero in every wave. May go on in another block.
-    pub(super) fn zero_arrays(&mut self) {
-        let bytes = self.plan.zeroed_bytes;
+    /// Arrays start as zero in every wave: so many bytes of them. May go on in another block.
+    pub(super) fn zero_arrays(&mut self, bytes: u32) {
         if bytes == 0 {
             return;
         }
@@ -123,7 +122,7 @@ impl Emitter<'_, '_> {
 
     /// The streams whose rows the loop steps along.
     pub(super) fn carried(&self) -> &[Stream] {
-        self.plan.carried(if self.plan.is_cut() { self.region as usize } else { 0 })
+        self.plan.carried(self.phase.as_ref().map_or(0, |phase| phase.number))
     }
 
     /// The rows of the next wave in the streams that the loop carries.
@@ -212,30 +211,17 @@ impl Emitter<'_, '_> {
         self.store_output(element)
     }
 
-    /// Stores what the block has not stored of the layout's elements.
-    pub(super) fn store_other_outputs(&mut self) -> Result<(), JitError> {
-        for element in 0..self.layout.outputs.len() as u32 {
-            if !self.outputs.contains_key(&element) {
-                self.store_output(element)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores an element of the layout. Components that were never set are zero.
+    /// Stores an element of the layout.
     fn store_output(&mut self, element: u32) -> Result<(), JitError> {
         let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
         if stored == 0 || !self.program.is_stored(element) {
             return Ok(());
         }
-        let set = self.outputs.get(&element).map(|output| output.components).unwrap_or_default();
-        let components: Vec<Vectors> = set[..usize::from(stored)]
-            .iter()
-            .map(|component| match component {
-                Some(value) => self.vectors(*value),
-                None => [self.word(F32X4, 0); MAX_VECTORS],
-            })
-            .collect();
+        let set = self.outputs[&element].components[..usize::from(stored)].iter().copied();
+        let Some(set) = set.collect::<Option<Vec<Value>>>() else {
+            return Err(codegen(format!("output {element} is not set in one block")));
+        };
+        let components: Vec<Vectors> = set.into_iter().map(|value| self.vectors(value)).collect();
         let rows = self.rows(Stream::Output(element));
         for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
             let components: Vec<clif::Value> = components.iter().map(|vectors| vectors[which]).collect();

@@ -81,7 +81,7 @@ fn emit(
         uniform_rows: plan.uniform_rows.clone(),
         tables: plan.tables(func),
         resources: func.resources.len(),
-        scratch_bytes: plan.scratch_bytes as usize,
+        scratch_bytes: plan.scratch_bytes as usize * if plan.is_cut() { TILE } else { 1 },
         arrays: plan.arrays.clone(),
         frame_bytes: plan.frame.bytes(),
         vertices_of_fuel: plan.vectors * 4 * if plan.is_cut() && plan.loops { TILE } else { 1 },
@@ -136,10 +136,10 @@ struct Emitter<'a, 'b> {
     frame: Option<clif::Value>,
     /// The rows of uniforms that the loop holds.
     held_rows: HashMap<Value, clif::Value>,
-    /// The block at hand, by reverse postorder, or the phase.
-    region: u32,
-    /// The tile, in phases.
+    /// The tile, in a function that is cut.
     tile: Option<tile::Tile>,
+    /// The phase.
+    phase: Option<tile::PhaseLoop>,
     /// The wave's record there.
     record: Option<clif::Value>,
     /// Offsets that differ among lanes.
@@ -168,8 +168,6 @@ struct Emitter<'a, 'b> {
     out_of_fuel: clif::Block,
     /// Begins a wave.
     wave: clif::Block,
-    /// Ends the wave, where several blocks return.
-    next: clif::Block,
     /// Ends the function.
     done: clif::Block,
     /// Whether code says what it is for.
@@ -180,7 +178,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
     fn new(program: &'a BatchProgram, layout: &'a Layout, plan: Plan<'a>, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
-        let [out_of_fuel, wave, next, done] = [(); 4].map(|()| simd.builder.create_block());
+        let [out_of_fuel, wave, done] = [(); 3].map(|()| simd.builder.create_block());
         Emitter {
             program,
             func: program.func(),
@@ -189,7 +187,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             has_fma: target.has_fma(),
             call_conv: target.cranelift().call_conv(),
             values: SecondaryMap::new(),
-            blocks: SecondaryMap::with_default(next),
+            blocks: SecondaryMap::with_default(done),
             memo: HashMap::new(),
             held_literals: None,
             loaded: HashMap::new(),
@@ -200,8 +198,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             element: none,
             frame: None,
             held_rows: HashMap::new(),
-            region: 0,
             tile: None,
+            phase: None,
             record: None,
             offsets: OffsetSlots::default(),
             strides: Vec::new(),
@@ -217,7 +215,6 @@ impl<'a, 'b> Emitter<'a, 'b> {
             meter: None,
             out_of_fuel,
             wave,
-            next,
             done,
             origins: false,
             plan,
@@ -240,6 +237,13 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::Select, _) => self.select(inst),
             (Op::Any, _) => self.any(inst),
             (Op::GuardOrdered, _) => self.guard(inst.args[0], 0),
+            (Op::SlotLoad | Op::SlotStore, Imm::Slot(slot)) => self.double_slot(inst, slot),
+            (Op::WorklistPush, Imm::Worklist(worklist)) => self.list_wave(worklist, inst.args[0]),
+            (Op::WorklistAny, Imm::Worklist(worklist)) => {
+                let any = self.take_listed(worklist);
+                self.define_scalar(result(inst), any);
+            }
+            (Op::WorklistEnter, Imm::Nested { worklist, outer }) => self.enter_worklist(worklist, outer),
             (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
             (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
             (op, _) if is_double_op(op) => self.call_double(inst)?,

@@ -6,9 +6,9 @@ use crate::error::JitError;
 use crate::jit::abi::ArrayPlace;
 use crate::jit::{Layout, UniformRows, limit, limits, static_rows};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Frame, Phase, Slots, TILE, Uses, Worklists, size};
+use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Frame, TILE, Uses, size};
 use shaderjit_ir::fuel::EdgeCosts;
-use shaderjit_ir::function::{Imm, InstData, Terminator};
+use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Memory;
 use shaderjit_ir::{Array, Block, Function, Op, Value, cfg};
 
@@ -55,14 +55,8 @@ pub struct Plan<'a> {
     pub copies: &'a [Copy],
     /// How often values are used.
     pub uses: &'a SecondaryMap<Value, Uses>,
-    /// The phases; none if the function stays whole.
-    pub phases: &'a [Phase],
     /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
     carried: Vec<Vec<Stream>>,
-    /// Which waves run which blocks.
-    pub worklists: &'a Worklists,
-    /// Values that are kept in memory, through loops or from phase to phase.
-    pub slots: &'a Slots,
     /// For each input element of the layout, whether its rows are read.
     pub reads: Vec<bool>,
     /// What is computed once a call.
@@ -73,8 +67,6 @@ pub struct Plan<'a> {
     scattered: bool,
     /// Whether any value is guarded.
     pub guards: bool,
-    /// How many blocks return.
-    pub returns: usize,
     /// Whether any edge goes backwards.
     pub loops: bool,
     /// For each uniform space, whether anything is loaded from it.
@@ -97,6 +89,8 @@ impl<'a> Plan<'a> {
         check(func, layout)?;
         let vectors = program.vectors();
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(func, vectors)?;
+        let waves = if program.phases().is_empty() { 1 } else { TILE as u64 };
+        limit("the size of register arrays", u64::from(scratch_bytes) * waves, limits::SCRATCH_BYTES)?;
         let mut plan = Plan {
             program,
             vectors,
@@ -106,16 +100,12 @@ impl<'a> Plan<'a> {
             wanted: vec![0; layout.inputs.len()],
             copies: program.copies(),
             uses: program.uses(),
-            phases: program.phases(),
             carried: Vec::new(),
-            worklists: program.worklists(),
-            slots: program.slots(),
             reads: vec![false; layout.inputs.len()],
             call_values: program.call_values(),
             frame: Frame::new(program, 0),
             scattered: false,
             guards: false,
-            returns: 0,
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
             uniform_rows: static_rows(func),
@@ -126,7 +116,6 @@ impl<'a> Plan<'a> {
         };
         for &block in plan.order {
             let data = &func.blocks[block];
-            plan.returns += usize::from(*data.terminator() == Terminator::Return);
             plan.loops |= cfg::successors(func, block).any(|target| plan.costs.edge(block, target) > 0);
             for &inst in &data.insts {
                 plan.note(&func.insts[inst])?;
@@ -140,7 +129,7 @@ impl<'a> Plan<'a> {
 
     /// Whether the function is cut into phases.
     pub fn is_cut(&self) -> bool {
-        !self.phases.is_empty()
+        !self.program.phases().is_empty()
     }
 
     /// How many vertices a round of the native loop shades.
@@ -156,55 +145,36 @@ impl<'a> Plan<'a> {
         (waves / TILE).max(1) * TILE
     }
 
-    /// The phase of an instruction of a block, by their numbers; the block's last one behind all instructions.
-    fn phase_of(&self, block: usize, inst: usize) -> usize {
-        if !self.is_cut() {
-            return 0;
-        }
-        let phases = self.program.phases_of(block);
-        let before = self.phases[phases.clone()].partition_point(|phase| phase.insts.end <= inst);
-        (phases.start + before).min(phases.end.max(1) - 1)
-    }
-
-    /// Says which streams each loop steps along. What is done by rows is done where the function returns.
+    /// Says which streams each loop steps along.
     fn place_streams(&mut self, func: &Function, outputs: usize) {
-        let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); self.phases.len().max(1)];
+        let phases = self.program.phases();
+        let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); phases.len().max(1)];
         // For each input the last phase that has it, plus 1.
         let mut fetched_by = vec![0; self.wanted.len()];
-        let mut fetch = |streams: &mut [Vec<Stream>], phase: usize, element: u32| {
-            if std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 {
-                streams[phase].push(Stream::Input(element));
-            }
-        };
-        let (mut last, mut stored_by) = (0, vec![None; outputs]);
-        for (number, &block) in self.order.iter().enumerate() {
-            let insts = &func.blocks[block].insts;
-            for (at, data) in insts.iter().map(|&inst| &func.insts[inst]).enumerate() {
+        let mut stored_by = vec![None; outputs];
+        for &block in self.order {
+            let phase = self.program.phase_of(block).unwrap_or(0);
+            for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
                 match (data.op, data.imm) {
-                    (Op::Input, Imm::Element { element, .. }) if !self.program.is_made_elsewhere(data) => {
-                        fetch(&mut streams, self.phase_of(number, at), element);
+                    (Op::Input, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
+                        if !self.program.is_made_elsewhere(data)
+                            && std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 =>
+                    {
+                        streams[phase].push(Stream::Input(element));
                     }
                     (Op::Output, Imm::Element { element, .. }) if self.program.is_stored(element) => {
-                        stored_by[element as usize] = Some(self.phase_of(number, at));
+                        stored_by[element as usize] = Some(phase);
                     }
-                    (Op::InputRow, Imm::Stream(element)) => fetch(&mut streams, self.phase_of(number, at), element),
-                    (Op::OutputRow, Imm::Stream(element)) => {
-                        stored_by[element as usize] = Some(self.phase_of(number, at));
-                    }
+                    (Op::OutputRow, Imm::Stream(element)) => stored_by[element as usize] = Some(phase),
                     _ => {}
                 }
             }
-            if *func.blocks[block].terminator() == Terminator::Return {
-                last = self.phase_of(number, insts.len());
-            }
         }
         for (output, phase) in (0u32..).zip(stored_by) {
-            if let Some(phase) = phase.or(self.program.is_stored(output).then_some(last)) {
-                streams[phase].push(Stream::Output(output));
-            }
+            streams[phase.unwrap_or(0)].extend(phase.map(|_| Stream::Output(output)));
         }
         // Waves of a worklist do not follow each other.
-        let is_listed = |phase: usize| self.phases.get(phase).is_some_and(|it| self.worklists.of(it.block).is_some());
+        let is_listed = |phase: usize| phases.get(phase).is_some_and(|phase| phase.worklist.is_some());
         let is_carried =
             |(phase, streams): &(usize, Vec<Stream>)| streams.len() <= CARRIED_STREAMS && !is_listed(*phase);
         let streams = streams.into_iter().enumerate();

@@ -1,17 +1,16 @@
-//! The loop over tiles: the IR's blocks around a whole tile, and in each one a loop over waves for each of its
-//! [phases](super::phases).
+//! The loop over tiles: the blocks of the tile, and between them a loop over waves for each phase.
 
 use super::Emitter;
 use super::value::HeldLiterals;
-use super::worklists::Members;
+use super::worklists::{Members, Turn};
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use foldhash::{HashMap, HashMapExt};
-use shaderjit_ir::batch::{Phase, TILE, is_of_run, passed};
-use shaderjit_ir::function::{InstData, Origin, Terminator};
-use shaderjit_ir::{Op, Value};
+use shaderjit_ir::Op;
+use shaderjit_ir::batch::{Phase, TILE};
+use shaderjit_ir::function::{Imm, Origin};
 
 /// The tile at hand.
 pub(super) struct Tile {
@@ -23,8 +22,19 @@ pub(super) struct Tile {
     pub end: clif::Value,
     /// Where its records begin, if there are any.
     pub records: Option<clif::Value>,
+    /// Where the arrays of its first wave are.
+    scratch: clif::Value,
     /// The waves of each worklist, and all of them.
     pub members: Vec<Members>,
+}
+
+/// The loop of the phase at hand.
+pub(super) struct PhaseLoop {
+    pub number: usize,
+    /// The wave at hand, if not all waves have turns.
+    pub turn: Option<Turn>,
+    /// Where waves leave the phase: what ends a round of its loop.
+    pub latch: clif::Block,
 }
 
 impl Emitter<'_, '_> {
@@ -46,15 +56,17 @@ impl Emitter<'_, '_> {
             self.simd.ins().iadd_imm_s(memory, self.plan.frame.kept.start as i64)
         });
         let members = self.declare_worklists(first, end);
-        self.tile = Some(Tile { block: tile, first, end, records, members });
+        self.tile = Some(Tile { block: tile, first, end, records, scratch: self.scratch, members });
         self.begin_fuel();
         self.begin_tile();
+        self.zero_arrays(self.plan.scratch_bytes * TILE as u32);
         for number in 0..self.plan.order.len() {
-            self.tile_block(number)?;
-        }
-        if self.plan.returns > 1 {
-            self.simd.builder.switch_to_block(self.next);
-            self.end_round();
+            let block = self.plan.order[number];
+            self.block(block)?;
+            let phase = self.phase.as_ref().map(|phase| &self.program.phases()[phase.number]);
+            if phase.is_some_and(|phase| phase.blocks.last() == Some(&block)) {
+                self.end_phase();
+            }
         }
         Ok(())
     }
@@ -72,100 +84,64 @@ impl Emitter<'_, '_> {
         self.tile.as_ref().expect("there are phases")
     }
 
-    /// Whether a tile has the value once, rather than each of its waves.
-    pub(super) fn is_of_tile(&self, value: Value) -> bool {
-        self.plan.is_cut() && self.is_uniform(value)
-    }
-
-    /// Whether edges between native blocks give a parameter its value. In phases the records do, where lanes differ.
-    pub(super) fn is_on_edges(&self, param: Value) -> bool {
-        !self.plan.is_cut() || self.is_uniform(param)
-    }
-
-    fn tile_block(&mut self, number: usize) -> Result<(), JitError> {
-        let block = self.plan.order[number];
-        if block != self.func.entry() {
-            self.simd.builder.switch_to_block(self.blocks[block]);
-        }
-        self.forget();
-        self.count_outputs(block);
-        let data = &self.func.blocks[block];
-        for inst in data.insts.iter().map(|&inst| &self.func.insts[inst]) {
-            if self.is_of_whole_tile(inst) {
-                self.inst(inst)?;
+    /// Begins the loop of a phase, in the native block that its first block has.
+    pub(super) fn begin_phase(&mut self, number: usize) {
+        let Phase { blocks, worklist, .. } = &self.program.phases()[number];
+        self.set_origin(Origin::default());
+        let before = self.simd.builder.current_block().expect("the phase's block has begun");
+        let insts = blocks.iter().flat_map(|&block| &self.func.blocks[block].insts);
+        for inst in insts.map(|&inst| &self.func.insts[inst]) {
+            if let (Op::WorklistPush, Imm::Worklist(worklist)) = (inst.op, inst.imm) {
+                self.begin_listing(worklist);
             }
         }
-        let terminator = data.terminator();
-        for phase in self.program.phases_of(number) {
-            self.phase(phase, terminator)?;
-        }
-        self.enter_worklists(number);
-        self.terminator(block, terminator)
-    }
-
-    /// Whether an instruction is for the tile as a whole, and does not ask its waves.
-    fn is_of_whole_tile(&self, inst: &InstData) -> bool {
-        let is_question = inst.op == Op::Any && !self.is_uniform(inst.args[0]);
-        let is_made = |result| self.plan.call_values.contains(result) || !self.is_uniform(result);
-        !is_question && inst.result.is_some_and(|result| !is_made(result)) && !is_of_run(inst)
-    }
-
-    /// Emits the loop of a phase, and goes on behind it.
-    fn phase(&mut self, phase: usize, terminator: &Terminator) -> Result<(), JitError> {
-        self.region = phase as u32;
-        self.set_origin(Origin::default());
-        let Phase { block, ref insts, .. } = self.plan.phases[phase];
-        let insts = insts.clone();
-        let is_last = self.plan.phases.get(phase + 1).is_none_or(|next| next.block != block);
-        let split = self.plan.worklists.split(block).filter(|_| is_last);
-        let going_on = split.map(|split| self.begin_split(split));
+        let latch = self.simd.builder.create_block();
         self.wave = self.simd.builder.create_block();
-        let before = self.simd.builder.current_block().expect("code goes on behind what was emitted");
-        let turn = self.plan.worklists.of(block).map(|worklist| self.begin_turns(worklist));
-        if turn.is_none() {
-            self.begin_waves(self.tile().first);
+        self.phase = Some(PhaseLoop { number, turn: None, latch });
+        self.begin_phase_fuel();
+        match *worklist {
+            Some(worklist) => {
+                let turn = self.begin_turns(worklist);
+                self.phase = Some(PhaseLoop { number, turn: Some(turn), latch });
+            }
+            None => self.begin_waves(self.tile().first),
         }
+        self.begin_wave_fuel();
+        self.find_arrays();
         self.held_literals = Some(HeldLiterals { block: before, vectors: HashMap::new() });
         self.begin_guards();
-        self.forget();
         self.fetched.fill(None);
-        self.insts(&self.func.blocks[self.plan.order[block]].insts[insts])?;
-        if is_last {
-            if *terminator == Terminator::Return {
-                self.store_other_outputs()?;
-            }
-            self.pass_on(terminator);
+    }
+
+    /// Where the arrays of the wave at hand are.
+    fn find_arrays(&mut self) {
+        if self.plan.scratch_bytes > 0 {
+            let number = self.wave_number();
+            let bytes = self.simd.ins().iconst(I64, i64::from(self.plan.scratch_bytes));
+            let offset = self.simd.ins().imul(number, bytes);
+            let first = self.tile().scratch;
+            self.scratch = self.simd.ins().iadd(first, offset);
         }
-        self.flush_guards();
+    }
+
+    /// Ends the loop of a phase, and goes on behind it.
+    pub(super) fn end_phase(&mut self) {
+        let Some(PhaseLoop { number, turn, latch }) = self.phase.take() else { return };
+        self.simd.builder.switch_to_block(latch);
+        self.set_origin(Origin::default());
         self.note_wave();
-        if let Some(going_on) = going_on {
-            self.go_on_if_any(going_on, turn);
-        }
+        self.end_wave_fuel();
         self.held_literals = None;
-        let behind = self.simd.builder.create_block();
+        let next = self.blocks[self.program.phases()[number].next];
+        let behind = if self.pays(number) { self.simd.builder.create_block() } else { next };
         match turn {
             Some(turn) => self.next_turn(turn, behind),
             None => self.next_wave(self.tile().end, behind),
         }
-        self.simd.builder.switch_to_block(behind);
-        if let Some(going_on) = going_on {
-            self.end_split(going_on);
-        }
-        Ok(())
-    }
-
-    /// Sets the parameters that differ among lanes of all blocks that an edge goes to, whichever is taken.
-    fn pass_on(&mut self, terminator: &Terminator) {
-        let mut vectors = Vec::new();
-        for (param, arg) in passed(self.func, terminator) {
-            if !self.is_on_edges(param) && param != arg {
-                for which in 0..self.plan.vectors {
-                    vectors.push((param, which, self.vector(arg, which)));
-                }
-            }
-        }
-        for (param, which, vector) in vectors {
-            self.store_slot(param, which, vector);
+        if behind != next {
+            self.simd.builder.switch_to_block(behind);
+            self.end_phase_fuel();
+            self.simd.ins().jump(next, &[]);
         }
     }
 }

@@ -60,9 +60,7 @@ pub enum Memo {
     WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
     Window(Resource, u32),
-    /// A vector of a value that another phase has made.
-    Slot(Value, usize),
-    /// The latter in all lanes.
+    /// The last operand that is in range, in all lanes.
     LastInWindow(Resource, u32),
 }
 
@@ -171,7 +169,7 @@ impl<'b> Emitter<'_, 'b> {
                 let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
                 this.simd.ins().splat(I32X4, word)
             }),
-            (_, false) => self.load_slot(value, which).unwrap_or(parts[which]),
+            (_, false) => parts[which],
         }
     }
 
@@ -225,7 +223,6 @@ impl<'b> Emitter<'_, 'b> {
         debug_assert!(!self.is_uniform(value), "{value} is uniform");
         let vector = self.simd.cast(vector_type(self.func.ty(value)), vector);
         self.values[value].0[which] = vector;
-        self.store_slot(value, which, vector);
     }
 
     /// Defines a uniform `f32` by its vector.

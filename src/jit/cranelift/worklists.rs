@@ -6,8 +6,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use cranelift_frontend::Variable;
-use shaderjit_ir::Block;
-use shaderjit_ir::batch::{Split, TILE};
+use shaderjit_ir::batch::TILE;
+use shaderjit_ir::{Block, Value};
 
 /// Groups of a tile, while it runs.
 #[derive(Clone, Copy)]
@@ -16,6 +16,8 @@ pub(super) struct Members {
     numbers: Variable,
     /// How many they are.
     count: Variable,
+    /// How many waves of the phase at hand have been listed for it.
+    listed: Variable,
 }
 
 /// A round of a loop over listed waves.
@@ -27,19 +29,11 @@ pub(super) struct Turn {
     number: clif::Value,
 }
 
-/// The waves that go on at a split, as they are found.
-#[derive(Clone, Copy)]
-pub(super) struct GoingOn {
-    split: Split,
-    /// How many they are by now.
-    count: Variable,
-}
-
 impl Emitter<'_, '_> {
     /// Writes down the numbers of all waves of a tile, if there are worklists.
     pub(super) fn number_waves(&mut self) {
-        if self.plan.worklists.places() > 0 {
-            let address = self.worklist_address(self.plan.worklists.count());
+        if self.program.worklists() > 0 {
+            let address = self.worklist_address(self.program.worklists());
             for number in 0..TILE {
                 let value = self.simd.ins().iconst(I64, number as i64);
                 self.simd.store(value, address, 8 * number as i32);
@@ -49,11 +43,15 @@ impl Emitter<'_, '_> {
 
     /// Begins a tile: declares its worklists, and all waves behind them. What no worklist runs is for all.
     pub(super) fn declare_worklists(&mut self, first: clif::Value, end: clif::Value) -> Vec<Members> {
-        let builder = &mut self.simd.builder;
-        let mut declare = |_| Members { numbers: builder.declare_var(I64), count: builder.declare_var(I64) };
-        let members: Vec<Members> = (0..self.plan.worklists.places()).map(&mut declare).collect();
+        let mut members = Vec::new();
+        if self.program.worklists() > 0 {
+            for _ in 0..=self.program.worklists() {
+                let [numbers, count, listed] = [(); 3].map(|()| self.simd.builder.declare_var(I64));
+                members.push(Members { numbers, count, listed });
+            }
+        }
         if let Some(&all) = members.last() {
-            let numbers = self.worklist_address(self.plan.worklists.count());
+            let numbers = self.worklist_address(self.program.worklists());
             self.simd.builder.def_var(all.numbers, numbers);
             let count = self.waves_between(first, end);
             self.simd.builder.def_var(all.count, count);
@@ -67,15 +65,11 @@ impl Emitter<'_, '_> {
         self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()))
     }
 
-    /// How many waves of the tile leave a block by the edge at hand, as a number of 64 bits: those of the block's
-    /// worklist. Where its branch has asked them, they are by now those that go on, and the other edge costs nothing
-    /// ([`going_on`]).
+    /// How many waves of the tile come to a block of it, as a number of 64 bits.
     pub(super) fn waves_at(&mut self, block: Block) -> clif::Value {
-        let number = self.plan.order.iter().position(|&other| other == block).expect("the block is in the order");
-        let worklist = self.plan.worklists.split(number).map(|split| split.worklist).or(self.plan.worklists.of(number));
-        match worklist {
+        match self.program.comes(block) {
             Some(worklist) => {
-                let count = self.tile().members[worklist].count;
+                let count = self.tile().members[worklist as usize].count;
                 self.simd.builder.use_var(count)
             }
             None => {
@@ -85,28 +79,33 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn worklist_address(&mut self, worklist: usize) -> clif::Value {
-        let memory = self.frame.expect("worklists are there");
-        self.simd.ins().iadd_imm_s(memory, self.plan.frame.worklist(worklist) as i64)
+    /// The number of the wave at hand in its tile.
+    pub(super) fn wave_number(&mut self) -> clif::Value {
+        match self.phase.as_ref().and_then(|phase| phase.turn) {
+            Some(turn) => turn.number,
+            None => self.waves_between(self.tile().first, self.element),
+        }
     }
 
-    /// Enters the loops behind a block: all that come there run them.
-    pub(super) fn enter_worklists(&mut self, block: usize) {
-        for index in 0..self.plan.worklists.entered(block).len() {
-            let worklist = self.plan.worklists.entered(block)[index];
-            let outer = self.plan.worklists.outer(worklist).unwrap_or(self.plan.worklists.count());
-            let [worklist, outer] = [worklist, outer].map(|worklist| self.tile().members[worklist]);
-            for (to, from) in [(worklist.numbers, outer.numbers), (worklist.count, outer.count)] {
-                let value = self.simd.builder.use_var(from);
-                self.simd.builder.def_var(to, value);
-            }
+    fn worklist_address(&mut self, worklist: u32) -> clif::Value {
+        let memory = self.frame.expect("worklists are there");
+        self.simd.ins().iadd_imm_s(memory, self.plan.frame.worklist(worklist as usize) as i64)
+    }
+
+    /// Makes the waves of the worklist around it the worklist.
+    pub(super) fn enter_worklist(&mut self, worklist: u32, outer: Option<u32>) {
+        let outer = outer.unwrap_or(self.program.worklists());
+        let [worklist, outer] = [worklist, outer].map(|worklist| self.tile().members[worklist as usize]);
+        for (to, from) in [(worklist.numbers, outer.numbers), (worklist.count, outer.count)] {
+            let value = self.simd.builder.use_var(from);
+            self.simd.builder.def_var(to, value);
         }
     }
 
     /// Begins a loop over the waves of a worklist.
-    pub(super) fn begin_turns(&mut self, worklist: usize) -> Turn {
+    pub(super) fn begin_turns(&mut self, worklist: u32) -> Turn {
         let &Tile { first, records, ref members, .. } = self.tile();
-        let Members { numbers, count } = members[worklist];
+        let Members { numbers, count, .. } = members[worklist as usize];
         let [numbers, count] = [numbers, count].map(|variable| self.simd.builder.use_var(variable));
         let none = self.simd.ins().iconst(I64, 0);
         self.simd.ins().jump(self.wave, &[BlockArg::from(none)]);
@@ -134,41 +133,37 @@ impl Emitter<'_, '_> {
         self.simd.ins().brif(more, self.wave, &[BlockArg::from(next)], behind, &[]);
     }
 
-    /// In front of a loop that asks its waves whether they go on.
-    pub(super) fn begin_split(&mut self, split: Split) -> GoingOn {
-        let count = self.simd.builder.declare_var(I64);
+    /// In front of a phase that lists waves: there are none yet.
+    pub(super) fn begin_listing(&mut self, worklist: u32) {
         let none = self.simd.ins().iconst(I64, 0);
-        self.simd.builder.def_var(count, none);
-        GoingOn { split, count }
+        let listed = self.tile().members[worklist as usize].listed;
+        self.simd.builder.def_var(listed, none);
     }
 
     /// Lists the wave at hand if any of its lanes goes on. Where a worklist asks its own waves, those that stay move
     /// up.
-    pub(super) fn go_on_if_any(&mut self, GoingOn { split, count }: GoingOn, turn: Option<Turn>) {
-        let any = self.any_lane(split.mask);
-        let number = match turn {
-            Some(turn) => turn.number,
-            None => self.waves_between(self.tile().first, self.element),
-        };
+    pub(super) fn list_wave(&mut self, worklist: u32, mask: Value) {
+        let any = if self.is_uniform(mask) { self.scalar(mask) } else { self.any_lane(mask) };
+        let number = self.wave_number();
         let any = self.simd.ins().uextend(I64, any);
-        let before = self.simd.builder.use_var(count);
-        let numbers = self.worklist_address(split.worklist);
+        let listed = self.tile().members[worklist as usize].listed;
+        let before = self.simd.builder.use_var(listed);
+        let numbers = self.worklist_address(worklist);
         let offset = self.simd.shl(before, 3);
         let address = self.simd.ins().iadd(numbers, offset);
         self.simd.store(number, address, 0);
         let after = self.simd.ins().iadd(before, any);
-        self.simd.builder.def_var(count, after);
+        self.simd.builder.def_var(listed, after);
     }
 
-    /// Behind that loop: those that go on are the worklist, and the tile goes on if there are any.
-    pub(super) fn end_split(&mut self, GoingOn { split, count }: GoingOn) {
-        let members = self.tile().members[split.worklist];
-        let numbers = self.worklist_address(split.worklist);
+    /// Makes those that were listed the worklist, and says whether there are any.
+    pub(super) fn take_listed(&mut self, worklist: u32) -> clif::Value {
+        let members = self.tile().members[worklist as usize];
+        let numbers = self.worklist_address(worklist);
         self.simd.builder.def_var(members.numbers, numbers);
-        let count = self.simd.builder.use_var(count);
+        let count = self.simd.builder.use_var(members.listed);
         self.simd.builder.def_var(members.count, count);
         let none = self.simd.ins().iconst(I64, 0);
-        let any = self.simd.icmp(IntCC::NotEqual, count, none);
-        self.define_scalar(split.any, any);
+        self.simd.icmp(IntCC::NotEqual, count, none)
     }
 }

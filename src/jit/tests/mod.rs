@@ -1,6 +1,7 @@
 //! Native code against the interpreter, bit for bit but for NaN payloads; on this machine and without its optional
 //! features; with one and two vectors of lanes.
 
+mod barriers;
 mod blend;
 mod buffers;
 mod control;
@@ -72,7 +73,7 @@ fn words(func: &Function) -> Layout {
 /// How many loops and how many worklists the code of a function has.
 pub fn phase_count(func: &Function, vectors: u8) -> (usize, usize) {
     let program = plan(func, vectors);
-    (program.phases().len().max(1), program.worklists().count())
+    (program.phases().len().max(1), program.worklists() as usize)
 }
 
 /// The function, checked.

@@ -11,7 +11,8 @@
 mod write;
 
 use super::copy::Copy;
-use super::{CallValues, Components, Layout, Uses};
+use super::outputs::Components;
+use super::{CallValues, Layout, Uses};
 use crate::entity::{Block, Space, Value};
 use crate::function::{Function, Imm, InstData, Origin};
 use crate::op::Op;

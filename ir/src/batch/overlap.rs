@@ -1,0 +1,205 @@
+//! Loop distribution over a tile of waves: a long function becomes several loops, its *phases*.
+//!
+//! A processor overlaps waves only as far as it looks ahead, some hundred instructions. Where a chain of dependent ones
+//! is as long as that (a root, a quotient, a polynomial), it waits. So a function is cut at its branches and where few
+//! values go on, and each part is a loop of its own over the waves of a *tile*: the rounds of a short loop overlap.
+//! Here is decided where; [`cut`](super::cut) does it.
+
+use super::cut::Cuts;
+use super::flow::{ELSEWHERE, Flow, Flowing};
+use super::graph::Graph;
+use super::{BatchProgram, is_of_run};
+use crate::function::{Imm, InstData, Terminator};
+use crate::op::Effect;
+use crate::texture::is_texture_op;
+use crate::{Block, Function, Inst, Op, Type, Value};
+use std::ops::Range;
+
+/// A function of so few native instructions is not cut, if it has no loops.
+const SHORT: usize = 96;
+
+/// The estimated stall of a phase, in units of one memory access, is its instructions times the steps of its longest
+/// chain, divided by this: it waits for the chain, and fewer of its rounds overlap the longer it is.
+const WAIT: usize = 12;
+
+/// A function is cut only if its estimated stall drops to this fraction: what edges and phases cost besides is not
+/// counted.
+const WORTH: (usize, usize) = (3, 4);
+
+/// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
+const PHASE: usize = 16;
+
+/// The most native instructions of a phase that is tried.
+const LONGEST: usize = 128;
+
+/// Native instructions from one place where a phase may end to the next.
+const SPACING: usize = 8;
+
+/// Where to cut a function for speed; `None` if it had better stay whole.
+pub(super) fn find(program: &BatchProgram) -> Option<Cuts> {
+    let func = program.func();
+    if program.is_by_rows() || !can_be_cut(func, program.order(), |value| program.uniform().contains(value)) {
+        return None;
+    }
+    let graph = Graph::new(func, program.order())?;
+    let flow = Flow::find(func, program);
+    let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
+    // Where there are loops, what runs once counts for little.
+    let loops = graph.in_loops();
+    if loops.len() == 0 && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
+        return None;
+    }
+    let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
+    for (number, steps) in flow.blocks.iter().enumerate() {
+        let block = program.order()[number];
+        let data = &func.blocks[block];
+        let asks = |inst: &Inst| {
+            let inst = &func.insts[*inst];
+            inst.op == Op::Any && !program.uniform().contains(inst.args[0])
+        };
+        if weight(steps) == 0 && !data.insts.iter().any(asks) && *data.terminator() != Terminator::Return {
+            continue;
+        }
+        let (ends, cost) = cheapest(&flow, steps.start + 1, &candidates(&flow, func, &data.insts, steps));
+        if loops.len() == 0 || loops.contains(number) {
+            whole += uncut(&flow, steps);
+            // What edges give goes through memory.
+            cut += cost + 2 * flow.steps[steps.end - 1].weight;
+        }
+        phases += ends.len();
+        let points: Vec<usize> = ends[..ends.len() - 1].iter().map(|end| end - steps.start - 1).collect();
+        if !points.is_empty() {
+            cuts.inside.push((block, points));
+        }
+    }
+    (phases >= 2 && cut * WORTH.1 <= whole * WORTH.0).then_some(cuts)
+}
+
+/// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
+/// Rows of runs are in no loop but their own, rows that are uniform are the call's.
+pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -> bool) -> bool {
+    let is_made_there = |value: Value| func.def_inst(value).is_some_and(is_of_run);
+    let is_word = |value: Value| match func.ty(value) {
+        Type::F64 => false,
+        Type::Row => is_made_there(value) || is_uniform(value),
+        _ => true,
+    };
+    order.iter().map(|&block| &func.blocks[block]).all(|data| {
+        data.params.iter().all(|&param| is_word(param))
+            && data.insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
+                let is_seen_late = matches!(inst.op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
+                (inst.op.effect() == Effect::Pure && !is_texture_op(inst.op) || is_seen_late)
+                    && inst.result.is_none_or(is_word)
+                    && inst.args.iter().copied().all(is_word)
+            })
+    })
+}
+
+/// Where a phase of a block may end, as numbers of steps: of each few places that where the fewest of its values go on.
+/// The last one is the block's end.
+fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
+    let mut change = vec![0isize; steps.len() + 1];
+    for Flowing { made, last_use, .. } in
+        flow.steps[steps.clone()].iter().flat_map(|step| &flow.values[step.makes.clone()])
+    {
+        change[*made as usize + 1 - steps.start] += 1;
+        if *last_use != ELSEWHERE {
+            change[*last_use as usize + 1 - steps.start] -= 1;
+        }
+    }
+    let (mut candidates, mut best, mut live, mut weight) = (Vec::new(), None, change[0] + change[1], 0);
+    for at in 1..insts.len() {
+        live += change[at + 1];
+        weight += flow.steps[steps.start + at].weight;
+        let [before, behind] = [at - 1, at].map(|at| &func.insts[insts[at]]);
+        if !is_one_element(before, behind) && !is_one_run(before, behind) && best.is_none_or(|(least, _)| live <= least)
+        {
+            best = Some((live, steps.start + 1 + at));
+        }
+        if weight >= SPACING
+            && let Some((_, at)) = best.take()
+        {
+            candidates.push(at);
+            weight = 0;
+        }
+    }
+    candidates.push(steps.end);
+    candidates
+}
+
+/// Whether two instructions are about one element of an input or an output, which comes or goes as a whole.
+fn is_one_element(a: &InstData, b: &InstData) -> bool {
+    let element = |inst: &InstData| match (inst.op, inst.imm) {
+        (Op::Input | Op::Output, Imm::Element { element, .. }) => Some((inst.op, element)),
+        _ => None,
+    };
+    element(a).is_some() && element(a) == element(b)
+}
+
+/// Whether two instructions are of one run, or take words of its rows.
+fn is_one_run(a: &InstData, b: &InstData) -> bool {
+    b.op == Op::RowWord || is_of_run(b) && is_of_run(a) && a.op != Op::OutputRow
+}
+
+/// The cheapest choice of candidates for the steps from `start` on, and what it costs.
+fn cheapest(flow: &Flow, start: usize, candidates: &[usize]) -> (Vec<usize>, usize) {
+    // For each number of candidates the least cost up to there, and where the last phase begins.
+    let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
+    best[0].0 = 0;
+    // Of each value the steps of the chain that ends with it, and whether the phase at hand has loaded it.
+    let (mut chains, mut loaded_by) = (vec![0; flow.values.len()], vec![0; flow.values.len()]);
+    for begin in 0..candidates.len() {
+        let first = if begin == 0 { start } else { candidates[begin - 1] };
+        let (mut at, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
+        for (number, &end) in candidates.iter().enumerate().skip(begin) {
+            for step in &flow.steps[at..end] {
+                weight += step.weight;
+                let mut chain = 0;
+                for value in flow.uses(step) {
+                    let Flowing { made, last_use, fetching, .. } = flow.values[value];
+                    if made as usize >= first {
+                        // It need not be stored, after all.
+                        accesses -= usize::from(last_use as usize == at);
+                        chain = chains[value].max(chain);
+                    } else if loaded_by[value] != begin + 1 {
+                        loaded_by[value] = begin + 1;
+                        accesses += fetching;
+                    }
+                }
+                chain += step.latency;
+                longest = chain.max(longest);
+                for value in step.makes.clone() {
+                    chains[value] = chain;
+                    accesses += usize::from(flow.values[value].last_use as usize > at);
+                }
+                at += 1;
+            }
+            let cost = best[begin].0 + weight * longest / WAIT + accesses;
+            if cost < best[number + 1].0 {
+                best[number + 1] = (cost, begin);
+            }
+            if weight > LONGEST {
+                break;
+            }
+        }
+    }
+    let (mut ends, mut end) = (Vec::new(), candidates.len());
+    while end > 0 {
+        ends.push(candidates[end - 1]);
+        end = best[end].1;
+    }
+    ends.reverse();
+    (ends, best[candidates.len()].0)
+}
+
+/// What some steps cost as a loop of their own that loads and stores nothing.
+fn uncut(flow: &Flow, steps: &Range<usize>) -> usize {
+    let (mut weight, mut longest, mut chains) = (0, 0, vec![0; flow.values.len()]);
+    for step in &flow.steps[steps.clone()] {
+        let chain = flow.uses(step).map(|value| chains[value]).max().unwrap_or(0) + step.latency;
+        step.makes.clone().for_each(|value| chains[value] = chain);
+        weight += step.weight;
+        longest = chain.max(longest);
+    }
+    weight * longest / WAIT
+}

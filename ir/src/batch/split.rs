@@ -1,0 +1,141 @@
+//! Basic blocks split where they are cut: each part becomes a block, and what may not go from block to block is made
+//! where it is used.
+
+use super::cut::{CutError, Cuts};
+use super::run_length;
+use crate::fuel::EdgeCosts;
+use crate::function::{BlockCall, BlockData, Terminator};
+use crate::{Block, Function, Inst, Op, Type, Value};
+use cranelift_entity::EntitySet;
+use foldhash::{HashMap, HashMapExt};
+
+/// Splits blocks where they are cut, and gives edges that lead from one block to the same other one blocks of their
+/// own. Barriers are gone then. Gives the blocks that begin behind a cut.
+pub fn split(func: &mut Function, costs: &mut EdgeCosts, cuts: &Cuts) -> Result<EntitySet<Block>, CutError> {
+    let mut heads = EntitySet::new();
+    for (block, points) in &cuts.inside {
+        let whole = *block;
+        let points = bring_words_home(func, whole, points);
+        let mut from = whole;
+        let terminator = func.blocks[whole].terminator.take();
+        let insts = std::mem::take(&mut func.blocks[whole].insts);
+        let mut begin = 0;
+        for (number, &end) in points.iter().chain([&insts.len()]).enumerate() {
+            let part = insts[begin..end].iter().copied();
+            let part = part.filter(|&inst| func.insts[inst].op != Op::Barrier).collect();
+            func.blocks[from].insts = part;
+            begin = end;
+            if number < points.len() {
+                let next = add_block_behind(func, from);
+                heads.insert(next);
+                func.blocks[from].terminator = Some(Terminator::Jump(BlockCall { block: next, args: Vec::new() }));
+                from = next;
+            }
+        }
+        func.blocks[from].terminator = terminator;
+        costs.move_edges(whole, from);
+    }
+    bring_rows_home(func)?;
+    for block in func.layout.clone() {
+        let terminator = func.blocks[block].terminator();
+        let mut seen: Vec<Block> = Vec::new();
+        let is_again = |call: &BlockCall| {
+            let is_again = seen.contains(&call.block) && !call.args.is_empty();
+            seen.push(call.block);
+            is_again
+        };
+        let again: Vec<bool> = terminator.calls().map(is_again).collect();
+        for at in (0..again.len()).filter(|&at| again[at]) {
+            let between = add_block_behind(func, block);
+            let terminator = func.blocks[block].terminator.as_mut().expect("the block is finished");
+            let call = terminator.calls_mut().nth(at).expect("there are as many edges");
+            let call = std::mem::replace(call, BlockCall { block: between, args: Vec::new() });
+            costs.set(between, call.block, costs.edge(block, call.block));
+            func.blocks[between].terminator = Some(Terminator::Jump(call));
+        }
+    }
+    Ok(heads)
+}
+
+fn add_block_behind(func: &mut Function, block: Block) -> Block {
+    let new = func.blocks.push(BlockData::default());
+    let at = func.layout.iter().position(|&other| other == block).expect("the block is in the layout");
+    func.layout.insert(at + 1, new);
+    new
+}
+
+/// Moves what takes words of a row to where the row is made, if a cut lies between. Gives the places of the cuts then.
+fn bring_words_home(func: &mut Function, block: Block, points: &[usize]) -> Vec<usize> {
+    let insts = std::mem::take(&mut func.blocks[block].insts);
+    let mut parts: Vec<Vec<Inst>> = Vec::new();
+    // The part in which each row is made, if not by joining words.
+    let mut made = HashMap::new();
+    let mut begin = 0;
+    for (number, &end) in points.iter().chain([&insts.len()]).enumerate() {
+        parts.push(Vec::new());
+        for &inst in &insts[begin..end] {
+            let data = &func.insts[inst];
+            let part = if data.op == Op::RowWord { made.get(&data.args[0]).copied() } else { None };
+            parts[part.unwrap_or(number)].push(inst);
+            if let Some(result) = data.result.filter(|&result| func.ty(result) == Type::Row && data.op != Op::RowJoin) {
+                made.insert(result, number);
+            }
+        }
+        begin = end;
+    }
+    let mut end = 0;
+    let ends = parts[..points.len()].iter().map(|part| {
+        end += part.len();
+        end
+    });
+    let ends = ends.collect();
+    func.blocks[block].insts = parts.concat();
+    ends
+}
+
+/// Makes rows of words again in each block that uses them: rows do not go from block to block.
+fn bring_rows_home(func: &mut Function) -> Result<(), CutError> {
+    for block in func.layout.clone() {
+        let mut here = EntitySet::<Value>::new();
+        let mut again = HashMap::<Value, Value>::new();
+        let insts = std::mem::take(&mut func.blocks[block].insts);
+        let (mut new, mut inside) = (Vec::with_capacity(insts.len()), 0);
+        for (at, &inst) in insts.iter().enumerate() {
+            // Runs stay in one piece, so what one of them needs is made in front of it.
+            let run = if at < inside { 0 } else { run_length(func, &insts[at..]) };
+            let needing = if run > 0 {
+                &insts[at..at + run]
+            } else if at < inside {
+                &[]
+            } else {
+                &insts[at..=at]
+            };
+            inside = inside.max(at + run);
+            let made_here =
+                |func: &Function, row: Value| needing.iter().any(|&inst| func.insts[inst].result == Some(row));
+            for &user in needing {
+                for arg in func.insts[user].args.to_vec() {
+                    if func.ty(arg) != Type::Row
+                        || here.contains(arg)
+                        || again.contains_key(&arg)
+                        || made_here(func, arg)
+                    {
+                        continue;
+                    }
+                    let join = *func.def_inst(arg).filter(|def| def.op == Op::RowJoin).ok_or(CutError::Row(arg))?;
+                    func.origin = join.origin;
+                    let copy = func.make_inst(join.op, join.ty, &join.args, join.imm);
+                    new.push(copy);
+                    again.insert(arg, func.insts[copy].result.expect("a join has a result"));
+                }
+            }
+            for arg in func.insts[inst].args.iter_mut() {
+                *arg = again.get(arg).copied().unwrap_or(*arg);
+            }
+            here.extend(func.insts[inst].result);
+            new.push(inst);
+        }
+        func.blocks[block].insts = new;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! The text form of batch programs: what a call and its tiles do beside the function, a line each, and the function.
+//!
+//! ```text
+//! copy input 0 to output 1
+//! phase block1 block2 next block3 worklist 0
+//! comes block3 worklist 0
+//! cost block3 to block0: 17
+//! function "f" inputs 1 outputs 2 lockstep {
+//! ```
+//!
+//! Comments say what the call has in memory for the program. Reading a program finds that again.
+
+use super::{BatchProgram, CallRow, Copy, Machine, Phase, Phases, PlanError, Splat};
+use crate::fuel::EdgeCosts;
+use crate::parse::{ParseError, parse};
+use crate::print::Numbering;
+use crate::{Block, Function, cfg};
+use std::fmt;
+
+impl fmt::Display for BatchProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbering = Numbering::new(self);
+        for &Splat { place, space, row, component } in self.call_values().splats() {
+            writeln!(f, "; at {place} the call puts space{space}[{row}].{component} into all lanes")?;
+        }
+        for (place, value) in self.call_values().stored() {
+            writeln!(f, "; at {place} is {}, computed once a call", numbering.value(value))?;
+        }
+        for (place, value, row) in self.call_values().rows() {
+            let by = if let CallRow::Call(_) = row { "filled in by the call" } else { "computed once a call" };
+            writeln!(f, "; at {place} is {}, {by}", numbering.value(value))?;
+        }
+        for Copy { output, input } in self.copies() {
+            writeln!(f, "copy input {input} to output {output}")?;
+        }
+        for Phase { blocks, next, worklist } in self.phases() {
+            f.write_str("phase")?;
+            blocks.iter().try_for_each(|&block| write!(f, " {}", numbering.block(block)))?;
+            write!(f, " next {}", numbering.block(*next))?;
+            worklist.map_or(Ok(()), |worklist| write!(f, " worklist {worklist}"))?;
+            writeln!(f)?;
+        }
+        for &block in self.order().iter().filter(|_| !self.phases().is_empty()) {
+            if let Some(worklist) = self.comes(block) {
+                writeln!(f, "comes {} worklist {worklist}", numbering.block(block))?;
+            }
+            let mut targets: Vec<Block> = cfg::successors(self, block).collect();
+            targets.dedup();
+            for (to, cost) in targets.into_iter().map(|to| (to, self.costs().edge(block, to))) {
+                if cost > 0 {
+                    writeln!(f, "cost {} to {}: {cost}", numbering.block(block), numbering.block(to))?;
+                }
+            }
+        }
+        self.func().fmt(f)
+    }
+}
+
+impl BatchProgram {
+    /// Reads a program for rows of four words in and out.
+    ///
+    /// # Errors
+    /// [`PlanError::Parse`] where the text is no program, [`PlanError::Verify`] if the program breaks a rule.
+    pub fn parse(text: &str, machine: Machine) -> Result<BatchProgram, PlanError> {
+        let is_head = |line: &str| !line.trim_start().starts_with("function");
+        let head: Vec<&str> = text.lines().take_while(|line| is_head(line)).collect();
+        // The function keeps its place, so that errors name their line.
+        let rest: String = text.lines().skip(head.len()).flat_map(|line| [line, "\n"]).collect();
+        let func = parse(&("\n".repeat(head.len()) + &rest))?;
+        let mut parts = Parts { copies: Vec::new(), phases: Phases::default(), costs: EdgeCosts::new(&func) };
+        if head.iter().any(|line| line.starts_with("phase")) {
+            parts.costs = EdgeCosts::none(parts.costs.whole());
+        }
+        for (number, line) in (1..).zip(head) {
+            let words: Vec<&str> = line.split([' ', ':']).filter(|word| !word.is_empty()).collect();
+            parts.line(&func, &words).ok_or_else(|| ParseError {
+                line: number,
+                column: 1,
+                message: format!("`{line}` is no line of a batch program"),
+            })?;
+        }
+        let Parts { copies, phases, costs } = parts;
+        Ok(BatchProgram::of_parts(func, machine, copies, phases, costs)?)
+    }
+}
+
+/// What is read in front of the function.
+struct Parts {
+    copies: Vec<Copy>,
+    phases: Phases,
+    costs: EdgeCosts,
+}
+
+impl Parts {
+    fn line(&mut self, func: &Function, words: &[&str]) -> Option<()> {
+        let block = |name: &str| func.layout.get(name.strip_prefix("block")?.parse::<usize>().ok()?).copied();
+        match *words {
+            [] => {}
+            [first, ..] if first.starts_with(';') => {}
+            ["copy", "input", input, "to", "output", output] => {
+                let (input, output) = (input.parse().ok()?, output.parse().ok()?);
+                (input < func.inputs && output < func.outputs).then(|| self.copies.push(Copy { output, input }))?;
+            }
+            ["comes", name, "worklist", worklist] => {
+                self.phases.comes[block(name)?] = Some(self.worklist(worklist)?);
+            }
+            ["cost", from, "to", to, cost] => self.costs.set(block(from)?, block(to)?, cost.parse().ok()?),
+            ["phase", ref names @ .., "next", next, "worklist", worklist] => {
+                let worklist = Some(self.worklist(worklist)?);
+                self.phase(names.iter().map(|name| block(name)).collect::<Option<_>>()?, block(next)?, worklist)?;
+            }
+            ["phase", ref names @ .., "next", next] => {
+                self.phase(names.iter().map(|name| block(name)).collect::<Option<_>>()?, block(next)?, None)?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn phase(&mut self, blocks: Vec<Block>, next: Block, worklist: Option<u32>) -> Option<()> {
+        (!blocks.is_empty()).then(|| self.phases.phases.push(Phase { blocks, next, worklist }))
+    }
+
+    fn worklist(&mut self, number: &str) -> Option<u32> {
+        let number = number.parse().ok().filter(|&number| number < crate::op::WORKLISTS)?;
+        self.phases.worklists = self.phases.worklists.max(number + 1);
+        Some(number)
+    }
+}
