@@ -2,7 +2,7 @@
 
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
-use crate::op::{Op, SysVal, TypeRule};
+use crate::op::{Memory, Op, SysVal, TypeRule};
 use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
@@ -481,10 +481,11 @@ impl Function {
         }
     }
 
-    /// How many slots of a wave it uses.
-    pub fn slots(&self) -> u32 {
+    /// How many slots it uses of the call, or of a wave.
+    pub fn slots(&self, memory: Memory) -> u32 {
         let insts = self.layout.iter().flat_map(|&block| &self.blocks[block].insts).map(|&inst| &self.insts[inst]);
-        let ends = insts.filter_map(|inst| match inst.imm {
+        let ends = insts.filter(|inst| inst.op.memory() == Some(memory)).filter_map(|inst| match inst.imm {
+            Imm::Slot(slot) if memory == Memory::Call => Some(slot + 1),
             Imm::Slot(slot) => Some(slot + inst.ty.words()),
             _ => None,
         });

@@ -8,7 +8,7 @@ use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::eval::{Lanes, eval};
 use crate::fuel::{EdgeCosts, Fuel, Meter, Stop};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Terminator};
-use crate::op::{Op, RESOURCE_BYTES, SysVal, WORKLISTS};
+use crate::op::{Memory, Op, RESOURCE_BYTES, SysVal, WORKLISTS};
 use crate::texture::{self, Access, Rows, Textures};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -87,6 +87,8 @@ pub struct Interpreter<'f, const L: usize> {
     outputs: Vec<[Lanes<L>; 4]>,
     /// Slots of the wave.
     kept: Vec<Lanes<L>>,
+    /// Slots of the call.
+    of_call: Vec<[u32; 4]>,
     /// Whether the wave has been listed last, for each worklist.
     listed: Vec<bool>,
     /// Whether no guard has failed in this run.
@@ -118,7 +120,8 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 .map(|a| vec![[0; L]; a.elements as usize * usize::from(a.components)])
                 .collect(),
             outputs: vec![[[0; L]; 4]; func.outputs as usize],
-            kept: vec![[0; L]; func.slots() as usize],
+            kept: vec![[0; L]; func.slots(Memory::Slot) as usize],
+            of_call: vec![[0; 4]; func.slots(Memory::Call) as usize],
             listed: vec![false; WORKLISTS as usize],
             guards_hold: true,
         }
@@ -203,6 +206,13 @@ impl<'f, const L: usize> Interpreter<'f, L> {
     /// Whether the wave was listed for a worklist in the last phase that asks for it.
     pub(crate) fn is_listed(&self, worklist: u32) -> bool {
         self.listed[worklist as usize]
+    }
+
+    /// Fills a slot of the call in, if anything loads it.
+    pub(crate) fn fill(&mut self, slot: u32, words: [u32; 4]) {
+        if let Some(row) = self.of_call.get_mut(slot as usize) {
+            *row = words;
+        }
     }
 
     /// Sets a value of one word, the same in all lanes.
@@ -303,6 +313,18 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 return self.set_pair(result(inst), self.kept[slot as usize], self.kept[slot as usize + 1]);
             }
             (Op::SlotLoad, Imm::Slot(slot)) => self.kept[slot as usize],
+            (Op::CallStore, Imm::Slot(slot)) => {
+                let row = self.row(args[0]).map(|word| word[0]);
+                self.of_call[slot as usize] = if inst.ty == Type::Row { row } else { [row[0]; 4] };
+                return;
+            }
+            (Op::CallLoad, Imm::Slot(slot)) => {
+                let words = self.of_call[slot as usize].map(|word| [word; L]);
+                if inst.ty == Type::Row {
+                    return self.set_row(result(inst), words);
+                }
+                words[0]
+            }
             (Op::WorklistPush, Imm::Worklist(worklist)) => {
                 self.listed[worklist as usize] = self.lanes(args[0]).iter().any(|&lane| lane != 0);
                 return;

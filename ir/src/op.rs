@@ -254,6 +254,10 @@ macro_rules! for_each_op {
             SlotStore slot_store (Any) -> Nothing, Slot, Write, Plain, Follows, Slot;
             /// What was kept in a slot of the wave, as a value of the type it was kept as.
             SlotLoad slot_load () -> Any, Slot, Read, Plain, Differs, Slot;
+            /// Keeps a float in all lanes, or a row, in a slot of the call.
+            CallStore call_store (Float) -> Nothing, Slot, Write, Plain, Follows, Call;
+            /// What a slot of the call has, which is there before any wave runs.
+            CallLoad call_load () -> Float, Slot, Pure, Plain, Same, Call;
             /// Lists the wave if the operand holds in any of its lanes: it will be in the worklist. Runs once in each
             /// wave that comes to the phase.
             WorklistPush worklist_push (I1) -> Nothing, Worklist, Write, Plain, Follows, Worklist;
@@ -461,6 +465,8 @@ pub enum Memory {
     Output,
     /// Slots of a wave.
     Slot,
+    /// Slots of the call.
+    Call,
     /// Worklists of a tile.
     Worklist,
 }
@@ -517,18 +523,19 @@ impl Op {
 
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
     pub fn is_of_batch(self, ty: Type) -> bool {
-        self.is_of_run(ty) || matches!(self.memory(), Some(Memory::Slot | Memory::Worklist))
+        self.is_of_run(ty) || matches!(self.memory(), Some(Memory::Slot | Memory::Call | Memory::Worklist))
     }
 
     /// Whether an instruction of this op is one of those of which [runs](crate::batch) are made, if it is of type `ty`.
     pub fn is_of_run(self, ty: Type) -> bool {
         matches!(self, Op::InputRow | Op::RowSplat | Op::RowEach | Op::RowAt | Op::OutputRow)
-            || ty == Type::Row && self.is_by_row()
+            || ty == Type::Row && self.is_by_row() && self != Op::CallStore
     }
 
     /// Whether the op can be of type `row`, and then does the same in each word.
     pub fn is_by_row(self) -> bool {
-        self.operands().iter().any(|rule| matches!(rule, TypeRule::Float | TypeRule::Bits))
+        let is_by_row = |rule: &TypeRule| matches!(rule, TypeRule::Float | TypeRule::Bits);
+        self.operands().iter().any(is_by_row) || self.operands().is_empty() && is_by_row(&self.result())
     }
 
     /// The type of an instruction that is made to be of type `ty`, which counts only where the op leaves a choice.

@@ -74,7 +74,8 @@ define_rules! {
     Result "result";
     /// A value is defined once, by what its data says defines it.
     Definition "definition";
-    /// A row is used only in the block that makes it, and is no block's parameter.
+    /// A row is used only in the block that makes it, if it does not come from a slot of the call, and is no block's
+    /// parameter.
     RowInBlock "row-in-block";
     /// The definition of a value comes before each use: earlier in the block, or in a block that dominates it. In a
     /// block that the entry does not reach, only the order within the block counts.
@@ -92,7 +93,8 @@ define_rules! {
 
     // ---- the form that back ends take
     /// Phases of a batch program: a phase is entered by its first block, which has no parameters, and left for one
-    /// block; what it makes, no other uses. What differs among lanes is made in phases.
+    /// block; what it makes, no other uses. What differs among lanes is made in phases. The call's block alone stores to
+    /// slots of the call, and no other uses what it makes but for rows.
     Phase "phase";
     /// A function for a back end is in lockstep form, and its composite ops are expanded.
     BackEndForm "back-end-form";
@@ -510,8 +512,11 @@ impl<'f> Verifier<'f> {
                 for &arg in func.insts[inst].args.iter().filter(|&&arg| !is_defined(arg, block, index + 1)) {
                     self.undominated(arg, Place::Inst(block, inst));
                 }
+                let is_of_call = |arg: Value| func.def_inst(arg).is_some_and(|def| def.op == Op::CallLoad);
                 let is_elsewhere = |&&arg: &&Value| {
-                    func.ty(arg) == Type::Row && definitions[arg].block.expand().is_some_and(|from| from != block)
+                    func.ty(arg) == Type::Row
+                        && !is_of_call(arg)
+                        && definitions[arg].block.expand().is_some_and(|from| from != block)
                 };
                 for &arg in func.insts[inst].args.iter().filter(is_elsewhere) {
                     let message = format!("{} from another block", self.typed(arg));

@@ -13,14 +13,14 @@ pub use rows::UniformRows;
 use spans::{Span, Spans};
 pub use wave::WaveRunner;
 
-use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
 use super::mode;
 use super::refuel::Tank;
 use super::texture::TextureArgs;
+use super::{Code, Splat};
 use crate::error::CallError;
-use shaderjit_ir::batch::{Splat, Word};
+use shaderjit_ir::batch::{Fill, Word};
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::op::RESOURCE_BYTES;
 use shaderjit_ir::texture::Textures;
@@ -248,11 +248,11 @@ impl Code {
             let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
             rows.word(row, component)
         };
-        for &Splat { place, space, row, component } in &self.info.splats {
-            scratch.frame[place as usize] = Row([word(space, row, component); 4]);
+        for &Splat { slot, space, row, component } in &self.info.splats {
+            scratch.frame[slot as usize] = Row([word(space, row, component); 4]);
         }
-        for &(place, words) in &self.info.rows {
-            scratch.frame[place as usize] = Row(words.map(|it| match it {
+        for &Fill { slot, words } in &self.info.rows {
+            scratch.frame[slot as usize] = Row(words.map(|it| match it {
                 Word::Literal(literal) => literal,
                 Word::Uniform { space, row, component } => word(space, row, component),
             }));

@@ -32,7 +32,7 @@ use crate::vertex_format::VertexFormat;
 use abi::ArrayPlace;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, InputFormat, Machine, STATIC_ROWS, Splat, Word};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, InputFormat, Machine, STATIC_ROWS};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Op, Space, Value};
@@ -124,8 +124,17 @@ struct CodeInfo {
     stack_bytes: usize,
     /// What a call puts there in all lanes.
     splats: Vec<Splat>,
-    /// What a call puts there word by word, and where.
-    rows: Vec<(u32, [Word; 4])>,
+    /// What a call puts there word by word.
+    rows: Vec<Fill>,
+}
+
+/// A component of a uniform row that a call puts into a slot of its own, in all lanes.
+#[derive(Clone, Copy, Debug)]
+struct Splat {
+    slot: u32,
+    space: u32,
+    row: u32,
+    component: u8,
 }
 
 impl Code {

@@ -1,41 +1,27 @@
 //! Loop-invariant code motion to the level of the call: what depends on nothing but uniform spaces, resources and
 //! literals is computed once, in front of the loop over waves, and its floats are *spilled* there.
 //!
-//! What the loop uses of them lies in memory, in all lanes, and is loaded at each use. Held in registers it would crowd
-//! out what varies. A row's component is put there by the call, which keeps it out of the code; the others by code in
-//! front of the loop.
+//! What the loop uses of them lies in slots of the call, in all lanes, and is loaded at each use. Held in registers it
+//! would crowd out what varies. Components of rows that need no computing are put there by the call itself, which keeps
+//! them out of the code: the *fills*. The rest is done by the *call's block*, the first of the program.
 
-use super::STATIC_ROWS;
+use super::rewrite::rewrite;
+use super::{STATIC_ROWS, is_of_run};
 use crate::entity::{Block, Inst, Value};
-use crate::function::{Function, Imm, InstData};
+use crate::function::{BlockCall, Function, Imm, InstData, Origin, Terminator};
 use crate::op::{Effect, Op};
 use crate::types::Type;
-use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntitySet, SecondaryMap, entity_impl};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use foldhash::{HashMap, HashMapExt};
 
-/// Most floats that are hoisted; the rest is computed where it is used. Each may take 16 bytes of memory.
+/// Most floats that are hoisted; the rest is computed where it is used. Each may take a slot.
 const MAX_FLOATS: usize = 512;
 
-/// A float's place in memory, in units of 16 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place(u32);
+/// For how many instructions two vectors of one float's users share a load. With one vector each user has its own,
+/// which is part of it.
+const REACH: usize = 8;
 
-entity_impl!(Place);
-
-/// A component of a uniform row that a call puts into all lanes for the code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Splat {
-    /// Its place, in units of 16 bytes.
-    pub place: u32,
-    /// Number of the uniform space.
-    pub space: u32,
-    /// A row that can be read without a check.
-    pub row: u32,
-    /// The component.
-    pub component: u8,
-}
-
-/// One word of a row that a call fills in.
+/// One word that a call fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// A literal.
@@ -49,6 +35,15 @@ pub enum Word {
         /// Component.
         component: u8,
     },
+}
+
+/// What a call puts into a slot of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The slot, which is 16 bytes.
+    pub slot: u32,
+    /// The words; of a float in all lanes all are the same.
+    pub words: [Word; 4],
 }
 
 impl Word {
@@ -65,37 +60,19 @@ impl Word {
     }
 }
 
-/// Four words that the loop loads as one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallRow {
-    /// The call puts them there.
-    Call([Word; 4]),
-    /// Code in front of the loop does.
-    Code([Value; 4]),
-}
-
-/// What is computed once a call.
+/// What can be computed once a call.
 #[derive(Clone, Debug, Default)]
 pub struct CallValues {
-    /// Instructions, in order. Those that compute no float run in the loop as well, if it uses them.
+    /// Instructions, in order.
     insts: Vec<Inst>,
-    /// Floats that the loop does not compute.
+    /// Their floats, which the loop does not compute.
     floats: EntitySet<Value>,
-    /// What the instructions compute.
-    computed: EntitySet<Value>,
-    /// Floats that the loop uses, in the order of their places.
-    kept: Vec<Value>,
-    /// Those of them that the call puts there.
-    splats: Vec<Splat>,
-    /// Rows of them and of literals, in the order of their places behind the floats.
-    rows: Vec<(Value, CallRow)>,
-    places: SecondaryMap<Value, PackedOption<Place>>,
 }
 
 impl CallValues {
     /// Finds what depends on nothing but uniform spaces, resources and literals. Every op is total, so it may run
     /// though its block does not.
-    pub(super) fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> CallValues {
+    pub fn find(func: &Function, order: &[Block], uniform: &EntitySet<Value>) -> CallValues {
         let mut found = CallValues::default();
         let (mut values, mut floats) = (EntitySet::new(), 0);
         for &block in order {
@@ -104,7 +81,8 @@ impl CallValues {
                 let Some(result) = data.result.filter(|&result| uniform.contains(result)) else { continue };
                 let ty = func.ty(result);
                 let is_wide = matches!(ty, Type::F64 | Type::Row);
-                let moves = data.op != Op::Const && data.op.effect() == Effect::Pure && !is_wide;
+                let moves =
+                    data.op.effect() == Effect::Pure && !matches!(data.op, Op::Const | Op::CallLoad) && !is_wide;
                 let ready = |&arg: &Value| values.contains(arg) || func.constant(arg).is_some();
                 if moves && floats < MAX_FLOATS && data.args.iter().all(ready) {
                     found.insts.push(inst);
@@ -119,115 +97,275 @@ impl CallValues {
         found
     }
 
-    /// Gives what the loop uses its place, and drops the instructions that nobody needs then.
-    pub(super) fn place(&mut self, func: &Function, order: &[Block]) {
-        let (mut needed, mut in_rows) = (EntitySet::new(), EntitySet::new());
-        for data in order.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst]) {
-            let rows = data.args.iter().filter(|&&arg| super::is_of_run(data) && func.ty(arg) == Type::Row);
-            rows.for_each(|&row| _ = in_rows.insert(row));
-        }
-        // A row of nothing but floats of the call and literals is loaded as one.
-        let is_row = |inst: &InstData| {
-            let is_held = |&arg: &Value| self.floats.contains(arg) || func.constant(arg).is_some();
-            inst.op == Op::RowJoin
-                && inst.result.is_some_and(|result| in_rows.contains(result))
-                && inst.args.iter().all(is_held)
-        };
-        let mut rows = Vec::new();
-        for &block in order {
-            let data = &func.blocks[block];
-            let mut wants = |value: Value| {
-                if self.floats.contains(value) && needed.insert(value) {
-                    self.places[value] = Place(self.kept.len() as u32).into();
-                    self.kept.push(value);
-                }
-            };
-            for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
-                match inst.result {
-                    Some(result) if self.floats.contains(result) => {}
-                    Some(result) if is_row(inst) => rows.push((result, [0, 1, 2, 3].map(|word| inst.args[word]))),
-                    _ => inst.args.iter().for_each(|&arg| wants(arg)),
-                }
-            }
-            data.terminator().calls().flat_map(|call| call.args.iter().copied()).for_each(wants);
-        }
-        for (place, &value) in (0..).zip(&self.kept) {
-            if let Some(Word::Uniform { space, row, component }) = Word::of(func, value) {
-                self.splats.push(Splat { place, space, row, component });
-                needed.remove(value);
-            }
-        }
-        for (result, row) in rows {
-            let row = match row.map(|value| Word::of(func, value)) {
-                // Those are part of the code.
-                [Some(Word::Literal(_)), Some(Word::Literal(_)), Some(Word::Literal(_)), Some(Word::Literal(_))] => {
-                    continue;
-                }
-                [Some(x), Some(y), Some(z), Some(w)] => CallRow::Call([x, y, z, w]),
-                _ => {
-                    row.iter().for_each(|&value| _ = needed.insert(value));
-                    CallRow::Code(row)
-                }
-            };
-            self.places[result] = Place((self.kept.len() + self.rows.len()) as u32).into();
-            self.rows.push((result, row));
-        }
-        let mut insts = Vec::new();
-        for &inst in self.insts.iter().rev() {
-            let data = &func.insts[inst];
-            if data.result.is_some_and(|result| needed.contains(result)) {
-                data.args.iter().for_each(|&arg| {
-                    needed.insert(arg);
-                });
-                insts.push(inst);
-            }
-        }
-        insts.reverse();
-        self.insts = insts;
-        self.computed = needed;
-    }
-
-    /// The instructions, in order. Those that compute no float run in the loop as well, if it uses them.
-    pub fn insts(&self) -> &[Inst] {
-        &self.insts
-    }
-
-    /// The floats that code in front of the loop puts into memory, and their places in units of 16 bytes.
-    pub fn stored(&self) -> impl Iterator<Item = (u32, Value)> {
-        let mut splats = self.splats.iter().map(|splat| splat.place).peekable();
-        (0..).zip(self.kept.iter().copied()).filter(move |(place, _)| splats.next_if_eq(place).is_none())
-    }
-
-    /// Components of rows that the call puts into memory, in all lanes.
-    pub fn splats(&self) -> &[Splat] {
-        &self.splats
-    }
-
-    /// Bytes of what is kept.
-    pub fn bytes(&self) -> usize {
-        16 * (self.kept.len() + self.rows.len())
-    }
-
-    /// Place of a float that the loop uses and does not compute, or of a row, in units of 16 bytes.
-    pub fn place_of(&self, value: Value) -> Option<u32> {
-        self.places[value].expand().map(|place| place.0)
-    }
-
-    /// The rows that the loop loads as one, and their places in units of 16 bytes.
-    pub fn rows(&self) -> impl Iterator<Item = (u32, Value, CallRow)> {
-        let first = self.kept.len() as u32;
-        (first..).zip(&self.rows).map(|(place, &(value, row))| (place, value, row))
-    }
-
-    /// Whether no code loads this value, because all that wants it is what a call puts into memory, or nothing wants
-    /// it.
-    pub fn is_filled_in(&self, value: Value) -> bool {
-        self.floats.contains(value) && !self.computed.contains(value)
-    }
-
     /// Whether the loop leaves this value to what runs in front of it.
     pub fn contains(&self, value: Value) -> bool {
         self.floats.contains(value)
+    }
+
+    /// The rows of nothing but such floats and literals that runs use; not those of literals alone, which are part of
+    /// the code.
+    pub fn rows(&self, func: &Function, order: &[Block]) -> Vec<Value> {
+        let mut in_runs = EntitySet::new();
+        let mut rows = Vec::new();
+        for &block in order {
+            for data in func.blocks[block].insts.iter().rev().map(|&inst| &func.insts[inst]) {
+                if is_of_run(data) {
+                    data.args.iter().filter(|&&arg| func.ty(arg) == Type::Row).for_each(|&row| _ = in_runs.insert(row));
+                }
+            }
+            for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
+                let is_held = |&arg: &Value| self.floats.contains(arg) || func.constant(arg).is_some();
+                let is_row = data.op == Op::RowJoin && data.args.iter().all(is_held);
+                let is_literal = data.args.iter().all(|&arg| func.constant(arg).is_some());
+                rows.extend(data.result.filter(|&row| is_row && !is_literal && in_runs.contains(row)));
+            }
+        }
+        rows
+    }
+}
+
+/// What a call does in front of the loop.
+#[derive(Clone, Debug, Default)]
+pub struct CallPart {
+    /// The call's block, if any code runs there.
+    pub block: Option<Block>,
+    /// What the call puts into its slots.
+    pub fills: Vec<Fill>,
+}
+
+/// Makes the call's block, and loads what it makes at each use. With `holds_rows` the rows are loaded there as well,
+/// for the whole loop.
+pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors: u8, holds_rows: bool) -> CallPart {
+    let rows = values.rows(func, order);
+    let floats = used_floats(func, order, values, &rows);
+    let mut hoisting = Hoisting { part: CallPart::default(), insts: Vec::new(), copies: HashMap::new() };
+    let mut slots = SecondaryMap::<Value, Option<u32>>::new();
+    let mut needed = EntitySet::<Value>::new();
+    for (slot, &value) in (0..).zip(&floats) {
+        slots[value] = Some(slot);
+        match Word::of(func, value) {
+            Some(word) => hoisting.part.fills.push(Fill { slot, words: [word; 4] }),
+            None => _ = needed.insert(value),
+        }
+    }
+    let words_of = |func: &Function, row: Value| func.def_inst(row).map(|join| join.args).expect("it joins words");
+    for (slot, &row) in (floats.len() as u32..).zip(&rows) {
+        slots[row] = Some(slot);
+        let args = words_of(func, row);
+        let words: Vec<Word> = args.iter().filter_map(|&arg| Word::of(func, arg)).collect();
+        match words[..] {
+            [x, y, z, w] => hoisting.part.fills.push(Fill { slot, words: [x, y, z, w] }),
+            _ => args.iter().for_each(|&arg| _ = needed.insert(arg)),
+        }
+    }
+    for &inst in values.insts.iter().rev() {
+        let data = &func.insts[inst];
+        if data.result.is_some_and(|result| needed.contains(result)) {
+            data.args.iter().for_each(|&arg| _ = needed.insert(arg));
+        }
+    }
+    for &inst in &values.insts {
+        if func.insts[inst].result.is_some_and(|result| needed.contains(result)) {
+            hoisting.copy(func, inst);
+        }
+    }
+    let is_filled = |fills: &[Fill], slot: u32| fills.iter().any(|fill| fill.slot == slot);
+    func.origin = Origin::default();
+    for (slot, &value) in (0..).zip(&floats) {
+        if !is_filled(&hoisting.part.fills, slot) {
+            let value = hoisting.copy_of(func, value);
+            hoisting.push(func, Op::CallStore, Type::F32, &[value], Imm::Slot(slot));
+        }
+    }
+    let mut held = SecondaryMap::<Value, Option<Value>>::new();
+    for (slot, &row) in (floats.len() as u32..).zip(&rows) {
+        if !is_filled(&hoisting.part.fills, slot) {
+            let words = words_of(func, row).to_vec();
+            let words: Vec<Value> = words.into_iter().map(|word| hoisting.copy_of(func, word)).collect();
+            let join = hoisting.push(func, Op::RowJoin, Type::F32, &words, Imm::None);
+            hoisting.push(func, Op::CallStore, Type::Row, &[join.expect("it makes a row")], Imm::Slot(slot));
+        }
+        if holds_rows {
+            held[row] = hoisting.push(func, Op::CallLoad, Type::Row, &[], Imm::Slot(slot));
+        }
+    }
+    for &block in order {
+        load(func, block, values, &slots, &held, vectors);
+    }
+    remove_unused(func, order, values);
+    let Hoisting { mut part, insts, .. } = hoisting;
+    if !insts.is_empty() {
+        let block = func.blocks.push(Default::default());
+        let entry = func.entry();
+        func.blocks[block].insts = insts;
+        func.blocks[block].terminator = Some(Terminator::Jump(BlockCall { block: entry, args: Vec::new() }));
+        func.layout.insert(0, block);
+        part.block = Some(block);
+    }
+    part
+}
+
+/// The floats that the loop uses, but for those that it uses in rows alone.
+fn used_floats(func: &Function, order: &[Block], values: &CallValues, rows: &[Value]) -> Vec<Value> {
+    let (mut seen, mut is_row) = (EntitySet::<Value>::new(), EntitySet::<Value>::new());
+    rows.iter().for_each(|&row| _ = is_row.insert(row));
+    let mut floats = Vec::new();
+    for &block in order {
+        let data = &func.blocks[block];
+        let insts = data.insts.iter().map(|&inst| &func.insts[inst]);
+        let is_of_loop =
+            |inst: &&InstData| inst.result.is_none_or(|result| !values.contains(result) && !is_row.contains(result));
+        let args = insts.filter(is_of_loop).flat_map(|inst| inst.args.iter().copied());
+        for value in args.chain(data.terminator().uses()) {
+            if values.contains(value) && seen.insert(value) {
+                floats.push(value);
+            }
+        }
+    }
+    floats
+}
+
+/// Loads what a block uses of the call.
+fn load(
+    func: &mut Function,
+    block: Block,
+    values: &CallValues,
+    slots: &SecondaryMap<Value, Option<u32>>,
+    held: &SecondaryMap<Value, Option<Value>>,
+    vectors: u8,
+) {
+    let old = std::mem::take(&mut func.blocks[block].insts);
+    let is_hoisted =
+        |inst: &Inst| func.insts[*inst].result.is_some_and(|result| values.contains(result) || slots[result].is_some());
+    let old: Vec<Inst> = old.into_iter().filter(|inst| !is_hoisted(inst)).collect();
+    let mut new = Vec::with_capacity(old.len());
+    let mut loaded = Loaded { slots, held, reach: if vectors > 1 { REACH } else { 0 }, loads: HashMap::new() };
+    let mut context = (func, &mut loaded);
+    rewrite(
+        &mut context,
+        &old,
+        &mut new,
+        |(func, loaded), new, value| loaded.of(func, new, value),
+        // Rows that are loaded are those of the run in front of which they are.
+        |(_, loaded), _, _| loaded.loads.retain(|_, load| !load.is_row),
+    );
+    let (func, loaded) = context;
+    func.origin = Origin::default();
+    let mut terminator = func.blocks[block].terminator.take();
+    if let Some(terminator) = &mut terminator {
+        terminator.for_each_use_mut(|value| *value = loaded.of(func, &mut new, *value));
+    }
+    let data = &mut func.blocks[block];
+    (data.insts, data.terminator) = (new, terminator);
+}
+
+impl AsMut<Function> for (&mut Function, &mut Loaded<'_>) {
+    fn as_mut(&mut self) -> &mut Function {
+        self.0
+    }
+}
+
+/// What a block has loaded of the call.
+struct Loaded<'a> {
+    slots: &'a SecondaryMap<Value, Option<u32>>,
+    /// Rows that the call's block holds.
+    held: &'a SecondaryMap<Value, Option<Value>>,
+    /// For how many instructions a float is used again.
+    reach: usize,
+    loads: HashMap<Value, Load>,
+}
+
+/// A value that was loaded, and behind how many instructions.
+#[derive(Clone, Copy)]
+struct Load {
+    value: Value,
+    at: usize,
+    is_row: bool,
+}
+
+impl Loaded<'_> {
+    /// What a block has of a value.
+    fn of(&mut self, func: &mut Function, new: &mut Vec<Inst>, value: Value) -> Value {
+        let Some(slot) = self.slots[value] else { return value };
+        if let Some(held) = self.held[value] {
+            return held;
+        }
+        let is_near = |load: &&Load| load.is_row || new.len() - load.at < self.reach;
+        if let Some(load) = self.loads.get(&value).filter(is_near) {
+            return load.value;
+        }
+        let inst = func.make_inst(Op::CallLoad, func.ty(value), &[], Imm::Slot(slot));
+        let is_row = func.ty(value) == Type::Row;
+        // Rows come last: they are part of the run.
+        let rows = new.iter().rev().take_while(|&&inst| is_row_of_call(&func.insts[inst])).count();
+        new.insert(if is_row { new.len() } else { new.len() - rows }, inst);
+        let load = Load { value: func.insts[inst].result.expect("a load has a result"), at: new.len(), is_row };
+        self.loads.insert(value, load);
+        load.value
+    }
+}
+
+fn is_row_of_call(inst: &InstData) -> bool {
+    inst.op == Op::CallLoad && inst.ty == Type::Row
+}
+
+/// Removes what only hoisted code used, from the last instruction back.
+fn remove_unused(func: &mut Function, order: &[Block], values: &CallValues) {
+    let mut candidates = EntitySet::<Inst>::new();
+    values.insts.iter().for_each(|&inst| _ = candidates.insert(inst));
+    let mut used = EntitySet::<Value>::with_capacity(func.values.len());
+    for &block in order.iter().rev() {
+        func.blocks[block].terminator().uses().for_each(|value| _ = used.insert(value));
+    }
+    // A loop may use above what it makes below, but nothing of this: that depends on no parameter.
+    for &block in order.iter().rev() {
+        let mut insts = std::mem::take(&mut func.blocks[block].insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        while let Some(inst) = insts.pop() {
+            let data = &func.insts[inst];
+            let is_candidate = candidates.contains(inst) || data.op == Op::Const;
+            if !is_candidate || data.result.is_some_and(|result| used.contains(result)) {
+                data.args.iter().for_each(|&arg| _ = used.insert(arg));
+                kept.push(inst);
+            }
+        }
+        kept.reverse();
+        func.blocks[block].insts = kept;
+    }
+}
+
+/// The call's block while it is made.
+struct Hoisting {
+    part: CallPart,
+    insts: Vec<Inst>,
+    /// What it has of the values of the loop.
+    copies: HashMap<Value, Value>,
+}
+
+impl Hoisting {
+    /// Copies an instruction whose operands have been copied, or are literals.
+    fn copy(&mut self, func: &mut Function, inst: Inst) {
+        let data = func.insts[inst];
+        let args: Vec<Value> = data.args.iter().map(|&arg| self.copy_of(func, arg)).collect();
+        func.origin = data.origin;
+        let copy = self.push(func, data.op, data.ty, &args, data.imm);
+        self.copies.extend(data.result.zip(copy));
+    }
+
+    fn copy_of(&mut self, func: &mut Function, value: Value) -> Value {
+        if let Some(&copy) = self.copies.get(&value) {
+            return copy;
+        }
+        let literal = *func.def_inst(value).expect("what is no literal has been copied");
+        let copy = self.push(func, literal.op, literal.ty, &[], literal.imm).expect("a literal is a value");
+        self.copies.insert(value, copy);
+        copy
+    }
+
+    fn push(&mut self, func: &mut Function, op: Op, ty: Type, args: &[Value], imm: Imm) -> Option<Value> {
+        let inst = func.make_inst(op, ty, args, imm);
+        self.insts.push(inst);
+        func.insts[inst].result
     }
 }
 
@@ -254,20 +392,24 @@ mod tests {
                     \u{20}   output.f32 0.0, v8\n\
                     \u{20}   output.i32 0.1, v4\n\
                     \u{20}   return\n}\n";
-        let func = parse(text).unwrap();
+        let mut func = parse(text).unwrap();
         let order = reverse_postorder(&func);
-        let mut hoisted = CallValues::find(&func, &order, &uniform_values(&func));
-        hoisted.place(&func, &order);
+        let values = CallValues::find(&func, &order, &uniform_values(&func));
         let value = Value::from_u32;
-        // The integer runs in front of the loop for what is made of it, and in the loop for its other user. The call
-        // puts v1 into memory, but the product needs it as well.
-        let results: Vec<Value> = hoisted.insts.iter().filter_map(|&inst| func.insts[inst].result).collect();
-        assert_eq!(results, [1, 2, 3, 4, 5, 6].map(value));
-        assert_eq!(hoisted.kept, [6, 1].map(value));
-        assert_eq!(hoisted.splats, [Splat { place: 1, space: 0, row: 0, component: 0 }]);
         assert_eq!(
-            [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|v| hoisted.contains(value(v))),
+            [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|v| values.contains(value(v))),
             [true, true, true, false, true, true, false, false, true]
+        );
+        // The integer is computed in front of the loop for what is made of it, and in the loop for its other user. The
+        // call puts v1 into memory, but the product needs it as well.
+        let part = hoist(&mut func, &order, &values, 1, false);
+        assert_eq!(part.fills, [Fill { slot: 1, words: [Word::Uniform { space: 0, row: 0, component: 0 }; 4] }]);
+        let ops = |block: Block| func.blocks[block].insts.iter().map(|&inst| func.insts[inst].op).collect::<Vec<Op>>();
+        let (load, sum) = (Op::UniformLoad, Op::Fadd);
+        assert_eq!(ops(part.block.unwrap()), [load, load, Op::Fmul, load, Op::Itof, sum, Op::CallStore]);
+        assert_eq!(
+            ops(order[0]),
+            [Op::Input, load, Op::CallLoad, Op::Fmul, Op::CallLoad, Op::Fmul, Op::Output, Op::Output]
         );
     }
 }

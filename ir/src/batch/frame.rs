@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Bytes of the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The slots of [values of the call](super::CallValues), 16 bytes each.
+    /// The slots of the call, 16 bytes each.
     pub call: Range<usize>,
     /// What a back end asks for, for itself.
     pub own: Range<usize>,
@@ -34,7 +34,7 @@ impl Frame {
             end - bytes..end
         };
         Frame {
-            call: range(program.call_values().bytes()),
+            call: range(16 * program.call_slots() as usize),
             own: range(own),
             kept: range(record * records),
             record,

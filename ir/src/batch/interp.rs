@@ -1,8 +1,8 @@
 //! The reference for batch programs: waves of the [interpreter](crate::interp) of functions, as many as a tile has, and
 //! what a tile and a call do beside them.
 
-use super::{BatchProgram, Copy};
-use crate::entity::Block;
+use super::{BatchProgram, Copy, Word};
+use crate::entity::{Block, Space};
 use crate::eval::Lanes;
 use crate::function::{Imm, InstData};
 use crate::interp::{Bindings, InterpError, InterpOptions, Interpreter, Run};
@@ -27,6 +27,20 @@ impl Members {
     /// The waves of a worklist; all, if it is none.
     fn of(&self, worklist: Option<u32>) -> &Vec<usize> {
         worklist.map_or(&self.all, |worklist| &self.worklists[worklist as usize])
+    }
+}
+
+impl BatchProgram {
+    /// The word that a call fills in.
+    fn filled(&self, word: Word, uniforms: &[&[[u32; 4]]]) -> u32 {
+        match word {
+            Word::Literal(literal) => literal,
+            Word::Uniform { space, row, component } => {
+                let table = self.spaces[Space::from_u32(space)].table.as_deref();
+                let rows = table.unwrap_or_else(|| uniforms[space as usize]);
+                rows.get(row as usize).map_or(0, |row| row[usize::from(component)])
+            }
+        }
     }
 }
 
@@ -64,6 +78,11 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
         let missing = tile.len().saturating_sub(self.waves.len());
         self.waves.extend((0..missing).map(|_| Interpreter::with_costs(program.func(), program.costs().clone())));
         self.outputs.clear();
+        for (wave, bindings) in self.waves.iter_mut().zip(tile) {
+            for fill in program.fills() {
+                wave.fill(fill.slot, fill.words.map(|word| program.filled(word, bindings.uniforms)));
+            }
+        }
         if program.phases().is_empty() {
             for (wave, bindings) in self.waves.iter_mut().zip(tile) {
                 wave.run(bindings, options)?;

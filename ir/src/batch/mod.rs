@@ -6,7 +6,8 @@
 //! beside it:
 //!
 //! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
-//! * [`call_values`](BatchProgram::call_values): what is computed once a call (`call.rs`).
+//! * [`call_block`](BatchProgram::call_block): what is computed once a call, in front of all else, and kept by
+//!   `call_store` for `call_load`; and the [`fills`](BatchProgram::fills), which are there before (`call.rs`).
 //! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase, and
 //!   `slot_load` has it again.
 //! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for speed
@@ -32,6 +33,7 @@ mod overlap;
 mod phases;
 mod records;
 mod regions;
+mod rewrite;
 mod rows;
 mod spill;
 mod split;
@@ -41,7 +43,7 @@ mod verify;
 mod width;
 mod worklists;
 
-pub use call::{CallRow, CallValues, Splat, Word};
+pub use call::{Fill, Word};
 pub use copy::Copy;
 pub use cut::{CutError, CutLimits, Cuts, Phase, Phases, cut, required};
 pub use frame::Frame;
@@ -49,12 +51,14 @@ pub use interp::BatchInterpreter;
 pub use uses::Uses;
 pub use width::{size, vectors};
 
+use call::{CallPart, CallValues};
+
 use crate::cfg;
 use crate::entity::{Block, Inst, Value};
 use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData};
 use crate::loops::Loops;
-use crate::op::{Op, SLOTS};
+use crate::op::{Memory, Op, SLOTS};
 use crate::parse::ParseError;
 use crate::uniform::uniform_values;
 use crate::verify::{Verified, VerifyErrors};
@@ -143,8 +147,9 @@ pub struct BatchProgram {
     by_rows: bool,
     copies: Vec<Copy>,
     call_values: CallValues,
-    /// How many slots a wave has.
-    slots: u32,
+    call: CallPart,
+    /// How many slots the call has, and a wave.
+    slots: [u32; 2],
     phases: Phases,
     /// For each block, one more than the number of the phase that it is of; 0 for those of the tile.
     phase_of: SecondaryMap<Block, u32>,
@@ -193,31 +198,24 @@ impl BatchProgram {
             return Ok(program.finish(&layout)?);
         }
         program.note_stored();
-        program.call_values.place(&program.func, &program.order);
         outputs::complete(&mut program.func, &program.order, &layout, &program.stored);
         let cuts = required(&program.func);
         program.phases =
             cut(&mut program.func, &mut program.costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots: SLOTS })?;
         program.order.clone_from(&program.func.layout);
+        program.hoist();
         Ok(program.checked()?)
     }
 
     /// A program in its parts, as they are read from text.
-    fn of_parts(
-        func: Function,
-        machine: Machine,
-        copies: Vec<Copy>,
-        phases: Phases,
-        costs: EdgeCosts,
-    ) -> Result<BatchProgram, VerifyErrors> {
+    fn of_parts(func: Function, machine: Machine, parts: text::Parts) -> Result<BatchProgram, VerifyErrors> {
         let func = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
-        let mut program = BatchProgram::begin(func, &outputs, machine);
-        (program.copies, program.phases, program.costs) = (copies, phases, costs);
+        let text::Parts { copies, phases, costs, call } = parts;
+        let mut program = BatchProgram { copies, phases, costs, call, ..BatchProgram::begin(func, &outputs, machine) };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
-        program.call_values.place(&program.func, &program.order);
-        program.by_rows = program.is_only_runs();
+        program.order.retain(|&block| program.call.block != Some(block));
         program.checked()
     }
 
@@ -239,7 +237,8 @@ impl BatchProgram {
             by_rows: false,
             copies: Vec::new(),
             call_values,
-            slots: 0,
+            call: CallPart::default(),
+            slots: [0; 2],
             phases: Phases::default(),
             phase_of: SecondaryMap::new(),
         }
@@ -259,7 +258,6 @@ impl BatchProgram {
 
     /// Decides, of the function as it is now, what lies in memory, and where it is cut.
     fn finish(mut self, layout: &Layout) -> Result<BatchProgram, VerifyErrors> {
-        self.call_values.place(&self.func, &self.order);
         self.note_stored();
         self.by_rows = self.is_only_runs();
         if !self.by_rows {
@@ -269,7 +267,14 @@ impl BatchProgram {
             let BatchProgram { func, order, loops, uniform, machine, .. } = &mut self;
             spill::spill(func, order, loops, uniform, *machine);
         }
+        self.hoist();
         self.checked()
+    }
+
+    /// Moves what is computed once a call in front of the loop.
+    fn hoist(&mut self) {
+        let BatchProgram { func, order, call_values, machine, by_rows, .. } = self;
+        self.call = call::hoist(func, order, call_values, machine.vectors, *by_rows);
     }
 
     /// Cuts the function for speed, if it is worth it and possible.
@@ -292,8 +297,9 @@ impl BatchProgram {
         self.func = Verified::batch(self.func)?;
         self.uniform = uniform_values(&self.func);
         verify::phases(&self)?;
-        self.uses = Uses::count(&self.func, &self.order);
-        self.slots = self.func.slots();
+        self.uses = Uses::count(&self.func, &self.func.layout);
+        self.by_rows = self.is_by_rows_alone();
+        self.slots = [Memory::Call, Memory::Slot].map(|memory| self.func.slots(memory));
         Ok(self)
     }
 
@@ -303,12 +309,21 @@ impl BatchProgram {
         let [block] = self.order[..] else { return false };
         let mut insts = self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]);
         !self.stored.contains(&true)
-            && self.call_values.rows().count() <= HELD_ROWS
+            && self.call_values.rows(&self.func, &self.order).len() <= HELD_ROWS
             && insts.all(|inst| self.is_made_elsewhere(inst) || is_of_run(inst) || inst.op == Op::RowJoin)
     }
 
+    /// The same of the finished program: the call's block holds the rows then.
+    fn is_by_rows_alone(&self) -> bool {
+        let [block] = self.order[..] else { return false };
+        let mut insts = self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]);
+        !self.stored.contains(&true)
+            && insts
+                .all(|inst| inst.op != Op::CallLoad && is_of_run(inst) || matches!(inst.op, Op::Const | Op::RowJoin))
+    }
+
     /// Whether no code in the loop does what an instruction does for lanes.
-    pub fn is_made_elsewhere(&self, inst: &InstData) -> bool {
+    fn is_made_elsewhere(&self, inst: &InstData) -> bool {
         match (inst.op, inst.imm) {
             (Op::Const, _) => true,
             (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
@@ -340,7 +355,29 @@ impl BatchProgram {
 
     /// How many slots a wave has, each of one vector of lanes for each that a value has.
     pub fn slots(&self) -> u32 {
-        self.slots
+        self.slots[1]
+    }
+
+    /// How many slots the call has, each of 16 bytes.
+    pub fn call_slots(&self) -> u32 {
+        let filled = self.fills().iter().map(|fill| fill.slot + 1);
+        filled.fold(self.slots[0], u32::max)
+    }
+
+    /// What a call puts into its slots before any code runs.
+    pub fn fills(&self) -> &[Fill] {
+        &self.call.fills
+    }
+
+    /// The block that runs once a call, in front of all else. What it makes, no other block uses, but for the rows that
+    /// a loop holds.
+    pub fn call_block(&self) -> Option<Block> {
+        self.call.block
+    }
+
+    /// Where a wave begins, or a tile.
+    pub fn start(&self) -> Block {
+        self.order[0]
     }
 
     /// The loops over the waves of a tile, in order. None if the function stays whole.
@@ -368,7 +405,7 @@ impl BatchProgram {
         &self.func
     }
 
-    /// Reachable blocks, each after its dominators, those of a phase in one piece.
+    /// Reachable blocks but for the call's, each after its dominators, those of a phase in one piece.
     pub fn order(&self) -> &[Block] {
         &self.order
     }
@@ -391,11 +428,6 @@ impl BatchProgram {
     /// Outputs that a call copies from an input.
     pub fn copies(&self) -> &[Copy] {
         &self.copies
-    }
-
-    /// What is computed once a call.
-    pub fn call_values(&self) -> &CallValues {
-        &self.call_values
     }
 }
 

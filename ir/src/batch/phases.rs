@@ -4,7 +4,7 @@
 use super::cut::{CutError, Phase, Phases};
 use super::records::{Kept, Records};
 use super::regions::{Exit, Region, Regions};
-use super::run_length;
+use super::rewrite::rewrite;
 use super::worklists::{Split, Worklists};
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Imm, Origin, Terminator};
@@ -224,34 +224,23 @@ impl Cutter<'_> {
             let Kept { edge, slot } = self.records.of(param);
             match (edge, slot) {
                 (Some(edge), Some(slot)) if edge != slot => {
-                    let value = self.load(&mut local, param, edge);
+                    let value = self.load(&mut local.insts, param, edge);
                     phase.entered.insert(param, value);
-                    self.store(&mut local, slot, value);
+                    self.store(&mut local.insts, slot, value);
                 }
-                (None, Some(slot)) => self.store(&mut local, slot, param),
+                (None, Some(slot)) => self.store(&mut local.insts, slot, param),
                 _ => {}
             }
         }
-        let mut inside = 0;
-        for (at, &inst) in insts.iter().enumerate() {
-            self.func.origin = self.func.insts[inst].origin;
-            // Nothing may part the instructions of a run.
-            let run = if at < inside { 0 } else { run_length(self.func, &insts[at..]) };
-            if at >= inside {
-                inside = at + run.max(1);
-                for &user in &insts[at..inside] {
-                    for arg in 0..self.func.insts[user].args.len() {
-                        let value = self.func.insts[user].args[arg];
-                        self.func.insts[user].args[arg] = self.local(phase, &mut local, value);
-                    }
-                }
+        let Local { insts: mut new, mut loaded } = local;
+        let used = |cutter: &mut Cutter<'_>, new: &mut Vec<Inst>, value| cutter.local(phase, new, &mut loaded, value);
+        rewrite(self, &insts, &mut new, used, |cutter, new, inst| {
+            let result = cutter.func.insts[inst].result;
+            if let Some((result, slot)) = result.and_then(|result| Some((result, cutter.records.of(result).slot?))) {
+                cutter.store(new, slot, result);
             }
-            local.insts.push(inst);
-            let result = self.func.insts[inst].result;
-            if let Some((result, slot)) = result.and_then(|result| Some((result, self.records.of(result).slot?))) {
-                self.store(&mut local, slot, result);
-            }
-        }
+        });
+        let mut local = Local { insts: new, loaded };
         self.func.origin = Origin::default();
         let terminator = self.end_of_block(phase, &mut local, (number, block), terminator)?;
         let data = &mut self.func.blocks[block];
@@ -275,7 +264,7 @@ impl Cutter<'_> {
         let leaving: Vec<bool> = terminator.calls().map(leaves).collect();
         if !leaving.contains(&false) {
             if let Some(Split { mask, worklist, .. }) = phase.split.filter(|_| *phase.exit == Exit::Branch(number)) {
-                let mask = self.local(phase, local, mask);
+                let mask = self.local(phase, &mut local.insts, &mut local.loaded, mask);
                 let imm = Imm::Worklist(worklist as u32);
                 local.insts.push(self.func.make_inst(Op::WorklistPush, Type::I1, &[mask], imm));
             }
@@ -287,7 +276,7 @@ impl Cutter<'_> {
         match &mut new {
             Terminator::BrIf { condition, .. } => {
                 // Lanes have the same of what has been kept, which only the wave knows.
-                let kept = self.local(phase, local, *condition);
+                let kept = self.local(phase, &mut local.insts, &mut local.loaded, *condition);
                 if kept != *condition {
                     let any = self.func.make_inst(Op::Any, Type::I1, &[kept], Imm::None);
                     local.insts.push(any);
@@ -295,7 +284,7 @@ impl Cutter<'_> {
                 }
             }
             Terminator::Switch { value, .. } => {
-                if self.local(phase, local, *value) != *value {
+                if self.local(phase, &mut local.insts, &mut local.loaded, *value) != *value {
                     return Err(CutError::Selector(self.order[number]));
                 }
             }
@@ -313,7 +302,7 @@ impl Cutter<'_> {
             } else {
                 self.costs.set(block, call.block, self.old_costs.edge(self.order[number], call.block));
                 for arg in &mut call.args {
-                    *arg = self.local(phase, local, *arg);
+                    *arg = self.local(phase, &mut local.insts, &mut local.loaded, *arg);
                 }
             }
         }
@@ -328,35 +317,49 @@ impl Cutter<'_> {
                 let param = self.params[call.block][at];
                 let Kept { edge: Some(edge), slot } = self.records.of(param) else { continue };
                 if arg != param || slot != Some(edge) {
-                    set.push((edge, self.local(phase, local, arg)));
+                    set.push((edge, self.local(phase, &mut local.insts, &mut local.loaded, arg)));
                 }
             }
         }
-        set.into_iter().for_each(|(slot, value)| self.store(local, slot, value));
+        set.into_iter().for_each(|(slot, value)| self.store(&mut local.insts, slot, value));
     }
 
     /// What a block of a phase has of a value.
-    fn local(&mut self, phase: &Making<'_>, local: &mut Local, value: Value) -> Value {
-        if let Some(&loaded) = local.loaded.get(&value).or_else(|| phase.entered.get(&value)) {
-            return loaded;
+    fn local(
+        &mut self,
+        phase: &Making<'_>,
+        insts: &mut Vec<Inst>,
+        loaded: &mut HashMap<Value, Value>,
+        value: Value,
+    ) -> Value {
+        if let Some(&local) = loaded.get(&value).or_else(|| phase.entered.get(&value)) {
+            return local;
         }
         let Kept { edge, slot } = self.records.of(value);
         match slot {
-            Some(slot) if edge.is_some() || self.made[value] != phase.region => self.load(local, value, slot),
+            Some(slot) if edge.is_some() || self.made[value] != phase.region => {
+                let local = self.load(insts, value, slot);
+                loaded.insert(value, local);
+                local
+            }
             _ => value,
         }
     }
 
-    fn load(&mut self, local: &mut Local, value: Value, slot: u32) -> Value {
+    fn load(&mut self, insts: &mut Vec<Inst>, value: Value, slot: u32) -> Value {
         let inst = self.func.make_inst(Op::SlotLoad, self.func.ty(value), &[], Imm::Slot(slot));
-        let loaded = self.func.insts[inst].result.expect("a load has a result");
-        local.insts.push(inst);
-        local.loaded.insert(value, loaded);
-        loaded
+        insts.push(inst);
+        self.func.insts[inst].result.expect("a load has a result")
     }
 
-    fn store(&mut self, local: &mut Local, slot: u32, value: Value) {
-        local.insts.push(self.func.make_inst(Op::SlotStore, self.func.ty(value), &[value], Imm::Slot(slot)));
+    fn store(&mut self, insts: &mut Vec<Inst>, slot: u32, value: Value) {
+        insts.push(self.func.make_inst(Op::SlotStore, self.func.ty(value), &[value], Imm::Slot(slot)));
+    }
+}
+
+impl AsMut<Function> for Cutter<'_> {
+    fn as_mut(&mut self) -> &mut Function {
+        self.func
     }
 }
 

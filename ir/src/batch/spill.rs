@@ -4,9 +4,11 @@
 //! rounds or for what comes after them, does not: where there is too much of both it is stored once, and loaded at each
 //! use, so that a load is part of what uses it.
 
-use super::{Machine, run_length};
+use super::Machine;
+use super::rewrite::rewrite;
 use crate::function::{Imm, Origin};
 use crate::loops::Loops;
+use crate::op::Memory;
 use crate::{Block, Function, Inst, Op, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -70,7 +72,7 @@ fn find(
     for number in (0..order.len()).rev() {
         next[number] = if crowded[number] { number as u32 } else { next[number + 1] };
     }
-    let (mut kept, mut slot) = (SecondaryMap::with_capacity(func.values.len()), func.slots());
+    let (mut kept, mut slot) = (SecondaryMap::with_capacity(func.values.len()), func.slots(Memory::Slot));
     for &value in &values {
         let Span { made, last_use } = spans[value];
         let from = next[made as usize + 1];
@@ -90,24 +92,12 @@ fn write(func: &mut Function, kept: &SecondaryMap<Value, Option<Kept>>, number: 
     for param in func.blocks[block].params.clone() {
         store(func, &mut new, kept[param], param);
     }
-    let mut inside = 0;
-    for (at, &inst) in insts.iter().enumerate() {
-        func.origin = func.insts[inst].origin;
-        if at >= inside {
-            // Nothing may part the instructions of a run.
-            inside = at + run_length(func, &insts[at..]).max(1);
-            for &user in &insts[at..inside] {
-                for arg in 0..func.insts[user].args.len() {
-                    let value = func.insts[user].args[arg];
-                    func.insts[user].args[arg] = load(func, &mut new, kept[value], number, value);
-                }
-            }
-        }
-        new.push(inst);
+    let used = |func: &mut Function, new: &mut Vec<Inst>, value| load(func, new, kept[value], number, value);
+    rewrite(func, &insts, &mut new, used, |func, new, inst| {
         if let Some(result) = func.insts[inst].result {
-            store(func, &mut new, kept[result], result);
+            store(func, new, kept[result], result);
         }
-    }
+    });
     func.origin = Origin::default();
     let mut terminator = func.blocks[block].terminator.take();
     if let Some(terminator) = &mut terminator {

@@ -1,17 +1,20 @@
 //! The text form of batch programs: what a call and its tiles do beside the function, a line each, and the function.
 //!
 //! ```text
+//! call block0
+//! fill 0 space0[3].1
+//! fill 1 {0x3f800000, space0[0].0, space0[0].1, space0[0].2}
 //! copy input 0 to output 1
 //! phase block1 block2 next block3 worklist 0
 //! comes block3 worklist 0
 //! cost block3 to block0: 17
 //! function "f" inputs 1 outputs 2 lockstep {
 //! ```
-//!
-//! Comments say what the call has in memory for the program. Reading a program finds that again.
 
-use super::{BatchProgram, CallRow, Copy, Machine, Phase, Phases, PlanError, Splat};
+use super::call::CallPart;
+use super::{BatchProgram, Copy, Fill, Machine, Phase, Phases, PlanError, STATIC_ROWS, Word};
 use crate::fuel::EdgeCosts;
+use crate::op::{SLOTS, WORKLISTS};
 use crate::parse::{ParseError, parse};
 use crate::print::Numbering;
 use crate::{Block, Function, cfg};
@@ -20,15 +23,14 @@ use std::fmt;
 impl fmt::Display for BatchProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbering = Numbering::new(self);
-        for &Splat { place, space, row, component } in self.call_values().splats() {
-            writeln!(f, "; at {place} the call puts space{space}[{row}].{component} into all lanes")?;
+        if let Some(block) = self.call_block() {
+            writeln!(f, "call {}", numbering.block(block))?;
         }
-        for (place, value) in self.call_values().stored() {
-            writeln!(f, "; at {place} is {}, computed once a call", numbering.value(value))?;
-        }
-        for (place, value, row) in self.call_values().rows() {
-            let by = if let CallRow::Call(_) = row { "filled in by the call" } else { "computed once a call" };
-            writeln!(f, "; at {place} is {}, {by}", numbering.value(value))?;
+        for Fill { slot, words: words @ [x, y, z, w] } in self.fills() {
+            match words.iter().all(|word| word == x) {
+                true => writeln!(f, "fill {slot} {x}")?,
+                false => writeln!(f, "fill {slot} {{{x}, {y}, {z}, {w}}}")?,
+            }
         }
         for Copy { output, input } in self.copies() {
             writeln!(f, "copy input {input} to output {output}")?;
@@ -56,6 +58,15 @@ impl fmt::Display for BatchProgram {
     }
 }
 
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Word::Literal(literal) => write!(f, "{literal:#x}"),
+            Word::Uniform { space, row, component } => write!(f, "space{space}[{row}].{component}"),
+        }
+    }
+}
+
 impl BatchProgram {
     /// Reads a program for rows of four words in and out.
     ///
@@ -67,28 +78,29 @@ impl BatchProgram {
         // The function keeps its place, so that errors name their line.
         let rest: String = text.lines().skip(head.len()).flat_map(|line| [line, "\n"]).collect();
         let func = parse(&("\n".repeat(head.len()) + &rest))?;
-        let mut parts = Parts { copies: Vec::new(), phases: Phases::default(), costs: EdgeCosts::new(&func) };
+        let mut parts = Parts { costs: EdgeCosts::new(&func), ..Parts::default() };
         if head.iter().any(|line| line.starts_with("phase")) {
             parts.costs = EdgeCosts::none(parts.costs.whole());
         }
         for (number, line) in (1..).zip(head) {
-            let words: Vec<&str> = line.split([' ', ':']).filter(|word| !word.is_empty()).collect();
+            let words: Vec<&str> = line.split([' ', ':', ',', '{', '}']).filter(|word| !word.is_empty()).collect();
             parts.line(&func, &words).ok_or_else(|| ParseError {
                 line: number,
                 column: 1,
                 message: format!("`{line}` is no line of a batch program"),
             })?;
         }
-        let Parts { copies, phases, costs } = parts;
-        Ok(BatchProgram::of_parts(func, machine, copies, phases, costs)?)
+        Ok(BatchProgram::of_parts(func, machine, parts)?)
     }
 }
 
 /// What is read in front of the function.
-struct Parts {
-    copies: Vec<Copy>,
-    phases: Phases,
-    costs: EdgeCosts,
+#[derive(Default)]
+pub struct Parts {
+    pub copies: Vec<Copy>,
+    pub phases: Phases,
+    pub costs: EdgeCosts,
+    pub call: CallPart,
 }
 
 impl Parts {
@@ -100,6 +112,17 @@ impl Parts {
             ["copy", "input", input, "to", "output", output] => {
                 let (input, output) = (input.parse().ok()?, output.parse().ok()?);
                 (input < func.inputs && output < func.outputs).then(|| self.copies.push(Copy { output, input }))?;
+            }
+            ["call", name] => self.call.block = Some(block(name)?),
+            ["fill", slot, ref words @ ..] => {
+                let words: Vec<Word> = words.iter().map(|word| word_of(func, word)).collect::<Option<_>>()?;
+                let words = match words[..] {
+                    [x] => [x; 4],
+                    [x, y, z, w] => [x, y, z, w],
+                    _ => return None,
+                };
+                let slot = slot.parse().ok().filter(|&slot| slot < SLOTS)?;
+                self.call.fills.push(Fill { slot, words });
             }
             ["comes", name, "worklist", worklist] => {
                 self.phases.comes[block(name)?] = Some(self.worklist(worklist)?);
@@ -122,8 +145,20 @@ impl Parts {
     }
 
     fn worklist(&mut self, number: &str) -> Option<u32> {
-        let number = number.parse().ok().filter(|&number| number < crate::op::WORKLISTS)?;
+        let number = number.parse().ok().filter(|&number| number < WORKLISTS)?;
         self.phases.worklists = self.phases.worklists.max(number + 1);
         Some(number)
     }
+}
+
+/// A literal in hexadecimal, or `space0[3].1`.
+fn word_of(func: &Function, text: &str) -> Option<Word> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return Some(Word::Literal(u32::from_str_radix(digits, 16).ok()?));
+    }
+    let (space, rest) = text.strip_prefix("space")?.split_once('[')?;
+    let (row, component) = rest.split_once("].")?;
+    let (space, row, component) = (space.parse().ok()?, row.parse().ok()?, component.parse().ok()?);
+    let is_fit = (space as usize) < func.spaces.len() && row < STATIC_ROWS && component < 4;
+    is_fit.then_some(Word::Uniform { space, row, component })
 }

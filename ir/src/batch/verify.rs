@@ -1,84 +1,141 @@
-//! Checks that a program keeps the rules of phases.
+//! Checks that a program keeps the rules of phases and of the call's block.
 
-use super::BatchProgram;
-use crate::function::Terminator;
+use super::{BatchProgram, Phase};
+use crate::function::{InstData, Terminator};
 use crate::op::Memory;
 use crate::print::Numbering;
 use crate::verify::{Rule, VerifyError, VerifyErrors};
-use crate::{Block, Op, Value, cfg};
+use crate::{Block, Op, Type, Value, cfg};
 use cranelift_entity::SecondaryMap;
+
+/// The part of a program that a block is of.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Part {
+    Call,
+    /// The tile's; that of all waves if the function is not cut.
+    #[default]
+    Tile,
+    Phase(usize),
+}
+
+/// Looks for broken rules.
+struct Checker<'a> {
+    program: &'a BatchProgram,
+    numbering: Numbering,
+    errors: Vec<VerifyError>,
+    /// The part that makes each value; none for rows that the call's block holds for all.
+    made: SecondaryMap<Value, Part>,
+}
 
 /// Checks [`Rule::Phase`].
 pub fn phases(program: &BatchProgram) -> Result<(), VerifyErrors> {
     let numbering = Numbering::new(program.func());
-    let mut errors = Vec::new();
-    let mut report = |block: Block, message: String| {
-        if errors.len() < VerifyErrors::MAX {
-            errors.push(VerifyError { rule: Rule::Phase, at: numbering.block(block).to_string(), message });
-        }
-    };
-    if program.phases().is_empty() {
-        for &block in &program.layout {
-            let mut insts = program.blocks[block].insts.iter().map(|&inst| &program.insts[inst]);
-            if let Some(inst) = insts.find(|inst| inst.op.memory() == Some(Memory::Worklist)) {
-                report(block, format!("{} is for a tile, and there are no phases", inst.op));
-            }
-        }
-        return if errors.is_empty() { Ok(()) } else { Err(VerifyErrors(errors)) };
-    }
-    let mut made = SecondaryMap::<Value, Option<usize>>::new();
+    let mut checker = Checker { program, numbering, errors: Vec::new(), made: SecondaryMap::new() };
     for &block in &program.layout {
         let data = &program.blocks[block];
         let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
-        data.params.iter().copied().chain(results).for_each(|value| made[value] = program.phase_of(block));
+        for value in data.params.iter().copied().chain(results) {
+            let is_held = checker.part(block) == Part::Call && program.ty(value) == Type::Row;
+            checker.made[value] = if is_held { Part::Tile } else { checker.part(block) };
+        }
     }
     for &block in &program.layout {
-        let (data, phase) = (&program.blocks[block], program.phase_of(block));
-        let insts = data.insts.iter().map(|&inst| &program.insts[inst]);
-        let is_lacking = |value: Value| made[value].is_some_and(|other| Some(other) != phase);
-        for value in insts.clone().flat_map(|inst| inst.args.iter().copied()).chain(data.terminator().uses()) {
-            if is_lacking(value) {
-                report(block, format!("{} is of another phase", numbering.value(value)));
-            }
-        }
-        let Some(number) = phase else {
-            let is_of_wave = |value: &Value| !program.uniform().contains(*value);
-            let values = data.params.iter().copied().chain(insts.clone().filter_map(|inst| inst.result));
-            values.filter(is_of_wave).for_each(|value| {
-                report(block, format!("{} differs among lanes, and the block is of no phase", numbering.value(value)));
-            });
-            let is_wrong = |op: Op| {
-                matches!(op, Op::Output | Op::OutputRow | Op::SlotStore | Op::WorklistPush | Op::GuardOrdered)
-                    || matches!(op, Op::ArrayStore | Op::ArrayStoreMasked)
-            };
-            insts.filter(|inst| is_wrong(inst.op)).for_each(|inst| {
-                report(block, format!("{} is for a wave, and the block is of no phase", inst.op));
-            });
-            for target in cfg::successors(program, block).filter(|&target| is_inside(program, target)) {
-                report(block, format!("it leads into a phase by way of {}", numbering.block(target)));
-            }
-            continue;
-        };
-        let phase = &program.phases()[number];
-        if phase.blocks[0] == block && !data.params.is_empty() {
-            report(block, "a phase begins with it, and it has parameters".to_string());
-        }
-        if *data.terminator() == Terminator::Return {
-            report(block, "a phase returns".to_string());
-        }
-        for inst in insts.filter(|inst| matches!(inst.op, Op::WorklistAny | Op::WorklistEnter)) {
-            report(block, format!("{} is for a tile, and the block is of a phase", inst.op));
-        }
-        for target in cfg::successors(program, block).filter(|&target| program.phase_of(target) != Some(number)) {
-            if target != phase.next || !program.blocks[target].params.is_empty() {
-                report(block, format!("it leaves the phase for {}", numbering.block(target)));
-            }
-        }
+        checker.block(block);
     }
-    if errors.is_empty() { Ok(()) } else { Err(VerifyErrors(errors)) }
+    if checker.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(checker.errors)) }
 }
 
-/// Whether a block is of a phase that does not begin with it.
-fn is_inside(program: &BatchProgram, block: Block) -> bool {
-    program.phase_of(block).is_some_and(|number| program.phases()[number].blocks[0] != block)
+impl Checker<'_> {
+    fn part(&self, block: Block) -> Part {
+        match self.program.phase_of(block) {
+            _ if self.program.call_block() == Some(block) => Part::Call,
+            Some(number) => Part::Phase(number),
+            None => Part::Tile,
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, block: Block, message: String) {
+        if self.errors.len() < VerifyErrors::MAX {
+            let at = self.numbering.block(block).to_string();
+            self.errors.push(VerifyError { rule: Rule::Phase, at, message });
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        let (program, part) = (self.program, self.part(block));
+        let data = &program.blocks[block];
+        for inst in data.insts.iter().map(|&inst| &program.insts[inst]) {
+            inst.args.iter().for_each(|&arg| self.used(block, part, arg));
+            if !may_stand(program, part, inst) {
+                self.report(block, format!("{} cannot stand there", inst.op));
+            }
+        }
+        data.terminator().uses().for_each(|value| self.used(block, part, value));
+        if !program.phases().is_empty() && !matches!(part, Part::Phase(_)) {
+            let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
+            for value in data.params.iter().copied().chain(results).filter(|&value| !program.uniform().contains(value))
+            {
+                let name = self.numbering.value(value);
+                self.report(block, format!("{name} differs among lanes, and the block is of no phase"));
+            }
+        }
+        for target in cfg::successors(program, block) {
+            self.edge(block, part, target);
+        }
+        let Part::Phase(number) = part else { return };
+        if program.phases()[number].blocks[0] == block && !data.params.is_empty() {
+            self.report(block, "a phase begins with it, and it has parameters".to_string());
+        }
+        if *data.terminator() == Terminator::Return {
+            self.report(block, "a phase returns".to_string());
+        }
+    }
+
+    fn used(&mut self, block: Block, part: Part, value: Value) {
+        if self.made[value] != Part::Tile && self.made[value] != part {
+            let name = self.numbering.value(value);
+            self.report(block, format!("{name} is of another part"));
+        }
+    }
+
+    fn edge(&mut self, block: Block, part: Part, target: Block) {
+        let program = self.program;
+        let name = self.numbering.block(target);
+        match (part, self.part(target)) {
+            (Part::Phase(number), to) if to != part => {
+                let Phase { next, .. } = program.phases()[number];
+                if target != next || !program.blocks[target].params.is_empty() {
+                    self.report(block, format!("it leaves the phase for {name}"));
+                }
+            }
+            (Part::Call | Part::Tile, Part::Phase(number)) if program.phases()[number].blocks[0] != target => {
+                self.report(block, format!("it leads into a phase by way of {name}"));
+            }
+            (Part::Call, _) if target != program.start() => {
+                self.report(block, format!("a wave cannot begin at {name}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an instruction may be in a part.
+fn may_stand(program: &BatchProgram, part: Part, inst: &InstData) -> bool {
+    let is_cut = !program.phases().is_empty();
+    match (inst.op, inst.op.memory()) {
+        (Op::CallStore, _) => part == Part::Call,
+        (Op::CallLoad, _) => true,
+        (Op::WorklistPush, _) => matches!(part, Part::Phase(_)),
+        (Op::WorklistAny | Op::WorklistEnter, _) => is_cut && part == Part::Tile,
+        (Op::GuardOrdered, _) | (_, Some(Memory::Array | Memory::Output | Memory::Slot)) => {
+            if is_cut {
+                matches!(part, Part::Phase(_))
+            } else {
+                part != Part::Call
+            }
+        }
+        (Op::Barrier, _) => !is_cut && part != Part::Call,
+        _ => true,
+    }
 }

@@ -4,7 +4,7 @@ use super::Emitter;
 use super::plan::codegen;
 use super::value::Parts;
 use crate::error::JitError;
-use crate::jit::abi;
+use crate::jit::abi::{self, offset};
 use crate::jit::{limit, limits};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -35,7 +35,10 @@ impl Emitter<'_, '_> {
         self.count = self.simd.ins().uextend(I64, count);
         self.load_pointers();
         self.load_resource_table();
-        self.hoist()?;
+        self.frame = (self.plan.frame.bytes() > 0).then(|| self.simd.load(I64, self.args, offset::FRAME));
+        if let Some(block) = self.program.call_block() {
+            self.insts(&self.func.blocks[block].insts)?;
+        }
         if self.plan.is_cut() {
             self.tiles()?;
         } else {
@@ -105,7 +108,7 @@ impl Emitter<'_, '_> {
     fn create_blocks(&mut self) {
         for index in 0..self.plan.order.len() {
             let block = self.plan.order[index];
-            if block == self.func.entry() {
+            if block == self.program.start() {
                 continue;
             }
             let target = self.simd.builder.create_block();
@@ -123,7 +126,7 @@ impl Emitter<'_, '_> {
 
     /// Emits one block.
     pub(super) fn block(&mut self, block: Block) -> Result<(), JitError> {
-        if block != self.func.entry() {
+        if block != self.program.start() {
             self.simd.builder.switch_to_block(self.blocks[block]);
         }
         let phase = self.program.phase_of(block);
@@ -134,7 +137,7 @@ impl Emitter<'_, '_> {
         self.count_outputs(block);
         let data = &self.func.blocks[block];
         self.insts(&data.insts)?;
-        if block == self.func.entry() && !self.plan.is_cut() {
+        if block == self.program.start() && !self.plan.is_cut() {
             // Later blocks use only what has been fetched here.
             for element in 0..self.plan.wanted.len() {
                 self.fetch_input(element);
@@ -172,9 +175,6 @@ impl Emitter<'_, '_> {
             }
             rest = behind;
             let inst = &self.func.insts[inst];
-            if inst.result.is_some_and(|result| self.plan.call_values.contains(result)) {
-                continue;
-            }
             if self.is_by_vector(inst) {
                 self.go_ahead(inst)?;
             } else {

@@ -24,7 +24,6 @@ mod double;
 mod fetch;
 mod fuel;
 mod guard;
-mod hoist;
 mod interleave;
 mod isa;
 mod lanes;
@@ -42,7 +41,7 @@ mod value;
 mod vector;
 mod worklists;
 
-use super::{CodeInfo, Layout, Target};
+use super::{CodeInfo, Layout, Splat, Target};
 use crate::error::JitError;
 pub use compile::{compile, origins, text};
 use cranelift_codegen::ir as clif;
@@ -55,13 +54,13 @@ use foldhash::{HashMap, HashMapExt};
 pub use isa::Isa;
 use lanes::OffsetSlots;
 use plan::Plan;
-use shaderjit_ir::batch::{BatchProgram, CallRow, CallValues, TILE, Word};
+use shaderjit_ir::batch::{BatchProgram, Fill, TILE, Word};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Type, Value};
 use simd::Simd;
-use value::{HeldLiterals, Loaded, Memo, Parts, Vectors};
+use value::{HeldLiterals, Memo, Parts, Vectors};
 
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
@@ -74,6 +73,7 @@ fn emit(
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
     let (func, plan) = (program.func(), Plan::new(program, layout)?);
+    let (splats, rows) = fills(program.fills());
     let info = CodeInfo {
         lanes: plan.vectors as u32 * 4,
         inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
@@ -88,8 +88,8 @@ fn emit(
         vertices_at_once: plan.waves_at_once() * 4 * plan.vectors,
         stack_bytes: 0,
         copies: plan.copies.to_vec(),
-        splats: plan.call_values.splats().to_vec(),
-        rows: call_rows(plan.call_values),
+        splats,
+        rows,
     };
     let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     let mut emitter = Emitter { origins, ..Emitter::new(program, layout, plan, simd, target) };
@@ -99,10 +99,18 @@ fn emit(
     Ok(info)
 }
 
-/// The rows that a call puts into memory, and their places.
-fn call_rows(call_values: &CallValues) -> Vec<(u32, [Word; 4])> {
-    let words = |row| if let CallRow::Call(words) = row { Some(words) } else { None };
-    call_values.rows().filter_map(|(place, _, row)| Some((place, words(row)?))).collect()
+/// What a call fills in: words that are the same in all lanes, and rows.
+fn fills(fills: &[Fill]) -> (Vec<Splat>, Vec<Fill>) {
+    let (mut splats, mut rows) = (Vec::new(), Vec::new());
+    for &fill in fills {
+        match fill.words[0] {
+            Word::Uniform { space, row, component } if fill.words == [fill.words[0]; 4] => {
+                splats.push(Splat { slot: fill.slot, space, row, component });
+            }
+            _ => rows.push(fill),
+        }
+    }
+    (splats, rows)
 }
 
 struct Emitter<'a, 'b> {
@@ -120,8 +128,8 @@ struct Emitter<'a, 'b> {
     memo: HashMap<Memo, [clif::Value; 4]>,
     /// The literals that the loop of a phase holds.
     held_literals: Option<HeldLiterals>,
-    /// What was loaded in this block, and the number of instructions then.
-    loaded: HashMap<Loaded, (clif::Value, usize)>,
+    /// Literals that were loaded in this block, and the number of instructions then.
+    loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,
     /// Input components fetched so far, by element.
     fetched: Vec<Option<[Option<Vectors>; 4]>>,
     /// What this block sets, by element of the output.
@@ -132,9 +140,9 @@ struct Emitter<'a, 'b> {
     count: clif::Value,
     /// Number of the element in the wave's first lane, 64-bit.
     element: clif::Value,
-    /// The frame, once what is computed once a call is in it.
+    /// The frame, if there is any.
     frame: Option<clif::Value>,
-    /// The rows of uniforms that the loop holds.
+    /// Rows that the call's block holds for the loop.
     held_rows: HashMap<Value, clif::Value>,
     /// The tile, in a function that is cut.
     tile: Option<tile::Tile>,
@@ -238,6 +246,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::Any, _) => self.any(inst),
             (Op::GuardOrdered, _) => self.guard(inst.args[0], 0),
             (Op::SlotLoad | Op::SlotStore, Imm::Slot(slot)) => self.double_slot(inst, slot),
+            (Op::CallStore | Op::CallLoad, Imm::Slot(slot)) => self.call_slot(inst, slot),
             (Op::WorklistPush, Imm::Worklist(worklist)) => self.list_wave(worklist, inst.args[0]),
             (Op::WorklistAny, Imm::Worklist(worklist)) => {
                 let any = self.take_listed(worklist);

@@ -6,7 +6,7 @@ use crate::error::JitError;
 use crate::jit::abi::ArrayPlace;
 use crate::jit::{Layout, UniformRows, limit, limits, static_rows};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use shaderjit_ir::batch::{BatchProgram, CallValues, Copy, Frame, TILE, Uses, size};
+use shaderjit_ir::batch::{BatchProgram, Copy, Frame, TILE, Uses, Word, size};
 use shaderjit_ir::fuel::EdgeCosts;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Memory;
@@ -59,8 +59,6 @@ pub struct Plan<'a> {
     carried: Vec<Vec<Stream>>,
     /// For each input element of the layout, whether its rows are read.
     pub reads: Vec<bool>,
-    /// What is computed once a call.
-    pub call_values: &'a CallValues,
     /// What lies where beside the caller's buffers.
     pub frame: Frame,
     /// Whether lanes have addresses of their own.
@@ -102,19 +100,18 @@ impl<'a> Plan<'a> {
             uses: program.uses(),
             carried: Vec::new(),
             reads: vec![false; layout.inputs.len()],
-            call_values: program.call_values(),
             frame: Frame::new(program, 0),
             scattered: false,
             guards: false,
             loops: false,
             used_spaces: vec![false; func.spaces.len()],
-            uniform_rows: static_rows(func),
+            uniform_rows: readable_rows(program),
             uses_resources: false,
             arrays,
             scratch_bytes,
             zeroed_bytes,
         };
-        for &block in plan.order {
+        for &block in program.call_block().iter().chain(plan.order) {
             let data = &func.blocks[block];
             plan.loops |= cfg::successors(func, block).any(|target| plan.costs.edge(block, target) > 0);
             for &inst in &data.insts {
@@ -157,7 +154,7 @@ impl<'a> Plan<'a> {
             for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
                 match (data.op, data.imm) {
                     (Op::Input, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
-                        if !self.program.is_made_elsewhere(data)
+                        if data.result.is_some_and(|result| self.program.is_used(result))
                             && std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 =>
                     {
                         streams[phase].push(Stream::Input(element));
@@ -202,8 +199,7 @@ impl<'a> Plan<'a> {
             }
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. })
             | (Op::RowAt, Imm::SpaceRow { space, .. }) => {
-                let space = space.as_u32() as usize;
-                self.used_spaces[space] |= inst.result.is_none_or(|result| !self.call_values.is_filled_in(result));
+                self.used_spaces[space.as_u32() as usize] = true;
             }
             (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
             (Op::GuardOrdered, _) => self.guards = true,
@@ -220,6 +216,17 @@ impl<'a> Plan<'a> {
         let tables = func.spaces.values().zip(&self.uniform_rows);
         tables.map(|(space, &rows)| space.table.as_ref().map(|table| UniformRows::from_rows(table, rows))).collect()
     }
+}
+
+/// For each uniform space, how many rows the code and what the call fills in read without a check.
+fn readable_rows(program: &BatchProgram) -> Vec<u32> {
+    let mut rows = static_rows(program.func());
+    for word in program.fills().iter().flat_map(|fill| fill.words) {
+        if let Word::Uniform { space, row, .. } = word {
+            rows[space as usize] = rows[space as usize].max(row + 1);
+        }
+    }
+    rows
 }
 
 fn no_input(element: u32) -> JitError {

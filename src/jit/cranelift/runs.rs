@@ -74,22 +74,23 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// The literals of a run, and its rows of uniforms if they are few.
+    /// The literals of a run, and its rows of the call if they are few.
     fn shared_rows(&mut self, insts: &[&InstData]) -> HashMap<Value, clif::Value> {
-        let (mut shared, mut uniforms) = (HashMap::new(), Vec::new());
+        let mut shared = HashMap::new();
         for &arg in insts.iter().flat_map(|inst| inst.args.iter()) {
             let Some(join) = self.func.def_inst(arg).filter(|def| def.op == Op::RowJoin) else { continue };
             let literals = [0, 1, 2, 3].map(|word| self.func.constant(join.args[word]));
             if let [Some(x), Some(y), Some(z), Some(w)] = literals {
                 let words = [x, y, z, w].map(|bits| bits as u32);
                 shared.entry(arg).or_insert_with(|| self.simd.words(F32X4, words));
-            } else if !uniforms.contains(&arg) {
-                uniforms.push(arg);
             }
         }
-        if uniforms.len() <= SHARED_UNIFORMS {
-            for row in uniforms {
-                shared.insert(row, self.call_row(row));
+        let loads = insts.iter().filter(|inst| inst.op == Op::CallLoad);
+        if loads.clone().count() <= SHARED_UNIFORMS {
+            for inst in loads {
+                if let Imm::Slot(slot) = inst.imm {
+                    shared.insert(result(inst), self.call_row(slot));
+                }
             }
         }
         shared
@@ -108,6 +109,8 @@ impl<'a> Emitter<'a, '_> {
             self.set_origin(inst.origin);
             let (which, lane_of_group) = (lane / 4, (lane % 4) as u8);
             let vector = match (inst.op, inst.imm) {
+                // Shared, or loaded at each use.
+                (Op::CallLoad, _) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
                     let uses_it = |other: &&InstData| other.op != Op::RowSplat && other.args.contains(&result(inst));
                     if results.contains_key(&result(inst)) || !run.insts.iter().any(uses_it) {
@@ -155,7 +158,7 @@ impl<'a> Emitter<'a, '_> {
                     }
                     // Cranelift overwrites the first factor with the result: one that is made again for each lane can
                     // go, a lane's float that several operations use had better stay.
-                    let is_kept = |def: &InstData| matches!(def.op, Op::RowJoin | Op::RowEach);
+                    let is_kept = |def: &InstData| matches!(def.op, Op::RowJoin | Op::RowEach | Op::CallLoad);
                     if op == Op::Fma && self.func.def_inst(inst.args[0]).is_some_and(is_kept) {
                         args.swap(0, 1);
                     }
@@ -208,9 +211,11 @@ impl<'a> Emitter<'a, '_> {
     /// A row that an instruction of a run uses.
     fn row_operand(&mut self, run: &Run<'_>, results: &HashMap<Value, clif::Value>, row: Value) -> clif::Value {
         debug_assert_eq!(self.func.ty(row), Type::Row);
-        match results.get(&row).or_else(|| run.shared.get(&row)) {
-            Some(&vector) => vector,
-            None => self.call_row(row),
+        let known = results.get(&row).or_else(|| run.shared.get(&row)).or_else(|| self.held_rows.get(&row));
+        match (known, self.func.def_inst(row).map(|def| def.imm)) {
+            (Some(&vector), _) => vector,
+            (None, Some(Imm::Slot(slot))) => self.call_row(slot),
+            (None, _) => unreachable!("rows are made, or loaded from the call"),
         }
     }
 }

@@ -19,16 +19,6 @@ const REACH: usize = 24;
 /// besides fits the other half.
 const HELD_LITERALS: usize = 8;
 
-/// What is loaded again when its last load is far: held in a register over a long way it would only be stored and
-/// loaded there.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Loaded {
-    /// A literal in all lanes.
-    Literal(clif::Type, u32),
-    /// A float of the call.
-    OfCall(Value),
-}
-
 /// The literals that the loop of a phase holds in registers.
 pub struct HeldLiterals {
     /// The block in front of the loop, which makes them.
@@ -102,24 +92,20 @@ impl<'b> Emitter<'_, 'b> {
 
     // ---- uses
 
-    /// What was loaded a short way before, or is loaded now.
-    fn loaded(&mut self, key: Loaded, load: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
+    /// A literal in all lanes: what was loaded a short way before, or is loaded now. Held in a register over a long way
+    /// it would only be stored and loaded there.
+    pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
+        if let Some(vector) = self.held_literal(ty, word) {
+            return vector;
+        }
         let now = self.simd.builder.func.dfg.num_insts();
-        match self.loaded.get(&key) {
+        match self.loaded.get(&(ty, word)) {
             Some(&(vector, made)) if now - made < REACH => vector,
             _ => {
-                let vector = load(self);
-                self.loaded.insert(key, (vector, now));
+                let vector = self.simd.word(ty, word);
+                self.loaded.insert((ty, word), (vector, now));
                 vector
             }
-        }
-    }
-
-    /// A literal in all lanes.
-    pub(super) fn word(&mut self, ty: clif::Type, word: u32) -> clif::Value {
-        match self.held_literal(ty, word) {
-            Some(vector) => vector,
-            None => self.loaded(Loaded::Literal(ty, word), |this| this.simd.word(ty, word)),
         }
     }
 
@@ -152,15 +138,6 @@ impl<'b> Emitter<'_, 'b> {
         if let Some(bits) = self.func.constant(value) {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
             return self.word(vector_type(ty), word);
-        }
-        if self.frame.is_some()
-            && let Some(place) = self.plan.call_values.place_of(value)
-        {
-            // A load with one user is part of it. With two vectors it has two.
-            return match self.plan.vectors {
-                1 => self.load_slot_of_call(place),
-                _ => self.loaded(Loaded::OfCall(value), |this| this.load_slot_of_call(place)),
-            };
         }
         let parts = self.values[value].0;
         match (ty, self.is_uniform(value)) {

@@ -1,0 +1,38 @@
+//! Instructions put in front of uses and behind definitions.
+
+use super::run_length;
+use crate::{Function, Inst, Value};
+
+impl AsMut<Function> for Function {
+    fn as_mut(&mut self) -> &mut Function {
+        self
+    }
+}
+
+/// The instructions of a block, where each uses what `used` gives for a value, and `done` comes behind each. Both may
+/// append instructions; nothing parts those of a run.
+pub fn rewrite<C: AsMut<Function>>(
+    context: &mut C,
+    insts: &[Inst],
+    new: &mut Vec<Inst>,
+    mut used: impl FnMut(&mut C, &mut Vec<Inst>, Value) -> Value,
+    mut done: impl FnMut(&mut C, &mut Vec<Inst>, Inst),
+) {
+    let mut inside = 0;
+    for (at, &inst) in insts.iter().enumerate() {
+        let func = context.as_mut();
+        func.origin = func.insts[inst].origin;
+        if at >= inside {
+            inside = at + run_length(func, &insts[at..]).max(1);
+            for &user in &insts[at..inside] {
+                for arg in 0..context.as_mut().insts[user].args.len() {
+                    let value = context.as_mut().insts[user].args[arg];
+                    let value = used(context, new, value);
+                    context.as_mut().insts[user].args[arg] = value;
+                }
+            }
+        }
+        new.push(inst);
+        done(context, new, inst);
+    }
+}
