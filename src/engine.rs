@@ -213,7 +213,7 @@ impl Workshop {
             };
             let Passed { function, interface, exact, times } = passed;
             let facts = Facts::of(&function, &interface);
-            let static_rows = jit::static_rows(&function);
+            let static_rows = batch::static_rows(&function);
             // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
             let is_wide = !shader.format().is_pica() && batch::vectors(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {

@@ -1,7 +1,7 @@
 //! Lockstep IR → native code: has it planned and compiled, owns the code's memory, and calls it safely.
 //!
-//! * `cranelift` is the back end: it selects Cranelift's instructions for a batch program, and has them made into
-//!   machine code.
+//! * `back_end` is what a back end takes and gives back. `cranelift` is one: it selects Cranelift's instructions for a
+//!   batch program, and has them made into machine code.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
 //!   batch.
 //! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
@@ -12,6 +12,7 @@
 //! `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
+mod back_end;
 mod call;
 mod cranelift;
 mod double;
@@ -30,12 +31,13 @@ pub use target::Target;
 use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
 use abi::ArrayPlace;
+use back_end::{BackEnd, Selected};
+use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, InputFormat, Machine, STATIC_ROWS};
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, InputFormat, Machine};
 use shaderjit_ir::verify::Verified;
-use shaderjit_ir::{Array, Function, Op, Space, Value};
+use shaderjit_ir::{Array, Function, Space};
 
 /// The most that [`Code::stack_bytes`] can be.
 pub(crate) const MAX_STACK_BYTES: usize = limits::FRAME_BYTES as usize + limits::CALLEE_STACK_BYTES;
@@ -225,6 +227,7 @@ pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &Code
 /// # Errors
 /// [`JitError::Codegen`] if there is no such number of vectors, or planning has a defect.
 pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Result<BatchProgram, JitError> {
+    limit("the function's size", batch::size(func), limits::FUNCTION_SIZE)?;
     let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?);
     program.map_err(|errors| JitError::Codegen(errors.to_string()))
 }
@@ -234,20 +237,12 @@ pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Resul
 /// # Errors
 /// As [`compile`].
 pub fn compile_program(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Code, JitError> {
-    let Selected { bytes, stack_bytes, mut info } = cranelift::compile(program, layout, target)?;
+    check_bindings(program, layout)?;
+    let Selected { bytes, stack_bytes, mut info } = Cranelift.compile(program, layout, target)?;
     limit("the size of native code", bytes.len() as u64, limits::CODE_BYTES)?;
     limit("the native stack frame", stack_bytes, limits::FRAME_BYTES)?;
     info.stack_bytes = stack_bytes as usize + limits::CALLEE_STACK_BYTES;
     Ok(Code { memory: CodeMemory::new(&bytes)?, info })
-}
-
-/// What a back end gives back.
-struct Selected {
-    /// Machine code that needs no relocation and cannot fault.
-    bytes: Vec<u8>,
-    /// Bytes of its stack frame.
-    stack_bytes: u64,
-    info: CodeInfo,
 }
 
 /// The Cranelift IR that [`compile`] makes of the function, as text.
@@ -275,37 +270,21 @@ pub fn origins(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<Vec<(u32, Option<u32>)>, JitError> {
-    cranelift::origins(&plan(func, layout, options)?, layout, target)
+    Cranelift.origins(&plan(func, layout, options)?, layout, target)
 }
 
-/// For each uniform space, how many rows code of the function may read without a check.
-pub(crate) fn static_rows(func: &Function) -> Vec<u32> {
-    let mut rows = vec![0; func.spaces.len()];
-    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
-        let InstData { op, imm, args, .. } = &func.insts[inst];
-        let last = match *imm {
-            Imm::Row { space, row, .. } if *op == Op::UniformLoad => Some((space, row)),
-            Imm::Row { space, row, .. } | Imm::SpaceRow { space, row } => {
-                last_row(func, row, args[0]).map(|last| (space, last))
-            }
-            _ => None,
-        };
-        if let Some((space, last)) = last
-            && last < STATIC_ROWS
-        {
-            let rows = &mut rows[space.as_u32() as usize];
-            *rows = (last + 1).max(*rows);
-        }
+/// Checks what every back end relies on: offsets into the tables of a call fit its instructions.
+fn check_bindings(func: &Function, layout: &Layout) -> Result<(), JitError> {
+    if let Some(components) = layout.outputs.iter().find(|&&components| components > 4) {
+        return Err(JitError::Codegen(format!("an output element of {components} components")));
     }
-    rows
-}
-
-/// The last row that `row` plus an index can be, if all of them may be read without a check.
-fn last_row(func: &Function, row: u32, index: Value) -> Option<u32> {
-    let inst = func.def_inst(index).filter(|inst| inst.op == Op::And)?;
-    let most = inst.args.iter().filter_map(|&arg| func.constant(arg)).min()?;
-    let last = u64::from(row) + most;
-    (last < u64::from(STATIC_ROWS)).then_some(last as u32)
+    let bindings = layout.inputs.len().max(layout.outputs.len()).max(func.spaces.len()).max(func.resources.len());
+    let bindings = bindings.max(func.samplers.len());
+    limit(
+        "the number of input elements, output elements, uniform spaces, resources or samplers",
+        bindings as u64,
+        limits::BINDINGS,
+    )
 }
 
 fn limit(what: &'static str, value: u64, limit: u64) -> Result<(), JitError> {

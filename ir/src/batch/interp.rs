@@ -83,7 +83,7 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
                 wave.fill(fill.slot, fill.words.map(|word| program.filled(word, bindings.uniforms)));
             }
         }
-        if program.phases().is_empty() {
+        if !program.is_cut() {
             for (wave, bindings) in self.waves.iter_mut().zip(tile) {
                 wave.run(bindings, options)?;
             }

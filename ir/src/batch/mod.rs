@@ -24,6 +24,7 @@
 mod call;
 mod copy;
 mod cut;
+mod facts;
 mod flow;
 mod frame;
 mod graph;
@@ -46,6 +47,7 @@ mod worklists;
 pub use call::{Fill, Word};
 pub use copy::Copy;
 pub use cut::{CutError, CutLimits, Cuts, Phase, Phases, cut, required};
+pub use facts::{Facts, STATIC_ROWS, Stream, last_row, static_rows};
 pub use frame::Frame;
 pub use interp::BatchInterpreter;
 pub use uses::Uses;
@@ -65,10 +67,6 @@ use crate::verify::{Verified, VerifyErrors};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Deref;
 use thiserror::Error;
-
-/// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
-/// many readable rows. Fixed rows past it are checked like computed ones.
-pub const STATIC_ROWS: u32 = 4096;
 
 /// How an input element lies in the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +148,7 @@ pub struct BatchProgram {
     call: CallPart,
     /// How many slots the call has, and a wave.
     slots: [u32; 2],
+    facts: Facts,
     phases: Phases,
     /// For each block, one more than the number of the phase that it is of; 0 for those of the tile.
     phase_of: SecondaryMap<Block, u32>,
@@ -239,6 +238,7 @@ impl BatchProgram {
             call_values,
             call: CallPart::default(),
             slots: [0; 2],
+            facts: Facts::default(),
             phases: Phases::default(),
             phase_of: SecondaryMap::new(),
         }
@@ -300,6 +300,7 @@ impl BatchProgram {
         self.uses = Uses::count(&self.func, &self.func.layout);
         self.by_rows = self.is_by_rows_alone();
         self.slots = [Memory::Call, Memory::Slot].map(|memory| self.func.slots(memory));
+        self.facts = Facts::of(&self);
         Ok(self)
     }
 
@@ -385,6 +386,11 @@ impl BatchProgram {
         &self.phases.phases
     }
 
+    /// Whether the function is cut into phases.
+    pub fn is_cut(&self) -> bool {
+        !self.phases.phases.is_empty()
+    }
+
     /// The number of the phase that a block is of; none for blocks of the tile, and if the function stays whole.
     pub fn phase_of(&self, block: Block) -> Option<usize> {
         (self.phase_of[block] as usize).checked_sub(1)
@@ -423,6 +429,11 @@ impl BatchProgram {
     /// How often values are used.
     pub fn uses(&self) -> &SecondaryMap<Value, Uses> {
         &self.uses
+    }
+
+    /// What a back end has to know of it as a whole.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// Outputs that a call copies from an input.

@@ -72,7 +72,7 @@ impl Checker<'_> {
             }
         }
         data.terminator().uses().for_each(|value| self.used(block, part, value));
-        if !program.phases().is_empty() && !matches!(part, Part::Phase(_)) {
+        if program.is_cut() && !matches!(part, Part::Phase(_)) {
             let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
             for value in data.params.iter().copied().chain(results).filter(|&value| !program.uniform().contains(value))
             {
@@ -122,7 +122,7 @@ impl Checker<'_> {
 
 /// Whether an instruction may be in a part.
 fn may_stand(program: &BatchProgram, part: Part, inst: &InstData) -> bool {
-    let is_cut = !program.phases().is_empty();
+    let is_cut = program.is_cut();
     match (inst.op, inst.op.memory()) {
         (Op::CallStore, _) => part == Part::Call,
         (Op::CallLoad, _) => true,

@@ -21,7 +21,7 @@ struct Window {
 impl Emitter<'_, '_> {
     /// Loads the pointer to the resources' table, which holds for the whole call.
     pub(super) fn load_resource_table(&mut self) {
-        if self.plan.uses_resources {
+        if self.program.facts().uses_resources {
             self.resources = self.simd.load(I64, self.args, offset::RESOURCES);
         }
     }
@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
     fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> Vectors {
         let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.ins().splat(I32X4, window.last));
         let mut vectors: Vectors = self.vectors(operand);
-        for vector in vectors.iter_mut().take(self.plan.vectors) {
+        for vector in vectors.iter_mut().take(self.places.vectors) {
             let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, *vector, last);
             let offsets = self.simd.ins().band(*vector, inside);
             let offsets = self.keep_offsets(offsets);

@@ -2,7 +2,8 @@
 
 use super::pressure;
 use crate::error::JitError;
-use crate::jit::{CodeInfo, Layout, Selected, Target, limits};
+use crate::jit::back_end::{BackEnd, Origins, Selected};
+use crate::jit::{CodeInfo, Layout, Target, limits};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -12,19 +13,46 @@ use shaderjit_ir::batch::BatchProgram;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Machine code of a program.
-pub fn compile(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Selected, JitError> {
-    with_contexts(|contexts| {
-        let (info, compiled) = build_code(program, layout, target, false, contexts)?;
-        let buffer = &compiled.buffer;
-        // Code that could fault, or call out but through the one address it holds, is a defect of selection: it must
-        // not run.
-        if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
-            return Err(JitError::Codegen("the code has traps or relocations".to_string()));
-        }
-        let stack_bytes = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
-        Ok(Selected { bytes: compiled.code_buffer().to_vec(), stack_bytes, info })
-    })
+/// The back end for every machine that Cranelift has: four lanes a vector.
+pub struct Cranelift;
+
+impl BackEnd for Cranelift {
+    fn compile(&self, program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Selected, JitError> {
+        with_contexts(|contexts| {
+            let (info, compiled) = build_code(program, layout, target, false, contexts)?;
+            let buffer = &compiled.buffer;
+            // Code that could fault, or call out but through the one address it holds, is a defect of selection: it must
+            // not run.
+            if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
+                return Err(JitError::Codegen("the code has traps or relocations".to_string()));
+            }
+            let stack_bytes = buffer.frame_layout().map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
+            Ok(Selected { bytes: compiled.code_buffer().to_vec(), stack_bytes, info })
+        })
+    }
+
+    fn origins(&self, program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Origins, JitError> {
+        with_contexts(|contexts| {
+            let (_, compiled) = build_code(program, layout, target, true, contexts)?;
+            let mut origins = Origins::new();
+            let mut end = 0;
+            for range in compiled.buffer.get_srclocs_sorted() {
+                let origin = if range.loc.is_default() { None } else { Some(range.loc.bits()) };
+                let gap = (end < range.start).then_some((end, None));
+                for (start, origin) in gap.into_iter().chain([(range.start, origin)]) {
+                    if origins.last().is_none_or(|&(_, last)| last != origin) {
+                        origins.push((start, origin));
+                    }
+                }
+                end = range.end;
+            }
+            let size = compiled.code_buffer().len() as u32;
+            if end < size && origins.last().is_some_and(|&(_, last)| last.is_some()) {
+                origins.push((end, None));
+            }
+            Ok(origins)
+        })
+    }
 }
 
 /// What Cranelift is given, as text.
@@ -32,30 +60,6 @@ pub fn text(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<
     with_contexts(|contexts| {
         build(program, layout, target, false, contexts)?;
         Ok(contexts.cranelift.func.display().to_string())
-    })
-}
-
-/// Offsets in the code, ascending, and the source instructions that it was made for from there on.
-pub fn origins(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Vec<(u32, Option<u32>)>, JitError> {
-    with_contexts(|contexts| {
-        let (_, compiled) = build_code(program, layout, target, true, contexts)?;
-        let mut origins: Vec<(u32, Option<u32>)> = Vec::new();
-        let mut end = 0;
-        for range in compiled.buffer.get_srclocs_sorted() {
-            let origin = if range.loc.is_default() { None } else { Some(range.loc.bits()) };
-            let gap = (end < range.start).then_some((end, None));
-            for (start, origin) in gap.into_iter().chain([(range.start, origin)]) {
-                if origins.last().is_none_or(|&(_, last)| last != origin) {
-                    origins.push((start, origin));
-                }
-            }
-            end = range.end;
-        }
-        let size = compiled.code_buffer().len() as u32;
-        if end < size && origins.last().is_some_and(|&(_, last)| last.is_some()) {
-            origins.push((end, None));
-        }
-        Ok(origins)
     })
 }
 

@@ -1,7 +1,7 @@
 //! The native function's frame, the IR's blocks in it, and the edges between them.
 
 use super::Emitter;
-use super::plan::codegen;
+use super::places::codegen;
 use super::value::Parts;
 use crate::error::JitError;
 use crate::jit::abi::{self, offset};
@@ -35,16 +35,16 @@ impl Emitter<'_, '_> {
         self.count = self.simd.ins().uextend(I64, count);
         self.load_pointers();
         self.load_resource_table();
-        self.frame = (self.plan.frame.bytes() > 0).then(|| self.simd.load(I64, self.args, offset::FRAME));
+        self.frame = (self.places.frame.bytes() > 0).then(|| self.simd.load(I64, self.args, offset::FRAME));
         if let Some(block) = self.program.call_block() {
             self.insts(&self.func.blocks[block].insts)?;
         }
-        if self.plan.is_cut() {
+        if self.program.is_cut() {
             self.tiles()?;
         } else {
             self.waves()?;
         }
-        if self.plan.loops {
+        if self.program.facts().pays {
             self.run_out_of_fuel();
         }
         self.simd.builder.switch_to_block(self.done);
@@ -60,8 +60,8 @@ impl Emitter<'_, '_> {
         self.begin_waves(first);
         self.begin_fuel();
         self.begin_guards();
-        self.zero_arrays(self.plan.zeroed_bytes);
-        self.plan.order.iter().try_for_each(|&block| self.block(block))
+        self.zero_arrays(self.places.zeroed_bytes);
+        self.program.order().iter().try_for_each(|&block| self.block(block))
     }
 
     /// Begins a loop over waves, the first of which has this element.
@@ -83,7 +83,7 @@ impl Emitter<'_, '_> {
 
     /// Ends what the IR does for a wave or a tile: goes on to the next one, if there is one.
     pub(super) fn end_round(&mut self) {
-        if self.plan.is_cut() {
+        if self.program.is_cut() {
             self.end_tile();
         } else {
             self.check_guards();
@@ -94,20 +94,20 @@ impl Emitter<'_, '_> {
 
     /// Goes on to the next wave, or to another block if that has the element `end`.
     pub(super) fn next_wave(&mut self, end: clif::Value, behind: clif::Block) {
-        let lanes = self.simd.ins().iconst(I64, self.plan.step() as i64);
+        let lanes = self.simd.ins().iconst(I64, self.places.step as i64);
         let element = self.simd.ins().iadd(self.element, lanes);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
         let mut rows = self.next_rows();
         if let Some(record) = self.record {
-            let bytes = self.plan.frame.record as i64;
+            let bytes = self.places.frame.record as i64;
             rows.push(self.simd.ins().iadd_imm_s(record, bytes));
         }
         self.simd.ins().brif(more, self.wave, &wave_args(element, rows), behind, &[]);
     }
 
     fn create_blocks(&mut self) {
-        for index in 0..self.plan.order.len() {
-            let block = self.plan.order[index];
+        for index in 0..self.program.order().len() {
+            let block = self.program.order()[index];
             if block == self.program.start() {
                 continue;
             }
@@ -137,9 +137,9 @@ impl Emitter<'_, '_> {
         self.count_outputs(block);
         let data = &self.func.blocks[block];
         self.insts(&data.insts)?;
-        if block == self.program.start() && !self.plan.is_cut() {
+        if block == self.program.start() && !self.program.is_cut() {
             // Later blocks use only what has been fetched here.
-            for element in 0..self.plan.wanted.len() {
+            for element in 0..self.program.facts().wanted.len() {
                 self.fetch_input(element);
             }
         }
@@ -201,7 +201,7 @@ impl Emitter<'_, '_> {
                 let condition = self.selector(*condition)?;
                 let edges = [then_call, else_call].map(|call| (call, self.edge_args(call)));
                 // Edges that cost fuel need a block of their own.
-                let is_dear = |this: &Self, call: &BlockCall| this.plan.costs.edge(block, call.block) > 0;
+                let is_dear = |this: &Self, call: &BlockCall| this.program.costs().edge(block, call.block) > 0;
                 let targets = edges.each_ref().map(|(call, args)| match is_dear(self, call) {
                     true => (self.simd.builder.create_block(), [].as_slice()),
                     false => (self.target(call.block), args.as_slice()),
@@ -250,7 +250,7 @@ impl Emitter<'_, '_> {
     /// Ends the current block with an edge, which may cost fuel.
     fn edge(&mut self, from: Block, call: &BlockCall, args: &[BlockArg]) {
         let target = self.target(call.block);
-        match self.plan.costs.edge(from, call.block) {
+        match self.program.costs().edge(from, call.block) {
             0 => _ = self.simd.ins().jump(target, args),
             cost => self.pay_and_jump(from, cost, (target, args)),
         }
@@ -260,7 +260,7 @@ impl Emitter<'_, '_> {
     fn edge_args(&mut self, call: &BlockCall) -> Vec<BlockArg> {
         let mut args: Vec<clif::Value> = Vec::new();
         for (&param, &arg) in self.func.blocks[call.block].params.iter().zip(&call.args) {
-            let vectors = self.plan.vectors;
+            let vectors = self.places.vectors;
             match (self.func.ty(param), self.is_uniform(param)) {
                 (Type::F64, true) => args.extend(self.double_scalars(arg)),
                 (Type::F64, false) => {

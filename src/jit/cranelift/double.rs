@@ -1,6 +1,6 @@
 //! Doubles: their words, and their arithmetic, which is done by a [call](crate::jit::double).
 
-use super::plan::codegen;
+use super::places::codegen;
 use super::value::Vectors;
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -55,7 +55,7 @@ impl Emitter<'_, '_> {
         }
         let integers = self.vectors(arg);
         let mut words = [integers; 2];
-        for (which, &integer) in integers.iter().enumerate().take(self.plan.vectors) {
+        for (which, &integer) in integers.iter().enumerate().take(self.places.vectors) {
             let [low, high] = self.vector_to_double(signed, integer);
             (words[0][which], words[1][which]) = (low, high);
         }
@@ -77,7 +77,7 @@ impl Emitter<'_, '_> {
             }
         }
         let number = self.simd.iconst(number);
-        let lanes = self.simd.iconst(if is_uniform { 1 } else { self.plan.vectors as u32 * 4 });
+        let lanes = self.simd.iconst(if is_uniform { 1 } else { self.places.vectors as u32 * 4 });
         let callee = mode::compute_doubles as *const () as usize;
         let callee = self.simd.ins().iconst(I64, callee as i64);
         self.simd.ins().call_indirect(signature, callee, &[number, lanes, words]);
@@ -121,7 +121,7 @@ impl Emitter<'_, '_> {
             _ => vec![self.vectors(arg)],
         };
         for (word, vectors) in halves.into_iter().enumerate() {
-            for (which, &vector) in vectors.iter().enumerate().take(self.plan.vectors) {
+            for (which, &vector) in vectors.iter().enumerate().take(self.places.vectors) {
                 self.simd.store(vector, words, Words::offset(operand, word) + 16 * which as i32);
             }
         }

@@ -27,13 +27,13 @@ pub(super) struct Meter {
 impl Emitter<'_, '_> {
     /// Begins a wave or a tile: fills up its fuel.
     pub(super) fn begin_fuel(&mut self) {
-        if !self.plan.loops {
+        if !self.program.facts().pays {
             return;
         }
         let left = self.simd.builder.declare_var(I32);
         let first = self.simd.load(I32, self.args, offset::FUEL);
         self.simd.builder.def_var(left, first);
-        let spent = self.plan.is_cut().then(|| {
+        let spent = self.program.is_cut().then(|| {
             let spent = self.simd.builder.declare_var(I64);
             let none = self.simd.ins().iconst(I64, 0);
             self.simd.builder.def_var(spent, none);
@@ -64,7 +64,7 @@ impl Emitter<'_, '_> {
     /// Whether waves pay in a phase, each for itself.
     pub(super) fn pays(&self, phase: usize) -> bool {
         let blocks = &self.program.phases()[phase].blocks;
-        blocks.iter().any(|&block| cfg::successors(self.func, block).any(|to| self.plan.costs.edge(block, to) > 0))
+        blocks.iter().any(|&block| cfg::successors(self.func, block).any(|to| self.program.costs().edge(block, to) > 0))
     }
 
     /// In front of a phase.

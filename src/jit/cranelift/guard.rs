@@ -23,7 +23,7 @@ pub struct Guards {
 impl Emitter<'_, '_> {
     /// Begins a wave: no guard has failed.
     pub(super) fn begin_guards(&mut self) {
-        if self.plan.guards {
+        if self.program.facts().guards {
             let simd = &mut self.simd;
             let guards = self.guards.get_or_insert_with(|| {
                 let failed = simd.builder.declare_var(I32X4);
@@ -96,13 +96,13 @@ impl Emitter<'_, '_> {
     /// of it says where it begins: some wave of it may have run out, or all together.
     pub(super) fn run_out_of_fuel(&mut self) {
         self.simd.builder.switch_to_block(self.out_of_fuel);
-        let failed = if self.plan.guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
+        let failed = if self.program.facts().guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
         let failed = self.simd.iconst(failed);
         match &self.tile {
             None => self.stop(self.element, failed),
             Some(tile) => {
                 let first = tile.first;
-                let step = self.simd.ins().iconst(I64, self.plan.step() as i64);
+                let step = self.simd.ins().iconst(I64, self.places.step as i64);
                 let is_one = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, self.count, step);
                 let out_of_fuel = self.simd.iconst(abi::OUT_OF_FUEL);
                 let status = self.simd.ins().select(is_one, failed, out_of_fuel);

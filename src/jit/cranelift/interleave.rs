@@ -38,7 +38,7 @@ impl<'a> Emitter<'a, '_> {
     /// Does an instruction of a block: for one vector at once, for the others when they follow.
     pub(super) fn go_ahead(&mut self, inst: &'a InstData) -> Result<(), JitError> {
         self.inst_in_vector(inst, 0)?;
-        if self.plan.vectors > 1 {
+        if self.places.vectors > 1 {
             self.behind.push(inst);
             if self.behind.len() >= AHEAD {
                 self.catch_up()?;
@@ -50,7 +50,7 @@ impl<'a> Emitter<'a, '_> {
     /// Does what the other vectors have yet to do.
     pub(super) fn catch_up(&mut self) -> Result<(), JitError> {
         let behind = std::mem::take(&mut self.behind);
-        for which in 1..self.plan.vectors {
+        for which in 1..self.places.vectors {
             for inst in &behind {
                 self.inst_in_vector(inst, which)?;
             }
@@ -90,7 +90,7 @@ impl<'a> Emitter<'a, '_> {
                 // alone. So can what nothing else uses, and a literal that is held need not.
                 let factor = if op == Op::Fma { self.func.constant(inst.args[1]) } else { None };
                 let factor = factor.filter(|&bits| {
-                    let uses = self.plan.uses[inst.args[0]];
+                    let uses = self.program.uses()[inst.args[0]];
                     uses.others + uses.guards > 1 || self.held_literal(F32X4, bits as u32).is_none()
                 });
                 let mut args = [self.args; 3];

@@ -49,7 +49,7 @@ impl Emitter<'_, '_> {
         self.offsets.next = (slot + 1) % SLOTS;
         self.offsets.keys[slot] = None;
         let memory = self.frame.expect("the plan saw that lanes have addresses of their own");
-        self.simd.store(offsets, memory, (self.plan.frame.own.start + 16 * slot) as i32);
+        self.simd.store(offsets, memory, (self.places.frame.own.start + 16 * slot) as i32);
         KeptOffsets(slot)
     }
 
@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
     pub(super) fn lane_address(&mut self, base: clif::Value, offsets: KeptOffsets, lane: u8) -> clif::Value {
         let memory = self.frame.expect("offsets are kept there");
         let offset =
-            self.simd.load_word(memory, (self.plan.frame.own.start + 16 * offsets.0) as i32 + i32::from(lane) * 4);
+            self.simd.load_word(memory, (self.places.frame.own.start + 16 * offsets.0) as i32 + i32::from(lane) * 4);
         self.simd.ins().iadd(base, offset)
     }
 }

@@ -1,7 +1,7 @@
 //! Ops that touch memory: inputs and outputs, register arrays.
 
 use super::fetch;
-use super::plan::{Stream, codegen};
+use super::places::codegen;
 use super::value::{MAX_VECTORS, Vectors, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -9,6 +9,7 @@ use crate::jit::abi::{ArrayPlace, offset};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use shaderjit_ir::batch::Stream;
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::{Array, Block, Op, SysVal, Value};
 
@@ -29,15 +30,15 @@ pub(super) struct Output {
 impl Emitter<'_, '_> {
     /// Loads the pointers that hold for the whole call.
     pub(super) fn load_pointers(&mut self) {
-        if self.plan.used_spaces.contains(&true) {
+        if self.program.facts().used_spaces.contains(&true) {
             let table = self.simd.load(I64, self.args, offset::SPACES);
-            for (index, &used) in (0..).zip(&self.plan.used_spaces) {
+            for (index, &used) in (0..).zip(&self.program.facts().used_spaces) {
                 if used {
                     self.spaces[index as usize] = self.simd.load(I64, table, offset::space(index).0);
                 }
             }
         }
-        if self.plan.scratch_bytes > 0 {
+        if self.places.scratch_bytes > 0 {
             self.scratch = self.simd.load(I64, self.args, offset::SCRATCH);
         }
     }
@@ -75,7 +76,7 @@ impl Emitter<'_, '_> {
 
     /// Fetches what is wanted of an input element, unless it has been. Only in the IR's entry block.
     pub(super) fn fetch_input(&mut self, element: usize) {
-        let wanted = self.plan.wanted[element];
+        let wanted = self.program.facts().wanted[element];
         if wanted == 0 || self.fetched[element].is_some() {
             return;
         }
@@ -122,12 +123,12 @@ impl Emitter<'_, '_> {
 
     /// The streams whose rows the loop steps along.
     pub(super) fn carried(&self) -> &[Stream] {
-        self.plan.carried(self.phase.as_ref().map_or(0, |phase| phase.number))
+        self.program.facts().streams(self.phase.as_ref().map_or(0, |phase| phase.number))
     }
 
     /// The rows of the next wave in the streams that the loop carries.
     pub(super) fn next_rows(&mut self) -> Vec<clif::Value> {
-        let shift = self.plan.step().ilog2();
+        let shift = self.places.step.ilog2();
         let streams = std::iter::zip(&self.first_rows, &self.strides);
         streams
             .map(|(&row, &stride)| {
@@ -146,12 +147,12 @@ impl Emitter<'_, '_> {
                 (fetch::row_address(&mut self.simd, data, stride, self.element), stride)
             }
         };
-        fetch::row_addresses(&mut self.simd, first, stride, self.plan.step())
+        fetch::row_addresses(&mut self.simd, first, stride, self.places.step)
     }
 
     pub(super) fn input(&mut self, inst: &InstData, element: u32, component: u8) {
         let element = element as usize;
-        if self.plan.wanted[element] & (1 << component) == 0 {
+        if self.program.facts().wanted[element] & (1 << component) == 0 {
             // Only copies use it.
             return;
         }
@@ -233,7 +234,7 @@ impl Emitter<'_, '_> {
     // ---- register arrays
 
     pub(super) fn array_load(&mut self, inst: &InstData, array: Array, component: u8) {
-        let place = self.plan.arrays[array];
+        let place = self.places.arrays[array];
         let at = self.component_offset(array, component);
         let ty = vector_type(inst.ty);
         let index = inst.args[0];
@@ -247,7 +248,7 @@ impl Emitter<'_, '_> {
         } else {
             let zero_element = self.word(I32X4, place.elements);
             let mut vectors = self.vectors(index);
-            for (which, vector) in vectors.iter_mut().enumerate().take(self.plan.vectors) {
+            for (which, vector) in vectors.iter_mut().enumerate().take(self.places.vectors) {
                 let index = self.simd.ins().umin(*vector, zero_element);
                 let offsets = self.element_offsets(index, place.element_bytes);
                 *vector = self.gather_lanes(offsets, at + 16 * which as i32);
@@ -270,10 +271,10 @@ impl Emitter<'_, '_> {
 
     /// Stores to one element in all lanes.
     fn store_element(&mut self, array: Array, at: i32, index: Value, value: Vectors, mask: Option<Value>) {
-        let place = self.plan.arrays[array];
+        let place = self.places.arrays[array];
         // Where it is known to lie there is nothing to compute: emitted records, most of them.
         if let (Some(index), None) = (self.literal_element(index, place), mask) {
-            for (which, &vector) in value.iter().enumerate().take(self.plan.vectors) {
+            for (which, &vector) in value.iter().enumerate().take(self.places.vectors) {
                 self.simd.store(vector, self.scratch, at + index + 16 * which as i32);
             }
             return;
@@ -291,7 +292,7 @@ impl Emitter<'_, '_> {
         let junk_element = self.simd.iconst(place.elements + 1);
         let index = self.simd.ins().select(stores, index, junk_element);
         let address = self.element_address(index, place.element_bytes);
-        for (which, &vector) in value.iter().enumerate().take(self.plan.vectors) {
+        for (which, &vector) in value.iter().enumerate().take(self.places.vectors) {
             let at = at + 16 * which as i32;
             let vector = match mask {
                 Some(mask) => {
@@ -306,11 +307,11 @@ impl Emitter<'_, '_> {
 
     /// Stores to an element of its own in each lane.
     fn store_lanes(&mut self, array: Array, at: i32, index: Value, value: Vectors, mask: Option<Value>) {
-        let place = self.plan.arrays[array];
+        let place = self.places.arrays[array];
         let (indices, mask) = (self.vectors(index), mask.map(|mask| self.vectors(mask)));
         let elements = self.word(I32X4, place.elements);
         let junk_element = self.word(I32X4, place.elements + 1);
-        for which in 0..self.plan.vectors {
+        for which in 0..self.places.vectors {
             // What is clamped to the end goes one further.
             let clamped = self.simd.ins().umin(indices[which], elements);
             let outside = self.simd.icmp(IntCC::Equal, clamped, elements);
@@ -331,7 +332,7 @@ impl Emitter<'_, '_> {
 
     /// Bytes from the start of scratch memory to a component of an array's first element.
     fn component_offset(&self, array: Array, component: u8) -> i32 {
-        self.plan.arrays[array].offset as i32 + i32::from(component) * self.plan.vectors as i32 * 16
+        self.places.arrays[array].offset as i32 + i32::from(component) * self.places.vectors as i32 * 16
     }
 
     fn element_address(&mut self, index: clif::Value, element_bytes: u32) -> clif::Value {

@@ -28,7 +28,7 @@ mod interleave;
 mod isa;
 mod lanes;
 mod memory;
-mod plan;
+mod places;
 mod pressure;
 mod runs;
 mod scalar;
@@ -43,7 +43,7 @@ mod worklists;
 
 use super::{CodeInfo, Layout, Splat, Target};
 use crate::error::JitError;
-pub use compile::{compile, origins, text};
+pub use compile::{Cranelift, text};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::{InstBuilder, SourceLoc};
 use cranelift_codegen::isa::CallConv;
@@ -53,7 +53,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::{HashMap, HashMapExt};
 pub use isa::Isa;
 use lanes::OffsetSlots;
-use plan::Plan;
+use places::{Places, tables};
 use shaderjit_ir::batch::{BatchProgram, Fill, TILE, Word};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
@@ -72,27 +72,30 @@ fn emit(
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
-    let (func, plan) = (program.func(), Plan::new(program, layout)?);
+    let (func, facts) = (program.func(), program.facts());
+    let places = Places::new(program, layout)?;
     let (splats, rows) = fills(program.fills());
+    let waves = if program.is_cut() { TILE } else { 1 };
+    let reads = facts.reads.iter().copied().chain(std::iter::repeat(false));
     let info = CodeInfo {
-        lanes: plan.vectors as u32 * 4,
-        inputs: layout.inputs.iter().zip(&plan.reads).map(|(&format, &reads)| reads.then_some(format)).collect(),
+        lanes: places.vectors as u32 * 4,
+        inputs: layout.inputs.iter().zip(reads).map(|(&format, reads)| reads.then_some(format)).collect(),
         outputs: layout.outputs.clone(),
-        uniform_rows: plan.uniform_rows.clone(),
-        tables: plan.tables(func),
+        uniform_rows: facts.readable_rows.clone(),
+        tables: tables(program),
         resources: func.resources.len(),
-        scratch_bytes: plan.scratch_bytes as usize * if plan.is_cut() { TILE } else { 1 },
-        arrays: plan.arrays.clone(),
-        frame_bytes: plan.frame.bytes(),
-        vertices_of_fuel: plan.vectors * 4 * if plan.is_cut() && plan.loops { TILE } else { 1 },
-        vertices_at_once: plan.waves_at_once() * 4 * plan.vectors,
+        scratch_bytes: places.scratch_bytes as usize * waves,
+        arrays: places.arrays.clone(),
+        frame_bytes: places.frame.bytes(),
+        vertices_of_fuel: places.vectors * 4 * if facts.pays { waves } else { 1 },
+        vertices_at_once: program.waves_at_once() * 4 * places.vectors,
         stack_bytes: 0,
-        copies: plan.copies.to_vec(),
+        copies: program.copies().to_vec(),
         splats,
         rows,
     };
     let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
-    let mut emitter = Emitter { origins, ..Emitter::new(program, layout, plan, simd, target) };
+    let mut emitter = Emitter { origins, ..Emitter::new(program, layout, places, simd, target) };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
     emitter.simd.builder.finalize(target.cranelift().select(false).frontend_config());
@@ -117,7 +120,7 @@ struct Emitter<'a, 'b> {
     program: &'a BatchProgram,
     func: &'a Function,
     layout: &'a Layout,
-    plan: Plan<'a>,
+    places: Places,
     simd: Simd<'b>,
     has_fma: bool,
     /// How functions of this program are called.
@@ -183,7 +186,7 @@ struct Emitter<'a, 'b> {
 }
 
 impl<'a, 'b> Emitter<'a, 'b> {
-    fn new(program: &'a BatchProgram, layout: &'a Layout, plan: Plan<'a>, mut simd: Simd<'b>, target: &Target) -> Self {
+    fn new(program: &'a BatchProgram, layout: &'a Layout, places: Places, mut simd: Simd<'b>, target: &Target) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
         let [out_of_fuel, wave, done] = [(); 3].map(|()| simd.builder.create_block());
@@ -199,7 +202,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             memo: HashMap::new(),
             held_literals: None,
             loaded: HashMap::new(),
-            fetched: vec![None; plan.wanted.len()],
+            fetched: vec![None; program.facts().wanted.len()],
             outputs: HashMap::new(),
             args: none,
             count: none,
@@ -212,7 +215,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             offsets: OffsetSlots::default(),
             strides: Vec::new(),
             first_rows: Vec::new(),
-            spaces: vec![none; plan.used_spaces.len()],
+            spaces: vec![none; program.spaces.len()],
             resources: none,
             scratch: none,
             doubles: None,
@@ -225,7 +228,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             wave,
             done,
             origins: false,
-            plan,
+            places,
         }
     }
 
@@ -336,7 +339,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
     fn any_lane(&mut self, value: Value) -> clif::Value {
         let masks = self.vectors(value);
         let mut mask = masks[0];
-        for &other in &masks[1..self.plan.vectors] {
+        for &other in &masks[1..self.places.vectors] {
             mask = self.simd.ins().bor(mask, other);
         }
         self.simd.ins().vany_true(mask)

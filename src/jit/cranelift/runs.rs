@@ -1,7 +1,7 @@
 //! Selection for runs of row instructions (see [`shaderjit_ir::batch`]): the whole run for one lane, then for the next.
 
 use super::fetch;
-use super::plan::{Stream, codegen};
+use super::places::codegen;
 use super::texture::Row;
 use super::uniform::Window;
 use super::value::MAX_VECTORS;
@@ -10,6 +10,7 @@ use crate::error::JitError;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::F32X4;
 use foldhash::{HashMap, HashMapExt};
+use shaderjit_ir::batch::Stream;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::{Inst, Op, Type, Value};
 
@@ -50,12 +51,12 @@ impl<'a> Emitter<'a, '_> {
         let whole = insts.iter().filter(is_whole).map(|inst| result(inst)).collect();
         let run = Run { insts, shared, whole, streams };
         let goes_on = |inst: &&InstData| {
-            let last = inst.result.and_then(|result| self.plan.uses[result].last);
+            let last = inst.result.and_then(|result| self.program.uses()[result].last);
             last.is_some_and(|last| self.func.insts[last].op == Op::RowWord)
         };
         let going_on: Vec<Value> = run.insts.iter().copied().filter(goes_on).map(result).collect();
         let mut rows = vec![Vec::new(); going_on.len()];
-        for lane in 0..self.plan.step() {
+        for lane in 0..self.places.step {
             let results = self.lane_of_run(&run, lane)?;
             for (rows, value) in rows.iter_mut().zip(&going_on) {
                 rows.push(results[value]);

@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
         if inst.op == Op::SlotLoad {
             let words = [0, 1].map(|word| {
                 let mut vectors = [self.args; MAX_VECTORS];
-                for (which, vector) in vectors.iter_mut().enumerate().take(self.plan.vectors) {
+                for (which, vector) in vectors.iter_mut().enumerate().take(self.places.vectors) {
                     let (memory, at) = self.slot_address(slot + word, which);
                     *vector = self.simd.load(I32X4, memory, at);
                 }
@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
             return self.define_double_vectors(result(inst), words);
         }
         for (word, vectors) in (0..).zip(self.double_vectors(inst.args[0])) {
-            for (which, &vector) in vectors.iter().enumerate().take(self.plan.vectors) {
+            for (which, &vector) in vectors.iter().enumerate().take(self.places.vectors) {
                 let (memory, at) = self.slot_address(slot + word, which);
                 self.simd.store(vector, memory, at);
             }
@@ -74,10 +74,10 @@ impl Emitter<'_, '_> {
     }
 
     fn slot_address(&self, slot: u32, which: usize) -> (clif::Value, i32) {
-        let vector = slot as usize * self.plan.vectors + which;
+        let vector = slot as usize * self.places.vectors + which;
         match self.record {
             Some(record) => (record, 16 * vector as i32),
-            None => (self.frame.expect("slots are there"), (self.plan.frame.kept.start + 16 * vector) as i32),
+            None => (self.frame.expect("slots are there"), (self.places.frame.kept.start + 16 * vector) as i32),
         }
     }
 }

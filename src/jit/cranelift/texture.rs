@@ -79,13 +79,13 @@ impl Emitter<'_, '_> {
                     self.simd.store(scalar, rows, at);
                 } else {
                     let vectors = self.word_vectors(word);
-                    for (which, &vector) in vectors.iter().enumerate().take(self.plan.vectors) {
+                    for (which, &vector) in vectors.iter().enumerate().take(self.places.vectors) {
                         self.simd.store(vector, rows, at + 16 * which as i32);
                     }
                 }
             }
         }
-        let lanes = if is_uniform { 1 } else { self.plan.vectors * 4 };
+        let lanes = if is_uniform { 1 } else { self.places.vectors * 4 };
         let [what, names] = encode(access, lanes).map(|bits| self.simd.ins().iconst(I64, bits as i64));
         let textures = self.simd.load(I64, self.args, crate::jit::abi::offset::TEXTURES);
         let callee = mode::access_textures as *const () as usize;

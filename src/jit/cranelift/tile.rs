@@ -47,21 +47,21 @@ impl Emitter<'_, '_> {
 
         let first = self.simd.builder.append_block_param(tile, I64);
         self.simd.builder.switch_to_block(tile);
-        let elements = self.simd.ins().iconst(I64, (TILE * self.plan.step()) as i64);
+        let elements = self.simd.ins().iconst(I64, (TILE * self.places.step) as i64);
         let whole = self.simd.ins().iadd(first, elements);
         let is_whole = self.simd.icmp(IntCC::UnsignedLessThan, whole, self.count);
         let end = self.simd.ins().select(is_whole, whole, self.count);
-        let records = (self.plan.frame.record > 0).then(|| {
+        let records = (self.places.frame.record > 0).then(|| {
             let memory = self.frame.expect("records are there");
-            self.simd.ins().iadd_imm_s(memory, self.plan.frame.kept.start as i64)
+            self.simd.ins().iadd_imm_s(memory, self.places.frame.kept.start as i64)
         });
         let members = self.declare_worklists(first, end);
         self.tile = Some(Tile { block: tile, first, end, records, scratch: self.scratch, members });
         self.begin_fuel();
         self.begin_tile();
-        self.zero_arrays(self.plan.scratch_bytes * TILE as u32);
-        for number in 0..self.plan.order.len() {
-            let block = self.plan.order[number];
+        self.zero_arrays(self.places.scratch_bytes * TILE as u32);
+        for number in 0..self.program.order().len() {
+            let block = self.program.order()[number];
             self.block(block)?;
             let phase = self.phase.as_ref().map(|phase| &self.program.phases()[phase.number]);
             if phase.is_some_and(|phase| phase.blocks.last() == Some(&block)) {
@@ -115,9 +115,9 @@ impl Emitter<'_, '_> {
 
     /// Where the arrays of the wave at hand are.
     fn find_arrays(&mut self) {
-        if self.plan.scratch_bytes > 0 {
+        if self.places.scratch_bytes > 0 {
             let number = self.wave_number();
-            let bytes = self.simd.ins().iconst(I64, i64::from(self.plan.scratch_bytes));
+            let bytes = self.simd.ins().iconst(I64, i64::from(self.places.scratch_bytes));
             let offset = self.simd.ins().imul(number, bytes);
             let first = self.tile().scratch;
             self.scratch = self.simd.ins().iadd(first, offset);

@@ -4,11 +4,10 @@ use super::lanes::KeptOffsets;
 use super::value::{Memo, Vectors};
 use super::{Emitter, result};
 use crate::jit::abi::offset;
-use crate::jit::last_row;
 use crate::jit::limits::WINDOW_ROWS;
 use cranelift_codegen::ir::types::{F32, I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
-use shaderjit_ir::batch::STATIC_ROWS;
+use shaderjit_ir::batch::{STATIC_ROWS, last_row};
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Function, Space, Type, Value};
 
@@ -75,13 +74,13 @@ impl Emitter<'_, '_> {
         let key = |which| Memo::Rows(space, row, index, which);
         if !self.memo.contains_key(&key(0)) {
             let window = Window::of(self.func, space, row, Some(index));
-            for which in 0..self.plan.vectors {
+            for which in 0..self.places.vectors {
                 let rows = [0, 1, 2, 3].map(|lane| self.gathered_row(I8X16, window, which, lane));
                 let columns = self.simd.transpose(rows);
                 self.memo.insert(key(which), columns);
             }
         }
-        [0, self.plan.vectors - 1].map(|which| self.memo[&key(which)][usize::from(component)])
+        [0, self.places.vectors - 1].map(|which| self.memo[&key(which)][usize::from(component)])
     }
 
     /// The address of a window that is the same in all lanes.

@@ -56,7 +56,7 @@ pub enum Memo {
 
 impl<'b> Emitter<'_, 'b> {
     pub(super) fn is_uniform(&self, value: Value) -> bool {
-        self.plan.uniform.contains(value)
+        self.program.uniform().contains(value)
     }
 
     /// Type and number of what holds a value.
@@ -66,15 +66,15 @@ impl<'b> Emitter<'_, 'b> {
             (Type::I1, true) => (I8, 1),
             (Type::F64, true) => (I32, 2),
             (_, true) => (I32, 1),
-            (Type::F64, false) => (I32X4, 2 * self.plan.vectors),
-            (ty, false) => (vector_type(ty), self.plan.vectors),
+            (Type::F64, false) => (I32X4, 2 * self.places.vectors),
+            (ty, false) => (vector_type(ty), self.places.vectors),
         }
     }
 
     /// Makes each vector of a value.
     pub(super) fn each_vector(&mut self, mut make: impl FnMut(&mut Simd<'b>, usize) -> clif::Value) -> Vectors {
         let mut vectors = [make(&mut self.simd, 0); MAX_VECTORS];
-        for (which, vector) in vectors.iter_mut().enumerate().take(self.plan.vectors).skip(1) {
+        for (which, vector) in vectors.iter_mut().enumerate().take(self.places.vectors).skip(1) {
             *vector = make(&mut self.simd, which);
         }
         vectors
@@ -128,7 +128,7 @@ impl<'b> Emitter<'_, 'b> {
     /// A value in vectors, whatever it is held in. Not for `f64`.
     pub(super) fn vectors(&mut self, value: Value) -> Vectors {
         let first = self.vector(value, 0);
-        let is_one = self.plan.vectors == 1 || self.is_uniform(value);
+        let is_one = self.places.vectors == 1 || self.is_uniform(value);
         [first, if is_one { first } else { self.vector(value, 1) }]
     }
 
@@ -182,7 +182,7 @@ impl<'b> Emitter<'_, 'b> {
         if self.is_uniform(value) {
             return self.double_scalars(value).map(|word| [self.simd.ins().splat(I32X4, word); MAX_VECTORS]);
         }
-        let (parts, vectors) = (self.values[value].0, self.plan.vectors);
+        let (parts, vectors) = (self.values[value].0, self.places.vectors);
         [[parts[0], parts[vectors - 1]], [parts[vectors], parts[2 * vectors - 1]]]
     }
 
@@ -190,7 +190,7 @@ impl<'b> Emitter<'_, 'b> {
 
     /// Defines a divergent value that is no `f64`.
     pub(super) fn define_vectors(&mut self, value: Value, vectors: Vectors) {
-        for (which, vector) in vectors.into_iter().enumerate().take(self.plan.vectors) {
+        for (which, vector) in vectors.into_iter().enumerate().take(self.places.vectors) {
             self.define_vector(value, which, vector);
         }
     }
@@ -221,7 +221,7 @@ impl<'b> Emitter<'_, 'b> {
 
     /// Defines a divergent `f64` by its low and high words.
     pub(super) fn define_double_vectors(&mut self, value: Value, [low, high]: [Vectors; 2]) {
-        let vectors = self.plan.vectors;
+        let vectors = self.places.vectors;
         let parts = &mut self.values[value].0;
         parts[..vectors].copy_from_slice(&low[..vectors]);
         parts[vectors..2 * vectors].copy_from_slice(&high[..vectors]);

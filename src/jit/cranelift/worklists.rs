@@ -62,7 +62,7 @@ impl Emitter<'_, '_> {
     /// How many waves there are from one element to another.
     fn waves_between(&mut self, first: clif::Value, end: clif::Value) -> clif::Value {
         let elements = self.simd.ins().isub(end, first);
-        self.simd.ins().ushr_imm_u(elements, i64::from(self.plan.step().ilog2()))
+        self.simd.ins().ushr_imm_u(elements, i64::from(self.places.step.ilog2()))
     }
 
     /// How many waves of the tile come to a block of it, as a number of 64 bits.
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
 
     fn worklist_address(&mut self, worklist: u32) -> clif::Value {
         let memory = self.frame.expect("worklists are there");
-        self.simd.ins().iadd_imm_s(memory, self.plan.frame.worklist(worklist as usize) as i64)
+        self.simd.ins().iadd_imm_s(memory, self.places.frame.worklist(worklist as usize) as i64)
     }
 
     /// Makes the waves of the worklist around it the worklist.
@@ -114,10 +114,10 @@ impl Emitter<'_, '_> {
         let offset = self.simd.shl(index, 3);
         let address = self.simd.ins().iadd(numbers, offset);
         let number = self.simd.load(I64, address, 0);
-        let elements = self.simd.shl(number, self.plan.step().ilog2());
+        let elements = self.simd.shl(number, self.places.step.ilog2());
         self.element = self.simd.ins().iadd(first, elements);
         self.record = records.map(|records| {
-            let bytes = self.simd.ins().iconst(I64, self.plan.frame.record as i64);
+            let bytes = self.simd.ins().iconst(I64, self.places.frame.record as i64);
             let offset = self.simd.ins().imul(number, bytes);
             self.simd.ins().iadd(records, offset)
         });

@@ -1,0 +1,185 @@
+//! What a back end has to know of a program as a whole: one walk over it finds all.
+
+use super::{BatchProgram, TILE, Word};
+use crate::function::{Imm, InstData};
+use crate::op::{Memory, Op};
+use crate::{Function, Space, Value, cfg};
+
+/// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
+/// many readable rows. Fixed rows past it are checked like computed ones.
+pub const STATIC_ROWS: u32 = 4096;
+
+/// As many streams as a loop can have a pointer and a stride of in registers. If there are more, it loads both for
+/// each.
+const CARRIED_STREAMS: usize = 4;
+
+/// Waves that one call of native code runs at most: beginning again costs little against so many.
+const WAVES_AT_ONCE: usize = 1024;
+
+/// Invocations that it runs at most if some of their outputs are copied afterwards.
+const COPIED_AT_ONCE: usize = 192;
+
+/// What the waves of one call weigh without what their loops take: a millisecond's work or so.
+const WEIGHT_AT_ONCE: u64 = 1 << 20;
+
+/// An input or output element's place in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// That of an input element.
+    Input(u32),
+    /// That of an output element.
+    Output(u32),
+}
+
+/// The facts.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// For each input element, the components that lanes read, bit 0 = x.
+    pub wanted: Vec<u8>,
+    /// For each input element, whether its rows are read, be it by what copies it.
+    pub reads: Vec<bool>,
+    /// For each uniform space, whether code loads anything from it.
+    pub used_spaces: Vec<bool>,
+    /// For each uniform space, how many rows are read without a check, by code or by what the call fills in.
+    pub readable_rows: Vec<u32>,
+    /// Whether anything is asked of a resource.
+    pub uses_resources: bool,
+    /// Whether any value is guarded.
+    pub guards: bool,
+    /// Whether any edge costs fuel.
+    pub pays: bool,
+    /// Whether lanes have addresses of their own.
+    pub scattered: bool,
+    /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
+    streams: Vec<Vec<Stream>>,
+}
+
+impl Facts {
+    /// Finds them.
+    pub(super) fn of(program: &BatchProgram) -> Facts {
+        let mut facts = Facts {
+            wanted: vec![0; program.inputs as usize],
+            reads: vec![false; program.inputs as usize],
+            used_spaces: vec![false; program.spaces.len()],
+            readable_rows: static_rows(program),
+            streams: streams(program),
+            ..Facts::default()
+        };
+        for &block in &program.layout {
+            facts.pays |= cfg::successors(program, block).any(|target| program.costs().edge(block, target) > 0);
+            for &inst in &program.blocks[block].insts {
+                facts.note(program, &program.insts[inst]);
+            }
+        }
+        for word in program.fills().iter().flat_map(|fill| fill.words) {
+            if let Word::Uniform { space, row, .. } = word {
+                let rows = &mut facts.readable_rows[space as usize];
+                *rows = (row + 1).max(*rows);
+            }
+        }
+        program.copies().iter().for_each(|copy| facts.reads[copy.input as usize] = true);
+        facts
+    }
+
+    fn note(&mut self, program: &BatchProgram, inst: &InstData) {
+        let is_used = inst.result.is_some_and(|result| program.is_used(result));
+        match (inst.op, inst.imm) {
+            (Op::Input, Imm::Element { element, component }) if is_used => {
+                self.wanted[element as usize] |= 1 << component;
+                self.reads[element as usize] = true;
+            }
+            (Op::InputRow, Imm::Stream(element)) => self.reads[element as usize] = true,
+            (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. })
+            | (Op::RowAt, Imm::SpaceRow { space, .. }) => self.used_spaces[space.as_u32() as usize] = true,
+            (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
+            (Op::GuardOrdered, _) => self.guards = true,
+            _ => {}
+        }
+        let is_address = matches!(inst.op, Op::UniformLoadAt | Op::RowAt | Op::ResourceLoad)
+            || inst.op.memory() == Some(Memory::Array);
+        self.scattered |= is_address && !program.uniform().contains(inst.args[0]);
+    }
+
+    /// The streams whose rows a loop steps along: that of a phase, or the one loop, which is number 0.
+    pub fn streams(&self, phase: usize) -> &[Stream] {
+        &self.streams[phase]
+    }
+}
+
+impl BatchProgram {
+    /// How many waves one call of native code runs: whole tiles, few enough that whoever wants to end the batch is
+    /// heard soon, and that its output bytes are still in the first-level cache where they are copied.
+    pub fn waves_at_once(&self) -> usize {
+        let most = if self.copies().is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / (4 * self.vectors()) };
+        let waves = (WEIGHT_AT_ONCE / self.costs().whole().max(1)).min(most as u64) as usize;
+        (waves / TILE).max(1) * TILE
+    }
+}
+
+/// The streams that each loop steps along.
+fn streams(program: &BatchProgram) -> Vec<Vec<Stream>> {
+    let phases = program.phases();
+    let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); phases.len().max(1)];
+    // For each input the last phase that has it, plus 1.
+    let mut fetched_by = vec![0; program.inputs as usize];
+    let mut stored_by = vec![None; program.outputs as usize];
+    for &block in program.order() {
+        let phase = program.phase_of(block).unwrap_or(0);
+        for inst in program.blocks[block].insts.iter().map(|&inst| &program.insts[inst]) {
+            let is_used = inst.result.is_some_and(|result| program.is_used(result));
+            match (inst.op, inst.imm) {
+                (Op::Input, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
+                    if is_used && std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 =>
+                {
+                    streams[phase].push(Stream::Input(element));
+                }
+                (Op::Output, Imm::Element { element, .. }) if program.is_stored(element) => {
+                    stored_by[element as usize] = Some(phase);
+                }
+                (Op::OutputRow, Imm::Stream(element)) => stored_by[element as usize] = Some(phase),
+                _ => {}
+            }
+        }
+    }
+    for (output, phase) in (0u32..).zip(stored_by) {
+        streams[phase.unwrap_or(0)].extend(phase.map(|_| Stream::Output(output)));
+    }
+    // Waves of a worklist do not follow each other.
+    for (number, streams) in streams.iter_mut().enumerate() {
+        let is_listed = phases.get(number).is_some_and(|phase| phase.worklist.is_some());
+        if is_listed || streams.len() > CARRIED_STREAMS {
+            streams.clear();
+        }
+    }
+    streams
+}
+
+/// For each uniform space, how many rows code of a function may read without a check.
+pub fn static_rows(func: &Function) -> Vec<u32> {
+    let mut rows = vec![0; func.spaces.len()];
+    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
+        let InstData { op, imm, args, .. } = &func.insts[inst];
+        let last = match *imm {
+            Imm::Row { space, row, .. } if *op == Op::UniformLoad => Some((space, row)),
+            Imm::Row { space, row, .. } | Imm::SpaceRow { space, row } => {
+                last_row(func, row, args[0]).map(|last| (space, last))
+            }
+            _ => None,
+        };
+        if let Some((space, last)) = last
+            && last < STATIC_ROWS
+        {
+            let rows = &mut rows[Space::as_u32(space) as usize];
+            *rows = (last + 1).max(*rows);
+        }
+    }
+    rows
+}
+
+/// The last row that `row` plus an index can be, if all of them may be read without a check.
+pub fn last_row(func: &Function, row: u32, index: Value) -> Option<u32> {
+    let inst = func.def_inst(index).filter(|inst| inst.op == Op::And)?;
+    let most = inst.args.iter().filter_map(|&arg| func.constant(arg)).min()?;
+    let last = u64::from(row) + most;
+    (last < u64::from(STATIC_ROWS)).then_some(last as u32)
+}
