@@ -161,7 +161,7 @@ macro_rules! for_each_op {
             Itof itof (I32) -> F32, None, Pure, Plain, Follows;
             /// Unsigned to float, rounded to nearest even.
             Utof utof (I32) -> F32, None, Pure, Plain, Follows;
-            /// The half in the low 16 bits as a float; denormal halves are kept.
+            /// The half in the low 16 bits as a float; denormal halves and the payloads of NaNs are kept.
             F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite, Follows;
             /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal
             /// operands zero.
