@@ -32,7 +32,7 @@ use crate::vertex_format::VertexFormat;
 use abi::ArrayPlace;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, InputFormat, Machine, STATIC_ROWS};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine, STATIC_ROWS};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Op, Space, Value};
@@ -52,14 +52,8 @@ pub struct Layout {
 impl Layout {
     /// What planning may know of it.
     pub(crate) fn of_batch(&self) -> batch::Layout {
-        let format = |format: &VertexFormat| {
-            let packing = format.packing();
-            InputFormat {
-                words: if packing.is_words() { packing.components() as u8 } else { 0 },
-                defaults: [0, 1, 2, 3].map(|component| packing.default_component(component)),
-            }
-        };
-        batch::Layout { inputs: self.inputs.iter().map(format).collect(), outputs: self.outputs.clone() }
+        let inputs = self.inputs.iter().map(|format| format.packing()).collect();
+        batch::Layout { inputs, outputs: self.outputs.clone() }
     }
 }
 

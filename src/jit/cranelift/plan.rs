@@ -49,8 +49,8 @@ pub struct Plan<'a> {
     pub costs: &'a EdgeCosts,
     /// Values that are the same in all lanes.
     pub uniform: &'a EntitySet<Value>,
-    /// For each input element of the layout, the components that are read, bit 0 = x.
-    pub wanted: Vec<u8>,
+    /// For each input element of the layout, whether words of its rows are read.
+    pub wanted: Vec<bool>,
     /// Outputs that are copies of inputs.
     pub copies: &'a [Copy],
     /// How often values are used.
@@ -95,7 +95,7 @@ impl<'a> Plan<'a> {
             order: program.order(),
             costs: program.costs(),
             uniform: program.uniform(),
-            wanted: vec![0; layout.inputs.len()],
+            wanted: vec![false; layout.inputs.len()],
             copies: program.copies(),
             uses: program.uses(),
             carried: Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Plan<'a> {
             let data = &func.blocks[block];
             plan.loops |= cfg::successors(func, block).any(|target| plan.costs.edge(block, target) > 0);
             for &inst in &data.insts {
-                plan.note(&func.insts[inst])?;
+                plan.note(&func.insts[inst], layout)?;
             }
         }
         plan.frame = Frame::new(program, if plan.scattered { 16 * lanes::SLOTS } else { 0 });
@@ -153,7 +153,8 @@ impl<'a> Plan<'a> {
             let phase = self.program.phase_of(block).unwrap_or(0);
             for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
                 match (data.op, data.imm) {
-                    (Op::Input, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
+                    (Op::Input | Op::InputWord, Imm::Element { element, .. })
+                    | (Op::InputRow, Imm::Stream(element))
                         if data.result.is_some_and(|result| self.program.is_used(result))
                             && std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 =>
                     {
@@ -184,13 +185,15 @@ impl<'a> Plan<'a> {
     }
 
     /// Notes what an instruction reads and sets.
-    fn note(&mut self, inst: &InstData) -> Result<(), JitError> {
+    fn note(&mut self, inst: &InstData, layout: &Layout) -> Result<(), JitError> {
         match (inst.op, inst.imm) {
-            (Op::Input, Imm::Element { element, component }) => {
-                let is_used = inst.result.is_some_and(|result| self.program.is_used(result));
-                let wanted = self.wanted.get_mut(element as usize).ok_or_else(|| no_input(element))?;
-                if is_used {
-                    *wanted |= 1 << component;
+            (Op::Input | Op::InputWord, Imm::Element { element, component }) => {
+                let format = layout.inputs.get(element as usize).ok_or_else(|| no_input(element))?;
+                if usize::from(component) >= format.bytes().div_ceil(4) {
+                    return Err(codegen(format!("input {element} has no word {component} in the layout")));
+                }
+                if inst.result.is_some_and(|result| self.program.is_used(result)) {
+                    self.wanted[element as usize] = true;
                     self.reads[element as usize] = true;
                 }
             }
