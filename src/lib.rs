@@ -63,7 +63,6 @@ mod jit;
 pub mod jit;
 mod native;
 mod options;
-mod packing;
 mod perf_map;
 pub mod pica;
 mod pica_uniforms;

@@ -1,8 +1,9 @@
 //! Vertex attribute formats: how the bytes of one vertex become the four components of an input element.
 //!
-//! [`VertexFormat::decode`] is the definition; native code computes the same bits.
+//! A line of the table says how they lie and what numbers they are; [`packing`](shaderjit_ir::packing) says what that
+//! means, to the interpreter and to native code.
 
-use crate::packing::{NumericKind, Packing};
+use shaderjit_ir::packing::{NumericKind, Packing};
 
 /// Calls `$callback!` with the table of formats. Each line: doc, variant, name, what the components are, and the bits
 /// each is stored in, from the lowest bit on; `bgra` if the third component is stored first and the first one third.
@@ -191,7 +192,7 @@ impl VertexFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packing::Field;
+    use shaderjit_ir::packing::Field;
 
     #[test]
     fn names_are_unique_and_found() {

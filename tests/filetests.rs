@@ -9,7 +9,9 @@ mod support;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
-use shaderjit_ir::batch::{self, BatchProgram, InputFormat, Machine};
+use shaderjit::VertexFormat;
+use shaderjit::jit::{CodegenOptions, Layout, plan};
+use shaderjit_ir::batch::{BatchProgram, Machine};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::op::{Memory, Op};
 use shaderjit_ir::parse::parse_module;
@@ -186,18 +188,23 @@ impl TestFile {
         Ok(text_of(&functions))
     }
 
-    /// The functions, which are in lockstep form, as batch programs for a layout: `inputs` and the words of each
-    /// element, 0 for a format that is converted; `outputs` and how many components of each are stored.
+    /// The functions, which are in lockstep form, as batch programs for a layout: `inputs` and the format of each
+    /// element, `outputs` and how many components of each are stored. A number is a format of so many floats.
     fn programs(&self, layout: &str) -> Result<String, Failed> {
-        let (inputs, outputs) = layout.split_once("outputs").ok_or("`inputs N… outputs N…` is missing")?;
-        let numbers = |text: &str| text.split_whitespace().map(str::parse).collect::<Result<Vec<u8>, _>>();
-        let inputs = numbers(inputs.trim_start().strip_prefix("inputs").ok_or("`inputs` is missing")?)?;
-        let layout =
-            batch::Layout { inputs: inputs.into_iter().map(InputFormat::words).collect(), outputs: numbers(outputs)? };
+        let (inputs, outputs) = layout.split_once("outputs").ok_or("`inputs FORMAT… outputs N…` is missing")?;
+        let inputs = inputs.trim_start().strip_prefix("inputs").ok_or("`inputs` is missing")?;
+        let format = |name: &str| {
+            let format = VertexFormat::from_name(name).or_else(|| VertexFormat::from_name(&format!("f32x{name}")));
+            format.ok_or_else(|| format!("there is no format `{name}`"))
+        };
+        let layout = Layout {
+            inputs: inputs.split_whitespace().map(format).collect::<Result<_, _>>()?,
+            outputs: outputs.split_whitespace().map(str::parse).collect::<Result<_, _>>()?,
+        };
         let machine = Machine { vectors: 1, registers: 16 };
         let mut programs = Vec::new();
         for func in self.functions()? {
-            let text = BatchProgram::plan(&Verified::new(func)?, &layout, machine)?.to_string();
+            let text = plan(&Verified::new(func)?, &layout, &CodegenOptions::default())?.to_string();
             let again = BatchProgram::parse(&text, machine)?.to_string();
             if without_comments(&again) != without_comments(&text) {
                 return Err(format!("the program does not read back:\n{}", difference(&text, &again)).into());

@@ -12,6 +12,7 @@ pub type Lanes<const L: usize> = [u32; L];
 ///
 /// # Panics
 /// If the op is not of that kind.
+#[inline]
 pub fn eval<const L: usize>(op: Op, ty: Type, args: &[Lanes<L>], fused: bool) -> Lanes<L> {
     use Op::*;
     let f = f32::from_bits;

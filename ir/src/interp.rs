@@ -41,7 +41,7 @@ pub struct InterpOptions<'a> {
 /// What L invocations see.
 #[derive(Clone, Copy, Debug)]
 pub struct Bindings<'a, const L: usize> {
-    /// One entry an input element: four components.
+    /// One entry an input element: four components; to a [batch program](crate::batch) the words of its row.
     pub inputs: &'a [[Lanes<L>; 4]],
     /// Vertex numbers.
     pub vertex_id: Lanes<L>,
@@ -346,7 +346,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 let index = self.lanes(args[0]);
                 std::array::from_fn(|l| self.array_cell(imm, index[l]).map_or(0, |cell| cell[l]))
             }
-            (Op::Input, Imm::Element { element, component }) => {
+            (Op::Input | Op::InputWord, Imm::Element { element, component }) => {
                 bindings.inputs[element as usize][usize::from(component)]
             }
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => bindings.vertex_id,

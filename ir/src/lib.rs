@@ -42,6 +42,7 @@ mod fused;
 pub mod interp;
 pub mod loops;
 pub mod op;
+pub mod packing;
 pub mod parse;
 pub mod pass;
 pub mod print;

@@ -161,7 +161,7 @@ macro_rules! for_each_op {
             Itof itof (I32) -> F32, None, Pure, Plain, Follows;
             /// Unsigned to float, rounded to nearest even.
             Utof utof (I32) -> F32, None, Pure, Plain, Follows;
-            /// The half in the low 16 bits as a float; denormal halves are kept.
+            /// The half in the low 16 bits as a float; denormal halves and the payloads of NaNs are kept.
             F16tof32 f16tof32 (I32) -> F32, None, Pure, Composite, Follows;
             /// To half in the low 16 bits, rounded toward zero: overflow gives the largest finite half, denormal
             /// operands zero.
@@ -238,8 +238,11 @@ macro_rules! for_each_op {
             RowWord row_word (Row) -> Word, Component, Pure, Plain, Follows;
 
             // ---- batch programs: see [`crate::batch`]
-            /// The first four words of each lane's row in an input stream of whole words; what the stream's format
-            /// does not have is its default.
+            /// A word of each lane's row in an input stream, as it lies in the caller's buffer. Bits that the row does
+            /// not have are anything.
+            InputWord input_word () -> I32, Element, Pure, Plain, Differs;
+            /// The first four words of each lane's row in an input stream of whole words. Those that the row does not
+            /// have are anything.
             InputRow input_row () -> Row, Stream, Pure, Plain, Differs;
             /// One word of a row in all four.
             RowSplat row_splat (Row) -> Row, Component, Pure, Plain, Follows;
@@ -523,7 +526,8 @@ impl Op {
 
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
     pub fn is_of_batch(self, ty: Type) -> bool {
-        self.is_of_run(ty) || matches!(self.memory(), Some(Memory::Slot | Memory::Call | Memory::Worklist))
+        let is_kept = matches!(self.memory(), Some(Memory::Slot | Memory::Call | Memory::Worklist));
+        self == Op::InputWord || self.is_of_run(ty) || is_kept
     }
 
     /// Whether an instruction of this op is one of those of which [runs](crate::batch) are made, if it is of type `ty`.

@@ -590,7 +590,7 @@ impl<'f> Verifier<'f> {
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), format!("{op} is not expanded"));
                 }
                 if !self.is_batch && op.is_of_batch(ty) {
-                    let message = "only batch programs have rows of streams, slots and worklists".to_string();
+                    let message = "only batch programs have words and rows of streams, slots and worklists".to_string();
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), message);
                 }
             }

@@ -77,6 +77,23 @@ impl DifferentialCase {
             (format, bytes.take(format.bytes()).collect())
         })
     }
+
+    /// What is seen of the input elements of a vertex.
+    fn inputs(&self, vertex: usize, seen: Seen) -> Vec<[u32; 4]> {
+        match seen {
+            Seen::Components => self.stored(vertex).map(|(format, bytes)| format.decode(&bytes)).collect(),
+            Seen::Words => self.data.inputs.iter().map(|words| words.map(|lanes| lanes[vertex % VERTICES])).collect(),
+        }
+    }
+}
+
+/// What inputs are.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// The components, to a function.
+    Components,
+    /// The words of the row, to a batch program. Behind the end of the row anything may stand in them.
+    Words,
 }
 
 /// Rows of four components, a vertex after the other, for each output element.
@@ -152,7 +169,7 @@ pub fn differential(case: &DifferentialCase) {
 /// Runs a function.
 fn interpret<const L: usize>(func: &Function, case: &DifferentialCase, fuel: Fuel<'_>) -> Result<Rows, Ended> {
     let mut interpreter = Interpreter::<L>::new(func);
-    interpret_waves(func, case, fuel, |bindings, options| {
+    interpret_waves(func, case, fuel, Seen::Components, |bindings, options| {
         let outputs = interpreter.run(bindings, options)?.to_vec();
         Ok((outputs, interpreter.guards_hold()))
     })
@@ -165,7 +182,7 @@ fn interpret_program<const L: usize>(
     fuel: Fuel<'_>,
 ) -> Result<Rows, Ended> {
     let mut interpreter = BatchInterpreter::<L>::new(program);
-    interpret_waves(program, case, fuel, |bindings, options| {
+    interpret_waves(program, case, fuel, Seen::Words, |bindings, options| {
         let outputs = interpreter.run(bindings, options)?.to_vec();
         Ok((outputs, interpreter.guards_hold(0)))
     })
@@ -175,7 +192,7 @@ fn interpret_program<const L: usize>(
 fn interpret_tiles<const L: usize>(program: &BatchProgram, case: &DifferentialCase) -> Result<Rows, Ended> {
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
     let firsts: Vec<usize> = (0..case.count).step_by(L).collect();
-    let waves: Vec<Data<L>> = firsts.iter().map(|&first| wave(case, first)).collect();
+    let waves: Vec<Data<L>> = firsts.iter().map(|&first| wave(case, first, Seen::Words)).collect();
     let bindings: Vec<Bindings<'_, L>> = waves.iter().map(|data| data.bindings(&uniforms, &resources)).collect();
     let options = InterpOptions { fuel: FUEL.into(), fused: true };
     let mut interpreter = BatchInterpreter::<L>::new(program);
@@ -189,7 +206,7 @@ fn interpret_tiles<const L: usize>(program: &BatchProgram, case: &DifferentialCa
         outputs.extend((0..tile.len()).map(|wave| interpreter.outputs(wave).to_vec()));
     }
     let mut outputs = outputs.into_iter();
-    interpret_waves(program, case, FUEL.into(), |_, _| Ok((outputs.next().expect("as many waves"), true)))
+    interpret_waves(program, case, FUEL.into(), Seen::Words, |_, _| Ok((outputs.next().expect("as many waves"), true)))
 }
 
 /// What a wave sets, and whether its guards hold.
@@ -200,6 +217,7 @@ fn interpret_waves<const L: usize>(
     func: &Function,
     case: &DifferentialCase,
     fuel: Fuel<'_>,
+    seen: Seen,
     mut run: impl FnMut(&Bindings<'_, L>, &InterpOptions<'_>) -> Result<Wave<L>, InterpError>,
 ) -> Result<Rows, Ended> {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
@@ -207,7 +225,7 @@ fn interpret_waves<const L: usize>(
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
     let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
     for first in (0..case.count).step_by(L) {
-        let (vertices, data) = (vertices::<L>(case, first), wave(case, first));
+        let (vertices, data) = (vertices::<L>(case, first), wave(case, first, seen));
         let options = InterpOptions { fuel, fused: true };
         let (outputs, guards_hold) = match run(&data.bindings(&uniforms, &resources), &options) {
             Ok(wave) => wave,
@@ -234,14 +252,12 @@ fn vertices<const L: usize>(case: &DifferentialCase, first: usize) -> [usize; L]
 }
 
 /// What the wave sees that begins with a vertex.
-fn wave<const L: usize>(case: &DifferentialCase, first: usize) -> Data<L> {
+fn wave<const L: usize>(case: &DifferentialCase, first: usize, seen: Seen) -> Data<L> {
     let vertices = vertices::<L>(case, first);
     let mut inputs = vec![[[0; L]; 4]; case.formats.len()];
     for (lane, &vertex) in vertices.iter().enumerate() {
-        for (element, (format, bytes)) in inputs.iter_mut().zip(case.stored(vertex)) {
-            for (component, bits) in element.iter_mut().zip(format.decode(&bytes)) {
-                component[lane] = bits;
-            }
+        for (element, words) in inputs.iter_mut().zip(case.inputs(vertex, seen)) {
+            element.iter_mut().zip(words).for_each(|(component, bits)| component[lane] = bits);
         }
     }
     Data {

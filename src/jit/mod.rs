@@ -35,7 +35,7 @@ use back_end::{BackEnd, Selected};
 use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, InputFormat, Machine};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
 
@@ -54,14 +54,8 @@ pub struct Layout {
 impl Layout {
     /// What planning may know of it.
     pub(crate) fn of_batch(&self) -> batch::Layout {
-        let format = |format: &VertexFormat| {
-            let packing = format.packing();
-            InputFormat {
-                words: if packing.is_words() { packing.components() as u8 } else { 0 },
-                defaults: [0, 1, 2, 3].map(|component| packing.default_component(component)),
-            }
-        };
-        batch::Layout { inputs: self.inputs.iter().map(format).collect(), outputs: self.outputs.clone() }
+        let inputs = self.inputs.iter().map(|format| format.packing()).collect();
+        batch::Layout { inputs, outputs: self.outputs.clone() }
     }
 }
 

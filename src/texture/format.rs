@@ -1,6 +1,6 @@
 //! Texel formats: how elements of typed buffers and texels of images are stored.
 
-use crate::packing::{NumericKind, Packing};
+use shaderjit_ir::packing::{NumericKind, Packing};
 use std::sync::LazyLock;
 
 /// Calls `$callback!` with the table of formats. Each line: doc, variant, name, what the components are, and the bits

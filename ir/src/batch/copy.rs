@@ -14,7 +14,7 @@ pub struct Copy {
     pub input: u32,
 }
 
-/// Finds the outputs of which every stored component is that component of one input, stored in words.
+/// Finds the outputs of which every stored component is that component of one input: inputs are words by now.
 pub(super) fn find(func: &Function, layout: &Layout, outputs: &[Components]) -> Vec<Copy> {
     let source = |(components, &stored): (&Components, &u8)| {
         let inputs = (0..stored).map(|component| {
@@ -26,8 +26,7 @@ pub(super) fn find(func: &Function, layout: &Layout, outputs: &[Components]) -> 
         });
         let inputs = inputs.collect::<Option<Vec<u32>>>()?;
         let &first = inputs.first()?;
-        let words = usize::from(layout.inputs.get(first as usize)?.words);
-        (words >= inputs.len() && inputs.iter().all(|&input| input == first)).then_some(first)
+        inputs.iter().all(|&input| input == first).then_some(first)
     };
     let elements = (0..).zip(outputs.iter().zip(&layout.outputs));
     elements.filter_map(|(output, element)| Some(Copy { output, input: source(element)? })).collect()

@@ -34,7 +34,7 @@ pub enum Stream {
 /// The facts.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// For each input element, the components that lanes read, bit 0 = x.
+    /// For each input element, the words of its rows that lanes read, bit 0 for the first.
     pub wanted: Vec<u8>,
     /// For each input element, whether its rows are read, be it by what copies it.
     pub reads: Vec<bool>,
@@ -84,7 +84,7 @@ impl Facts {
     fn note(&mut self, program: &BatchProgram, inst: &InstData) {
         let is_used = inst.result.is_some_and(|result| program.is_used(result));
         match (inst.op, inst.imm) {
-            (Op::Input, Imm::Element { element, component }) if is_used => {
+            (Op::Input | Op::InputWord, Imm::Element { element, component }) if is_used => {
                 self.wanted[element as usize] |= 1 << component;
                 self.reads[element as usize] = true;
             }
@@ -128,7 +128,7 @@ fn streams(program: &BatchProgram) -> Vec<Vec<Stream>> {
         for inst in program.blocks[block].insts.iter().map(|&inst| &program.insts[inst]) {
             let is_used = inst.result.is_some_and(|result| program.is_used(result));
             match (inst.op, inst.imm) {
-                (Op::Input, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
+                (Op::Input | Op::InputWord, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
                     if is_used && std::mem::replace(&mut fetched_by[element as usize], phase + 1) != phase + 1 =>
                 {
                     streams[phase].push(Stream::Input(element));

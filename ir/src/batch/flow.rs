@@ -169,7 +169,7 @@ impl Finder<'_> {
         });
         inst.result.into_iter().for_each(|result| self.makes(result));
         match inst.op {
-            Op::Input => (4, 2),
+            Op::Input | Op::InputWord => (4, 2),
             Op::UniformLoadAt | Op::ResourceLoad => (6, 5),
             Op::Fdiv | Op::Fsqrt => (1, 3),
             _ => (1, 1),

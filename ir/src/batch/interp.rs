@@ -50,7 +50,8 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
         BatchInterpreter { program, waves: Vec::new(), outputs: Vec::new() }
     }
 
-    /// Runs a wave by itself and returns the output elements. Those that the layout leaves out are zero.
+    /// Runs a wave by itself, whose inputs are the words of its rows, and returns the output elements. Those that the
+    /// layout leaves out are zero.
     ///
     /// # Errors
     /// As [`Interpreter::run`].

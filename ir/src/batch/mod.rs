@@ -5,6 +5,8 @@
 //! is a function in lockstep form, planned for one [`Layout`] of the caller's buffers, with what else a call does
 //! beside it:
 //!
+//! * **Words.** `input` is a word of the caller's row as it is. Components that the row has in another form are
+//!   arithmetic on `input_word`, those that it does not have are literals (`formats.rs`).
 //! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
 //! * [`call_block`](BatchProgram::call_block): what is computed once a call, in front of all else, and kept by
 //!   `call_store` for `call_load`; and the [`fills`](BatchProgram::fills), which are there before (`call.rs`).
@@ -26,6 +28,7 @@ mod copy;
 mod cut;
 mod facts;
 mod flow;
+mod formats;
 mod frame;
 mod graph;
 mod interp;
@@ -61,6 +64,7 @@ use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData};
 use crate::loops::Loops;
 use crate::op::{Memory, Op, SLOTS};
+use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
 use crate::uniform::uniform_values;
 use crate::verify::{Verified, VerifyErrors};
@@ -68,27 +72,11 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Deref;
 use thiserror::Error;
 
-/// How an input element lies in the caller's buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InputFormat {
-    /// How many whole words it has that are taken as they are; 0 if its components are converted.
-    pub words: u8,
-    /// What the components behind those are.
-    pub defaults: [u32; 4],
-}
-
-impl InputFormat {
-    /// So many words, and the defaults of floats: 0, 0, 0, 1.
-    pub const fn words(words: u8) -> InputFormat {
-        InputFormat { words, defaults: [0, 0, 0, 1f32.to_bits()] }
-    }
-}
-
 /// What the caller's buffers hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Each input element.
-    pub inputs: Vec<InputFormat>,
+    /// How each input element is packed.
+    pub inputs: Vec<Packing>,
     /// How many components are stored of each output element, 0 to 4.
     pub outputs: Vec<u8>,
 }
@@ -160,15 +148,15 @@ impl BatchProgram {
     /// # Errors
     /// [`VerifyErrors`] if planning has a defect: the program breaks a rule.
     pub fn plan(func: &Verified, layout: &Layout, machine: Machine) -> Result<BatchProgram, VerifyErrors> {
-        let mut program = BatchProgram::begin(Function::clone(func), &layout.outputs, machine);
+        let (costs, mut func) = (EdgeCosts::new(func), Function::clone(func));
+        outputs::remove(&mut func, |element| layout.outputs.get(element as usize).is_none_or(|&stored| stored == 0));
+        formats::write(&mut func, layout);
+        let mut program = BatchProgram::begin(func, costs, &layout.outputs, machine);
         let BatchProgram { func, order, uniform, uses, copies, call_values, .. } = &mut program;
         let outputs =
             outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, layout, block)));
         *copies = outputs.as_ref().map_or_else(Vec::new, |(_, outputs)| copy::find(func, layout, outputs));
-        let is_changed = outputs::remove(func, |element| {
-            let is_left_out = layout.outputs.get(element as usize).is_none_or(|&stored| stored == 0);
-            is_left_out || copies.iter().any(|copy| copy.output == element)
-        });
+        let is_changed = outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element));
         let found = rows::Finder::new(func, layout, order, uniform, uses, call_values).find(outputs.as_ref(), copies);
         if !found.is_empty() {
             found.write(func);
@@ -188,11 +176,10 @@ impl BatchProgram {
     /// The rules of the verifier that it breaks, those of batch programs among them, or why it cannot be cut.
     pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, PlanError> {
         let func = Verified::batch(func)?;
-        let layout = Layout {
-            inputs: vec![InputFormat::words(4); func.inputs as usize],
-            outputs: vec![4; func.outputs as usize],
-        };
-        let mut program = BatchProgram::begin(func, &layout.outputs, machine);
+        let words = Packing::new(NumericKind::Uint, &[32, 32, 32, 32]);
+        let layout = Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        let costs = EdgeCosts::new(&func);
+        let mut program = BatchProgram::begin(func, costs, &layout.outputs, machine);
         if required(&program.func).inside.is_empty() {
             return Ok(program.finish(&layout)?);
         }
@@ -211,16 +198,17 @@ impl BatchProgram {
         let func = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
         let text::Parts { copies, phases, costs, call } = parts;
-        let mut program = BatchProgram { copies, phases, costs, call, ..BatchProgram::begin(func, &outputs, machine) };
+        let program = BatchProgram::begin(func, costs, &outputs, machine);
+        let mut program = BatchProgram { copies, phases, call, ..program };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
         program.order.retain(|&block| program.call.block != Some(block));
         program.checked()
     }
 
-    /// A valid function, and what is known of it as it came: what waves pay is what that says.
-    fn begin(func: Function, outputs: &[u8], machine: Machine) -> BatchProgram {
-        let (order, costs) = (cfg::reverse_postorder(&func), EdgeCosts::new(&func));
+    /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
+    fn begin(func: Function, costs: EdgeCosts, outputs: &[u8], machine: Machine) -> BatchProgram {
+        let order = cfg::reverse_postorder(&func);
         let (uniform, uses) = (uniform_values(&func), Uses::count(&func, &order));
         let call_values = CallValues::find(&func, &order, &uniform);
         let loops = Loops::find(&func, &order);
@@ -328,7 +316,7 @@ impl BatchProgram {
         match (inst.op, inst.imm) {
             (Op::Const, _) => true,
             (Op::Output, Imm::Element { element, .. }) => !self.is_stored(element),
-            (Op::Input, _) => inst.result.is_none_or(|result| !self.is_used(result)),
+            (Op::Input | Op::InputWord, _) => inst.result.is_none_or(|result| !self.is_used(result)),
             _ => inst.result.is_some_and(|result| self.call_values.contains(result)),
         }
     }
@@ -474,6 +462,9 @@ fn remove_unused_inputs(func: &mut Function, uses: &SecondaryMap<Value, Uses>) {
     let is_used = |value: Value| uses[value].guards + uses[value].others > 0;
     for &block in &func.layout {
         let data = &mut func.blocks[block];
-        data.insts.retain(|&inst| insts[inst].op != Op::Input || insts[inst].result.is_none_or(is_used));
+        data.insts.retain(|&inst| {
+            let InstData { op, result, .. } = insts[inst];
+            !matches!(op, Op::Input | Op::InputWord) || result.is_none_or(is_used)
+        });
     }
 }

@@ -130,7 +130,7 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>
 /// Whether two instructions are about one element of an input or an output, which comes or goes as a whole.
 fn is_one_element(a: &InstData, b: &InstData) -> bool {
     let element = |inst: &InstData| match (inst.op, inst.imm) {
-        (Op::Input | Op::Output, Imm::Element { element, .. }) => Some((inst.op, element)),
+        (Op::Input | Op::InputWord | Op::Output, Imm::Element { element, .. }) => Some((inst.op, element)),
         _ => None,
     };
     element(a).is_some() && element(a) == element(b)

@@ -152,7 +152,7 @@ impl Cutter<'_> {
                 let data = &self.func.insts[inst];
                 if data.result.is_some_and(|result| self.tile.contains(result)) {
                     of_tile.push(inst);
-                } else if data.op == Op::Input && !of_waves.is_empty() {
+                } else if matches!(data.op, Op::Input | Op::InputWord) && !of_waves.is_empty() {
                     // Elements are fetched where the phase begins.
                     of_waves[0].push(inst);
                 } else if split.is_none_or(|split| split.any != inst) {

@@ -19,7 +19,9 @@ mod thread;
 mod unreachable;
 mod weigh;
 
+pub(crate) use aliases::Aliases;
 pub use dce::dce;
+pub(crate) use expand::Writer;
 pub use expand::{Emit, ExpandOptions, expand, expansion};
 pub use fold::fold;
 pub use guard_products::guard_products;

@@ -144,6 +144,7 @@ fn broken() -> Vec<(Rule, Function)> {
         (Rule::OutputAtReturn, lockstep("v0 = const.i32 1 output.i32 0.0, v0 jump block1 block1: return")),
         (Rule::BackEndForm, function("return")),
         (Rule::BackEndForm, lockstep("v0 = input.i32 0.0 v1 = bitrev v0 output.i32 0.0, v1 return")),
+        (Rule::BackEndForm, lockstep("v0 = input_word 0.0 output.i32 0.0, v0 return")),
     ]
 }
 

@@ -5,9 +5,7 @@
 
 use super::simd::Simd;
 use crate::jit::abi;
-use crate::packing::{Field, NumericKind, largest};
 use crate::vertex_format::VertexFormat;
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32X4, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
@@ -39,25 +37,9 @@ pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usi
     rows
 }
 
-/// The components of four vertices whose rows are at `rows`, those for which `wanted` has a bit; each in a vector of
-/// any type.
-pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, wanted: u8, rows: [Value; 4]) -> [Option<Value>; 4] {
-    let packing = format.packing();
-    let stored = wanted & ((1 << packing.components()) - 1);
-    let words = if stored == 0 { Vec::new() } else { load_words(simd, format, rows) };
-    std::array::from_fn(|component| {
-        if wanted & (1 << component) == 0 {
-            return None;
-        }
-        Some(match packing.field(component) {
-            Some(field) => component_of(simd, packing.kind, &words, field),
-            None => simd.word(I32X4, packing.default_component(component)),
-        })
-    })
-}
-
-/// The rows' 32-bit words, each in a vector of its own; bits past the end of a row are anything.
-fn load_words(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec<Value> {
+/// The 32-bit words of four vertices whose rows are at `rows`, each in a vector of its own, of any type. Bits past the
+/// end of a row are anything.
+pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec<Value> {
     match abi::read_bytes(format) {
         bytes @ (1 | 2 | 4) => {
             let first = simd.load_bytes(bytes, rows[0]);
@@ -99,96 +81,6 @@ pub fn store_row(simd: &mut Simd<'_>, vertex: Value, components: u8, row: Value)
     let vertex = simd.cast(I32X4, vertex);
     let third = simd.ins().extractlane(vertex, 2u8);
     simd.store(third, row, 8);
-}
-
-fn component_of(simd: &mut Simd<'_>, kind: NumericKind, words: &[Value], field: Field) -> Value {
-    let word = words[(field.at / 32) as usize];
-    let field = Field { at: field.at % 32, ..field };
-    if field.bits == 32 {
-        return word;
-    }
-    let word = simd.cast(I32X4, word);
-    match kind {
-        NumericKind::Float => {
-            let stored = unsigned(simd, word, field);
-            // What is shorter than a half lacks the last bits of the mantissa and the sign.
-            let half = if field.bits == 16 { stored } else { simd.shl(stored, 15 - field.bits) };
-            half_to_float(simd, half)
-        }
-        NumericKind::Uint => unsigned(simd, word, field),
-        NumericKind::Sint => signed(simd, word, field),
-        NumericKind::Uscaled => unsigned_float(simd, word, field),
-        NumericKind::Sscaled => signed_float(simd, word, field),
-        NumericKind::Unorm => {
-            let float = unsigned_float(simd, word, field);
-            divided(simd, float, largest(field.bits))
-        }
-        NumericKind::Snorm => {
-            let float = signed_float(simd, word, field);
-            let quotient = divided(simd, float, largest(field.bits - 1));
-            let least = simd.word(F32X4, (-1f32).to_bits());
-            simd.float_min_max([least, quotient], quotient, least)
-        }
-    }
-}
-
-/// The field's bits in each lane.
-fn unsigned(simd: &mut Simd<'_>, word: Value, Field { at, bits }: Field) -> Value {
-    let lowered = if at == 0 { word } else { simd.shr(word, at) };
-    if at + bits == 32 {
-        return lowered;
-    }
-    let mask = simd.word(I32X4, (1 << bits) - 1);
-    simd.ins().band(lowered, mask)
-}
-
-/// The same with the highest of them as the sign.
-fn signed(simd: &mut Simd<'_>, word: Value, Field { at, bits }: Field) -> Value {
-    let above = 32 - bits - at;
-    let raised = if above == 0 { word } else { simd.shl(word, above) };
-    simd.sar(raised, 32 - bits)
-}
-
-fn unsigned_float(simd: &mut Simd<'_>, word: Value, field: Field) -> Value {
-    let integer = unsigned(simd, word, field);
-    simd.ins().fcvt_from_sint(F32X4, integer)
-}
-
-fn signed_float(simd: &mut Simd<'_>, word: Value, field: Field) -> Value {
-    let integer = signed(simd, word, field);
-    simd.ins().fcvt_from_sint(F32X4, integer)
-}
-
-fn divided(simd: &mut Simd<'_>, float: Value, by: f32) -> Value {
-    let by = simd.word(F32X4, by.to_bits());
-    simd.ins().fdiv(float, by)
-}
-
-/// Halves in the low 16 bits, the others zero, to floats. By integer arithmetic, because denormals count here.
-fn half_to_float(simd: &mut Simd<'_>, half: Value) -> Value {
-    let mask = simd.word(I32X4, 0x7fff);
-    let magnitude = simd.ins().band(half, mask);
-    let sign = simd.ins().bxor(half, magnitude);
-    let sign = simd.shl(sign, 16);
-
-    let raised = simd.shl(magnitude, 13);
-    let rebias = simd.word(I32X4, 112 << 23);
-    let normal = simd.ins().iadd(raised, rebias);
-    // Infinities and NaN: the same step again takes the exponent to the top.
-    let largest = simd.word(I32X4, 0x7bff);
-    let special = simd.icmp(IntCC::SignedGreaterThan, magnitude, largest);
-    let step = simd.ins().band(special, rebias);
-    let normal = simd.ins().iadd(normal, step);
-
-    // Denormals count units of 2^-24.
-    let count = simd.ins().fcvt_from_sint(F32X4, magnitude);
-    let unit = simd.word(F32X4, 0x3380_0000);
-    let denormal = simd.ins().fmul(count, unit);
-    let denormal = simd.cast(I32X4, denormal);
-    let least_normal = simd.word(I32X4, 0x400);
-    let is_denormal = simd.icmp(IntCC::SignedLessThan, magnitude, least_normal);
-    let value = simd.blend(is_denormal, denormal, normal);
-    simd.ins().bor(value, sign)
 }
 
 /// Stores the components of four vertices, 1 to 4 of them, as rows of exactly that many words.

@@ -31,7 +31,7 @@ impl<'a> Emitter<'a, '_> {
 
     /// Whether an instruction that is not done by vectors looks at what differs among lanes.
     pub(super) fn needs_all_vectors(&self, inst: &InstData) -> bool {
-        let passes = matches!(inst.op, Op::Output | Op::Const | Op::Input);
+        let passes = matches!(inst.op, Op::Output | Op::Const | Op::Input | Op::InputWord);
         !passes && inst.args.iter().any(|&arg| !self.is_uniform(arg))
     }
 

@@ -74,24 +74,22 @@ impl Emitter<'_, '_> {
 
     // ---- inputs and outputs
 
-    /// Fetches what is wanted of an input element, unless it has been. Only in the IR's entry block.
+    /// Fetches the words of an input element's rows, unless they have been or nothing wants them. Only in the IR's
+    /// entry block.
     pub(super) fn fetch_input(&mut self, element: usize) {
-        let wanted = self.program.facts().wanted[element];
-        if wanted == 0 || self.fetched[element].is_some() {
+        if self.program.facts().wanted[element] == 0 || self.fetched[element].is_some() {
             return;
         }
         let rows = self.rows(Stream::Input(element as u32));
         let format = self.layout.inputs[element];
-        let mut components: [Option<Vectors>; 4] = [None; 4];
+        let mut words: [Option<Vectors>; 4] = [None; 4];
         for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-            let fetched = fetch::fetch(&mut self.simd, format, wanted, *rows);
-            for (component, value) in components.iter_mut().zip(fetched) {
-                if let Some(value) = value {
-                    component.get_or_insert([value; MAX_VECTORS])[which] = value;
-                }
+            let fetched = fetch::fetch(&mut self.simd, format, *rows);
+            for (word, vector) in words.iter_mut().zip(fetched) {
+                word.get_or_insert([vector; MAX_VECTORS])[which] = vector;
             }
         }
-        self.fetched[element] = Some(components);
+        self.fetched[element] = Some(words);
     }
 
     /// Loads where a stream begins and its stride.
@@ -150,16 +148,16 @@ impl Emitter<'_, '_> {
         fetch::row_addresses(&mut self.simd, first, stride, self.places.step)
     }
 
-    pub(super) fn input(&mut self, inst: &InstData, element: u32, component: u8) {
-        let element = element as usize;
-        if self.program.facts().wanted[element] & (1 << component) == 0 {
+    /// A word of an input element's rows.
+    pub(super) fn input(&mut self, inst: &InstData, element: u32, word: u8) {
+        if !self.program.is_used(result(inst)) {
             // Only copies use it.
             return;
         }
         // In later blocks it has been.
-        self.fetch_input(element);
-        let components = self.fetched[element].expect("the plan saw that this element is wanted");
-        let vectors = components[usize::from(component)].expect("the plan saw that this component is wanted");
+        self.fetch_input(element as usize);
+        let words = self.fetched[element as usize].expect("the plan saw that this element is wanted");
+        let vectors = words[usize::from(word)].expect("the plan saw that rows have this word");
         self.define_vectors(result(inst), vectors);
     }
 

@@ -133,7 +133,7 @@ struct Emitter<'a, 'b> {
     held_literals: Option<HeldLiterals>,
     /// Literals that were loaded in this block, and the number of instructions then.
     loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,
-    /// Input components fetched so far, by element.
+    /// Words of inputs fetched so far, by element.
     fetched: Vec<Option<[Option<Vectors>; 4]>>,
     /// What this block sets, by element of the output.
     outputs: HashMap<u32, memory::Output>,
@@ -259,7 +259,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
             (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
             (op, _) if is_double_op(op) => self.call_double(inst)?,
-            (Op::Input, Imm::Element { element, component }) => self.input(inst, element, component),
+            (Op::Input | Op::InputWord, Imm::Element { element, component }) => self.input(inst, element, component),
             (Op::Sysval, Imm::SysVal(sysval)) => self.sysval(inst, sysval)?,
             (Op::Output, Imm::Element { element, component }) => self.output(inst.args[0], element, component)?,
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {

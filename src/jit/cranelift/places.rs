@@ -34,6 +34,11 @@ impl Places {
         if let Some(element) = reads.skip(layout.inputs.len()).position(|&reads| reads) {
             return Err(codegen(format!("the layout has no input {}", layout.inputs.len() + element)));
         }
+        for (element, (wanted, format)) in program.facts().wanted.iter().zip(&layout.inputs).enumerate() {
+            if *wanted >> format.bytes().div_ceil(4) != 0 {
+                return Err(codegen(format!("input {element} has fewer words in the layout")));
+            }
+        }
         let vectors = program.vectors();
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(program, vectors)?;
         let waves = if program.is_cut() { TILE as u64 } else { 1 };

@@ -263,15 +263,11 @@ impl<'a> Finder<'a> {
             *input = (element, component);
         }
         let (element, component) = inputs[0];
-        let format = self.layout.inputs.get(element as usize).filter(|format| format.words > 0)?;
         if inputs.iter().all(|&input| input == inputs[0]) {
-            return Some(match component < format.words {
-                true => Step::Splat { element, component },
-                false => Step::Literal([format.defaults[usize::from(component)]; 4]),
-            });
+            return Some(Step::Splat { element, component });
         }
         let in_order = (0..).zip(&inputs[..stored]).all(|(number, &input)| input == (element, number));
-        (in_order && usize::from(format.words) >= stored).then_some(Step::Stream(element))
+        in_order.then_some(Step::Stream(element))
     }
 
     /// What needs no operation below a sum of gathered rows; the outer `None` if the row cannot be part of it.

@@ -3,28 +3,32 @@
 use super::Emit;
 use crate::op::Op;
 
-/// Exponent and mantissa are put into a float 2^112 times too large, in which infinity and NaN are infinity and NaN.
+/// Moving the bits to their places and adding to the exponent makes a float of a normal half. The bits of infinity and
+/// NaN want as much added again, so that the payload of a NaN stays.
 ///
-/// A denormal half `m * 2^-24` has the exponent of zero and so gets an implicit one: it comes out as `2^97 + m * 2^87`,
-/// where `m * 2^88` is meant. That is `2 * y - 2^98`, less than `y` itself; for every other half it is at least `y`.
+/// A denormal half `m * 2^-24` has the exponent of zero and so gets an implicit one: it comes out as
+/// `y = 2^-15 + m * 2^-25`. What is meant is `2 * y - 2^-14`, which is less than `y`; for every other half it is at
+/// least `y`. Floats that are not negative are in the order of their bits, and `2 * y` has one more in its exponent.
 pub(super) fn f16tof32<E: Emit>(e: &mut E, half: E::Value) -> E::Value {
-    let (magnitude_mask, mantissa_gap, exponent_gap) = (e.i32(0x7fff), e.i32(13), e.i32(224 << 23));
-    let bits = e.op(Op::And, &[half, magnitude_mask]);
-    let bits = e.op(Op::Ishl, &[bits, mantissa_gap]);
-    let bits = e.op(Op::Iadd, &[bits, exponent_gap]);
-    let normal = e.op(Op::BitcastF32, &[bits]);
-    let (two, implicit_one) = (e.f32(2.0), e.f32(-2f32.powi(98)));
-    let denormal = e.op(Op::Fmad, &[normal, two, implicit_one]);
-    // The second operand wins if they are NaN.
-    let large = e.op(Op::Pmin, &[denormal, normal]);
-    let scale = e.f32(2f32.powi(-112));
-    let magnitude = e.op(Op::Fmul, &[large, scale]);
+    let (magnitude_mask, sign_gap, mantissa_gap) = (e.i32(0x7fff), e.i32(16), e.i32(13));
+    let magnitude = e.op(Op::And, &[half, magnitude_mask]);
+    let sign = e.op(Op::Xor, &[half, magnitude]);
+    let sign = e.op(Op::Ishl, &[sign, sign_gap]);
 
-    let (sign_gap, sign_mask) = (e.i32(16), e.i32(0x8000_0000));
-    let sign = e.op(Op::Ishl, &[half, sign_gap]);
-    let sign = e.op(Op::And, &[sign, sign_mask]);
-    let magnitude = e.op(Op::BitcastI32, &[magnitude]);
-    let bits = e.op(Op::Or, &[magnitude, sign]);
+    let (exponent_gap, doubled_gap) = (e.i32(112 << 23), e.i32(113 << 23));
+    let bits = e.op(Op::Ishl, &[magnitude, mantissa_gap]);
+    let normal = e.op(Op::Iadd, &[bits, exponent_gap]);
+    let doubled = e.op(Op::Iadd, &[bits, doubled_gap]);
+    let (doubled, implicit_one) = (e.op(Op::BitcastF32, &[doubled]), e.f32(2f32.powi(-14)));
+    let denormal = e.op(Op::Fsub, &[doubled, implicit_one]);
+    let denormal = e.op(Op::BitcastI32, &[denormal]);
+    let finite = e.op(Op::Smin, &[denormal, normal]);
+
+    let (largest_half, zero) = (e.i32(0x7bff), e.i32(0));
+    let is_special = e.op(Op::Slt, &[largest_half, magnitude]);
+    let again = e.op(Op::Select, &[is_special, exponent_gap, zero]);
+    let bits = e.op(Op::Iadd, &[finite, again]);
+    let bits = e.op(Op::Or, &[bits, sign]);
     e.op(Op::BitcastF32, &[bits])
 }
 
@@ -85,17 +89,14 @@ mod tests {
     #[test]
     fn every_half_widens_to_its_value() {
         for half in 0..=0xffffu32 {
-            for fused in [false, true] {
-                // What is above the low 16 bits does not count.
-                let [got] = eval(Op::F16tof32, Type::F32, &[[half | half << 16]], fused).map(f32::from_bits);
-                match value(half) {
-                    Some(want) => {
-                        let want = if half & 0x8000 != 0 { -want } else { want };
-                        assert_eq!(got.to_bits(), (want as f32).to_bits(), "{half:#06x} gives {got:e}");
-                    }
-                    None => assert!(got.is_nan(), "{half:#06x} gives {got:e}"),
-                }
-            }
+            // What is above the low 16 bits does not count.
+            let [got] = eval(Op::F16tof32, Type::F32, &[[half | half << 16]], false);
+            let want = match value(half) {
+                Some(want) => (want as f32).to_bits(),
+                // The payload stays where it is, at the top.
+                None => 0x7f80_0000 | (half & 0x3ff) << 13,
+            };
+            assert_eq!(got, want | (half & 0x8000) << 16, "{half:#06x} gives {got:#010x}");
         }
     }
 

@@ -87,10 +87,10 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
 }
 
 /// Appends instructions to a block.
-struct Writer<'a> {
-    func: &'a mut Function,
-    block: Block,
-    options: &'a ExpandOptions,
+pub(crate) struct Writer<'a> {
+    pub func: &'a mut Function,
+    pub block: Block,
+    pub options: &'a ExpandOptions,
 }
 
 impl Writer<'_> {
@@ -106,7 +106,7 @@ impl Writer<'_> {
         }
     }
 
-    fn push(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
+    pub fn push(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
         let inst = self.func.make_inst(op, ty, args, imm);
         self.func.blocks[self.block].insts.push(inst);
         self.func.insts[inst].result.expect("expansions use only ops with a result")
