@@ -5,7 +5,7 @@ use crate::frontend::Lowered;
 use crate::jit::{self, Layout};
 use crate::{CompileOptions, CompiledShader, Shader};
 use shaderjit_ir::Function;
-use shaderjit_ir::batch::BatchProgram;
+use shaderjit_ir::batch::{BatchProgram, Pass};
 
 impl Shader {
     /// Decodes and lowers a program to the IR of one invocation. No pass has run on it yet.
@@ -24,12 +24,13 @@ impl CompiledShader {
         &self.prepared().function
     }
 
-    /// What is planned of it for its layout: the program that a back end selects instructions for.
+    /// What is planned of it for its layout, up to one of the passes: behind the last, the program that a back end
+    /// selects instructions for.
     ///
     /// # Errors
     /// There is no native code, or it could not be planned again.
-    pub fn batch_program(&self) -> Result<BatchProgram, JitError> {
-        self.made_again(|function, layout, _, options| jit::plan(function, layout, options))
+    pub fn batch_program(&self, last: Pass) -> Result<BatchProgram, JitError> {
+        self.made_again(|function, layout, _, options| jit::plan_up_to(function, layout, options, last))
     }
 
     /// The source instructions that its native code was made for: see [`jit::origins`](crate::jit::origins).

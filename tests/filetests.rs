@@ -10,8 +10,8 @@ mod support;
 use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
 use shaderjit::VertexFormat;
-use shaderjit::jit::{CodegenOptions, Layout, plan};
-use shaderjit_ir::batch::{BatchProgram, Machine};
+use shaderjit::jit::{CodegenOptions, Layout, plan_up_to};
+use shaderjit_ir::batch::{self, BatchProgram, Machine};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::op::{Memory, Op};
 use shaderjit_ir::parse::parse_module;
@@ -192,7 +192,11 @@ impl TestFile {
     /// element, `outputs` and how many components of each are stored. A number is a format of so many floats.
     fn programs(&self, layout: &str) -> Result<String, Failed> {
         let (inputs, outputs) = layout.split_once("outputs").ok_or("`inputs FORMAT… outputs N…` is missing")?;
-        let inputs = inputs.trim_start().strip_prefix("inputs").ok_or("`inputs` is missing")?;
+        let (pass, inputs) = inputs.split_once("inputs").ok_or("`inputs` is missing")?;
+        let pass = match pass.trim() {
+            "" => batch::Pass::LAST,
+            name => batch::Pass::from_name(name).ok_or_else(|| format!("there is no pass `{name}`"))?,
+        };
         let format = |name: &str| {
             let format = VertexFormat::from_name(name).or_else(|| VertexFormat::from_name(&format!("f32x{name}")));
             format.ok_or_else(|| format!("there is no format `{name}`"))
@@ -204,7 +208,7 @@ impl TestFile {
         let machine = Machine { vectors: 1, registers: 16 };
         let mut programs = Vec::new();
         for func in self.functions()? {
-            let text = plan(&Verified::new(func)?, &layout, &CodegenOptions::default())?.to_string();
+            let text = plan_up_to(&Verified::new(func)?, &layout, &CodegenOptions::default(), pass)?.to_string();
             let again = BatchProgram::parse(&text, machine)?.to_string();
             if without_comments(&again) != without_comments(&text) {
                 return Err(format!("the program does not read back:\n{}", difference(&text, &again)).into());

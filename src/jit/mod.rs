@@ -35,7 +35,7 @@ use back_end::{BackEnd, Selected};
 use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine, Pass};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
 
@@ -219,11 +219,25 @@ pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &Code
 /// The batch program that [`compile`] makes code of.
 ///
 /// # Errors
-/// [`JitError::Codegen`] if there is no such number of vectors, or planning has a defect.
+/// [`JitError::Limit`] if the function is over a bound. [`JitError::Codegen`] if there is no such number of vectors, the
+/// function cannot be cut at its barriers, or planning has a defect.
 pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Result<BatchProgram, JitError> {
+    plan_up_to(func, layout, options, Pass::LAST)
+}
+
+/// The batch program as it is behind one of planning's passes.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_up_to(
+    func: &Verified,
+    layout: &Layout,
+    options: &CodegenOptions,
+    last: Pass,
+) -> Result<BatchProgram, JitError> {
     limit("the function's size", batch::size(func), limits::FUNCTION_SIZE)?;
-    let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?);
-    program.map_err(|errors| JitError::Codegen(errors.to_string()))
+    let program = BatchProgram::plan_up_to(func, &layout.of_batch(), options.machine()?, last);
+    program.map_err(|error| JitError::Codegen(error.to_string()))
 }
 
 /// Compiles a batch program that was planned for a layout.

@@ -1,7 +1,8 @@
 //! What flows from instruction to instruction, as their code will have it: what is made elsewhere is left out, rows
 //! that become one come at once, and outputs go when they are complete.
 
-use super::{BatchProgram, run_length, words_behind};
+use super::plan::Planner;
+use super::{run_length, words_behind};
 use crate::function::{BlockCall, Imm, InstData, Terminator};
 use crate::{Block, Function, Inst, Op, Value};
 use cranelift_entity::SecondaryMap;
@@ -55,7 +56,7 @@ pub struct Flow {
 /// Looks through a function.
 struct Finder<'a> {
     func: &'a Function,
-    program: &'a BatchProgram,
+    planner: &'a Planner<'a>,
     flow: Flow,
     /// The block at hand, by reverse postorder.
     block: u32,
@@ -74,17 +75,17 @@ pub fn passed<'f>(func: &'f Function, terminator: &'f Terminator) -> impl Iterat
 }
 
 impl Flow {
-    pub fn find(func: &Function, program: &BatchProgram) -> Flow {
+    pub fn find(func: &Function, planner: &Planner<'_>) -> Flow {
         let mut finder = Finder {
             func,
-            program,
+            planner,
             flow: Flow::default(),
             block: 0,
             numbers: SecondaryMap::with_capacity(func.values.len()),
             used_by: Vec::new(),
             outputs: HashMap::new(),
         };
-        for (number, &block) in (0..).zip(program.order()) {
+        for (number, &block) in (0..).zip(planner.program.order()) {
             finder.block = number;
             finder.block(block);
         }
@@ -145,13 +146,13 @@ impl Finder<'_> {
         let (used, made) = (self.flow.used.len(), self.flow.values.len());
         let (weight, latency) = note(self);
         let (uses, makes) = (used..self.flow.used.len(), made..self.flow.values.len());
-        self.flow.steps.push(Step { weight: weight * self.program.vectors(), latency, makes, uses });
+        self.flow.steps.push(Step { weight: weight * self.planner.program.vectors(), latency, makes, uses });
     }
 
     /// Notes what an instruction uses and makes, and gives its weight and its latency.
     fn inst(&mut self, inst: &InstData) -> (usize, usize) {
         // What is the same in all lanes is computed once a tile.
-        if self.program.is_made_elsewhere(inst) || inst.result.is_some_and(|result| !self.differs(result)) {
+        if self.planner.is_made_elsewhere(inst) || inst.result.is_some_and(|result| !self.differs(result)) {
             return (0, 0);
         }
         if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
@@ -199,7 +200,7 @@ impl Finder<'_> {
     }
 
     fn differs(&self, value: Value) -> bool {
-        !self.program.uniform().contains(value) && self.func.constant(value).is_none()
+        !self.planner.program.uniform().contains(value) && self.func.constant(value).is_none()
     }
 
     fn uses(&mut self, value: Value) {

@@ -26,10 +26,11 @@ struct Element {
 }
 
 /// Writes each input that is no word of its row as arithmetic on words, or as a literal where the row does not have it.
-pub(super) fn write(func: &mut Function, layout: &Layout) {
+/// Says whether there are any.
+pub(super) fn write(func: &mut Function, layout: &Layout) -> bool {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !insts.any(|&inst| converted(layout, &func.insts[inst]).is_some()) {
-        return;
+        return false;
     }
     let mut elements = vec![Element::default(); layout.inputs.len()];
     let uses = Uses::count(func, &func.layout);
@@ -76,6 +77,7 @@ pub(super) fn write(func: &mut Function, layout: &Layout) {
         aliases.replace(data.result.expect("inputs have a result"), value);
     }
     aliases.apply(func);
+    true
 }
 
 /// The element and the component of an input that is no word of its row, and how that is packed.

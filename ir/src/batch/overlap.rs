@@ -8,7 +8,8 @@
 use super::cut::Cuts;
 use super::flow::{ELSEWHERE, Flow, Flowing};
 use super::graph::Graph;
-use super::{BatchProgram, is_of_run};
+use super::is_of_run;
+use super::plan::Planner;
 use crate::function::{Imm, InstData, Terminator};
 use crate::op::Effect;
 use crate::texture::is_texture_op;
@@ -36,13 +37,15 @@ const LONGEST: usize = 128;
 const SPACING: usize = 8;
 
 /// Where to cut a function for speed; `None` if it had better stay whole.
-pub(super) fn find(program: &BatchProgram) -> Option<Cuts> {
-    let func = program.func();
-    if program.is_by_rows() || !can_be_cut(func, program.order(), |value| program.uniform().contains(value)) {
+pub(super) fn find(planner: &Planner<'_>) -> Option<Cuts> {
+    let func = planner.program.func();
+    if planner.program.is_by_rows()
+        || !can_be_cut(func, planner.program.order(), |value| planner.program.uniform().contains(value))
+    {
         return None;
     }
-    let graph = Graph::new(func, program.order())?;
-    let flow = Flow::find(func, program);
+    let graph = Graph::new(func, planner.program.order())?;
+    let flow = Flow::find(func, planner);
     let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
     // Where there are loops, what runs once counts for little.
     let loops = graph.in_loops();
@@ -51,11 +54,11 @@ pub(super) fn find(program: &BatchProgram) -> Option<Cuts> {
     }
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (number, steps) in flow.blocks.iter().enumerate() {
-        let block = program.order()[number];
+        let block = planner.program.order()[number];
         let data = &func.blocks[block];
         let asks = |inst: &Inst| {
             let inst = &func.insts[*inst];
-            inst.op == Op::Any && !program.uniform().contains(inst.args[0])
+            inst.op == Op::Any && !planner.program.uniform().contains(inst.args[0])
         };
         if weight(steps) == 0 && !data.insts.iter().any(asks) && *data.terminator() != Terminator::Return {
             continue;

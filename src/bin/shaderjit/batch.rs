@@ -3,6 +3,7 @@
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
 use shaderjit::Backend;
+use shaderjit_ir::batch::Pass;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -10,6 +11,9 @@ pub struct Args {
     shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
+    /// Plan up to this pass: outputs, formats, copies, rows, complete, cut, spill or call
+    #[arg(long, value_name = "NAME", value_parser = pass)]
+    pass: Option<Pass>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -17,6 +21,13 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Outcome {
     let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
-    let program = code.batch_program().map_err(|error| args.shader.failure(error))?;
+    let program = code.batch_program(args.pass.unwrap_or(Pass::LAST)).map_err(|error| args.shader.failure(error))?;
     Ok(Report::lines(&program.to_string(), args.json))
+}
+
+fn pass(name: &str) -> Result<Pass, String> {
+    Pass::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Pass::ALL.iter().map(|pass| pass.name()).collect();
+        format!("the passes are {}", names.join(", "))
+    })
 }

@@ -1,0 +1,355 @@
+//! Planning: a list of passes, each of which writes its decisions into the function or beside it.
+
+use super::call::{self, CallPart, CallValues};
+use super::cut::{CutError, CutLimits, Phases, cut, required};
+use super::{
+    BatchProgram, Facts, Layout, Machine, Uses, copy, formats, is_of_run, outputs, overlap, rows, spill, text, verify,
+};
+use crate::cfg;
+use crate::entity::Value;
+use crate::fuel::EdgeCosts;
+use crate::function::{Function, Imm, InstData};
+use crate::loops::Loops;
+use crate::op::{Memory, Op, SLOTS};
+use crate::packing::{NumericKind, Packing};
+use crate::parse::ParseError;
+use crate::uniform::uniform_values;
+use crate::verify::{Verified, VerifyErrors};
+use cranelift_entity::SecondaryMap;
+use thiserror::Error;
+
+/// The most bytes that a wave keeps where it is cut for speed. Where more goes on than that, memory is slower than what
+/// there is to wait for.
+const RECORD_BYTES: u32 = 4096;
+
+/// A function of more blocks is not cut: what cutting takes grows faster than they do.
+const CUT_BLOCKS: usize = 1024;
+
+/// The most rows of the call's values that a loop of nothing but runs may hold in registers.
+const HELD_ROWS: usize = 8;
+
+/// Why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The text is no program.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// It breaks rules.
+    #[error(transparent)]
+    Verify(#[from] VerifyErrors),
+    /// It has barriers, and cannot be cut there.
+    #[error("the function cannot be cut at its barriers: {0}")]
+    Cut(#[from] CutError),
+}
+
+macro_rules! define_passes {
+    ($( $(#[$doc:meta])* $name:ident $text:literal; )*) => {
+        /// A pass of planning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Pass { $( $(#[$doc])* $name, )* }
+
+        impl Pass {
+            /// Every pass, in order.
+            pub const ALL: &'static [Pass] = &[$( Pass::$name, )*];
+
+            /// The last of them.
+            pub const LAST: Pass = Pass::ALL[Pass::ALL.len() - 1];
+
+            /// The name that the command line and tests have for it.
+            pub const fn name(self) -> &'static str {
+                match self { $( Pass::$name => $text, )* }
+            }
+
+            /// The pass of that name.
+            pub fn from_name(name: &str) -> Option<Pass> {
+                Pass::ALL.iter().copied().find(|pass| pass.name() == name)
+            }
+        }
+    };
+}
+
+define_passes! {
+    /// Leaves out outputs that are not stored, and inputs that nothing uses.
+    Outputs "outputs";
+    /// Attribute formats as arithmetic on words.
+    Formats "formats";
+    /// Outputs that are inputs passed on.
+    Copies "copies";
+    /// Arrays of structures where they are cheaper.
+    Rows "rows";
+    /// Sets the components of outputs to zero that the function leaves out.
+    Complete "complete";
+    /// Cuts at barriers, or for speed: loop distribution over a tile of waves.
+    Cut "cut";
+    /// Spills what loops keep, if the function is whole.
+    Spill "spill";
+    /// Moves what is computed once a call in front of the loop.
+    Call "call";
+}
+
+/// A program on its way.
+pub struct Planner<'a> {
+    pub program: BatchProgram,
+    layout: &'a Layout,
+    /// What can be computed once a call.
+    pub call_values: CallValues,
+}
+
+impl BatchProgram {
+    /// Plans a function for a layout and a machine.
+    ///
+    /// # Errors
+    /// [`PlanError::Cut`] if the function has barriers where it cannot be cut, [`PlanError::Verify`] if planning has a
+    /// defect: the program breaks a rule.
+    pub fn plan(func: &Verified, layout: &Layout, machine: Machine) -> Result<BatchProgram, PlanError> {
+        BatchProgram::plan_up_to(func, layout, machine, Pass::LAST)
+    }
+
+    /// The program as it is behind one of the passes.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn plan_up_to(
+        func: &Verified,
+        layout: &Layout,
+        machine: Machine,
+        last: Pass,
+    ) -> Result<BatchProgram, PlanError> {
+        let mut planner = Planner::new(Function::clone(func), EdgeCosts::new(func), layout, machine);
+        for &pass in Pass::ALL {
+            planner.run(pass)?;
+            if pass == last {
+                break;
+            }
+        }
+        Ok(planner.program.checked()?)
+    }
+
+    /// Takes a function as it is, which may have the ops of batch programs and barriers, for rows of four words in and
+    /// out.
+    ///
+    /// # Errors
+    /// The rules of the verifier that it breaks, those of batch programs among them, or why it cannot be cut.
+    pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, PlanError> {
+        let func = Verified::batch(func)?;
+        let words = Packing::new(NumericKind::Uint, &[32, 32, 32, 32]);
+        let layout = Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        let costs = EdgeCosts::new(&func);
+        let mut planner = Planner::new(func, costs, &layout, machine);
+        for pass in [Pass::Complete, Pass::Cut, Pass::Spill, Pass::Call] {
+            planner.run(pass)?;
+        }
+        Ok(planner.program.checked()?)
+    }
+
+    /// A program in its parts, as they are read from text.
+    pub(super) fn of_parts(func: Function, machine: Machine, parts: text::Parts) -> Result<BatchProgram, VerifyErrors> {
+        let func = Verified::batch(func)?;
+        let outputs = vec![4; func.outputs as usize];
+        let text::Parts { copies, phases, costs, call } = parts;
+        let program = BatchProgram::begin(func, costs, &outputs, machine);
+        let mut program = BatchProgram { copies, phases, call, ..program };
+        program.note_stored();
+        program.order.clone_from(&program.func.layout);
+        program.order.retain(|&block| program.call.block != Some(block));
+        program.checked()
+    }
+
+    /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
+    fn begin(func: Function, costs: EdgeCosts, outputs: &[u8], machine: Machine) -> BatchProgram {
+        let order = cfg::reverse_postorder(&func);
+        let (uniform, uses) = (uniform_values(&func), Uses::count(&func, &order));
+        BatchProgram {
+            func,
+            order,
+            costs,
+            uniform,
+            uses,
+            machine,
+            stored: outputs.iter().map(|&stored| stored > 0).collect(),
+            by_rows: false,
+            copies: Vec::new(),
+            call: CallPart::default(),
+            slots: [0; 2],
+            facts: Facts::default(),
+            phases: Phases::default(),
+            phase_of: SecondaryMap::new(),
+        }
+    }
+
+    /// Notes that what is copied or set by rows is not stored by lanes.
+    fn note_stored(&mut self) {
+        self.copies.iter().for_each(|copy| self.stored[copy.output as usize] = false);
+        for inst in self.func.layout.iter().flat_map(|&block| &self.func.blocks[block].insts) {
+            if let Imm::Stream(element) = self.func.insts[*inst].imm
+                && self.func.insts[*inst].op == Op::OutputRow
+            {
+                self.stored[element as usize] = false;
+            }
+        }
+    }
+
+    /// The finished program, checked, with what is known of it now.
+    fn checked(mut self) -> Result<BatchProgram, VerifyErrors> {
+        for (number, phase) in (1..).zip(&self.phases.phases) {
+            phase.blocks.iter().for_each(|&block| self.phase_of[block] = number);
+        }
+        self.func = Verified::batch(self.func)?;
+        self.uniform = uniform_values(&self.func);
+        verify::phases(&self)?;
+        self.uses = Uses::count(&self.func, &self.func.layout);
+        self.by_rows = self.is_by_rows_alone();
+        self.slots = [Memory::Call, Memory::Slot].map(|memory| self.func.slots(memory));
+        self.facts = Facts::of(&self);
+        Ok(self)
+    }
+
+    /// Whether its loop does nothing but runs, the rows of which the call's block holds.
+    fn is_by_rows_alone(&self) -> bool {
+        let [block] = self.order[..] else { return false };
+        let mut insts = self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]);
+        let is_of_runs = |inst: &InstData| is_of_run(inst) && inst.op != Op::CallLoad;
+        !self.stored.contains(&true) && insts.all(|inst| is_of_runs(inst) || matches!(inst.op, Op::Const | Op::RowJoin))
+    }
+}
+
+impl<'a> Planner<'a> {
+    fn new(func: Function, costs: EdgeCosts, layout: &'a Layout, machine: Machine) -> Planner<'a> {
+        let program = BatchProgram::begin(func, costs, &layout.outputs, machine);
+        let mut planner = Planner { program, layout, call_values: CallValues::default() };
+        planner.find_call_values();
+        planner
+    }
+
+    fn run(&mut self, pass: Pass) -> Result<(), CutError> {
+        match pass {
+            Pass::Outputs => {
+                let stored = &self.layout.outputs;
+                let is_left_out = |element| stored.get(element as usize).is_none_or(|&stored| stored == 0);
+                if outputs::remove(&mut self.program.func, is_left_out) {
+                    self.has_removed_uses();
+                }
+            }
+            Pass::Formats => {
+                if formats::write(&mut self.program.func, self.layout) {
+                    self.has_new_values();
+                }
+            }
+            Pass::Copies => self.copy(),
+            Pass::Rows => self.find_rows(),
+            Pass::Complete => {
+                self.program.note_stored();
+                self.program.by_rows = self.is_only_runs();
+                let BatchProgram { func, order, stored, by_rows, .. } = &mut self.program;
+                if !*by_rows {
+                    outputs::complete(func, order, self.layout, stored);
+                }
+            }
+            Pass::Cut => self.cut()?,
+            Pass::Spill => {
+                let BatchProgram { func, order, uniform, machine, phases, .. } = &mut self.program;
+                if phases.phases.is_empty() {
+                    spill::spill(func, order, &Loops::find(func, order), uniform, *machine);
+                }
+            }
+            Pass::Call => {
+                let BatchProgram { func, order, machine, by_rows, .. } = &mut self.program;
+                self.program.call = call::hoist(func, order, &self.call_values, machine.vectors, *by_rows);
+            }
+        }
+        Ok(())
+    }
+
+    fn find_call_values(&mut self) {
+        let BatchProgram { func, order, uniform, .. } = &self.program;
+        self.call_values = CallValues::find(func, order, uniform);
+    }
+
+    fn has_new_values(&mut self) {
+        self.program.uniform = uniform_values(&self.program.func);
+        self.program.uses = Uses::count(&self.program.func, &self.program.order);
+        self.find_call_values();
+    }
+
+    fn has_removed_uses(&mut self) {
+        let BatchProgram { func, order, uses, .. } = &mut self.program;
+        *uses = Uses::count(func, order);
+        remove_unused_inputs(func, uses);
+    }
+
+    fn copy(&mut self) {
+        let BatchProgram { func, order, copies, .. } = &mut self.program;
+        let Some(block) = outputs::returning_block(func, order) else { return };
+        *copies = copy::find(func, self.layout, &outputs::of_block(func, self.layout, block));
+        if outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element)) {
+            self.has_removed_uses();
+        }
+    }
+
+    fn find_rows(&mut self) {
+        let BatchProgram { func, order, uniform, uses, copies, .. } = &mut self.program;
+        let outputs =
+            outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, self.layout, block)));
+        let finder = rows::Finder::new(func, self.layout, order, uniform, uses, &self.call_values);
+        let found = finder.find(outputs.as_ref(), copies);
+        if !found.is_empty() {
+            found.write(func);
+            *uniform = uniform_values(func);
+            self.has_removed_uses();
+        }
+    }
+
+    /// Cuts the function where it has barriers, or else for speed, if it is worth it and possible.
+    fn cut(&mut self) -> Result<(), CutError> {
+        let required = required(&self.program.func);
+        let is_required = !required.inside.is_empty();
+        let cuts = if is_required { Some(required) } else { overlap::find(self) };
+        let Some(cuts) = cuts else { return Ok(()) };
+        let (mut func, mut costs) = (self.program.func.clone(), self.program.costs.clone());
+        let slots = if is_required { SLOTS } else { RECORD_BYTES / 16 / u32::from(self.program.machine.vectors) };
+        let phases = match cut(&mut func, &mut costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
+            Ok(phases) if is_required || phases.phases.len() > 1 => phases,
+            Err(error) if is_required => return Err(error),
+            _ => return Ok(()),
+        };
+        let program = &mut self.program;
+        (program.func, program.costs, program.phases) = (func, costs, phases);
+        program.order.clone_from(&program.func.layout);
+        Ok(())
+    }
+
+    /// Whether nothing is computed lane by lane, and the rows that runs share fit registers. Outputs that the function
+    /// never sets are computed: they are stored as zero.
+    fn is_only_runs(&self) -> bool {
+        let BatchProgram { func, order, stored, .. } = &self.program;
+        let [block] = order[..] else { return false };
+        let mut insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);
+        !stored.contains(&true)
+            && self.call_values.rows(func, order).len() <= HELD_ROWS
+            && insts.all(|inst| self.is_made_elsewhere(inst) || is_of_run(inst) || inst.op == Op::RowJoin)
+    }
+
+    /// Whether no code in the loop does what an instruction does for lanes.
+    pub fn is_made_elsewhere(&self, inst: &InstData) -> bool {
+        match (inst.op, inst.imm) {
+            (Op::Const, _) => true,
+            (Op::Output, Imm::Element { element, .. }) => !self.program.is_stored(element),
+            (Op::Input | Op::InputWord, _) => inst.result.is_none_or(|result| !self.program.is_used(result)),
+            _ => inst.result.is_some_and(|result| self.call_values.contains(result)),
+        }
+    }
+}
+
+/// Removes the inputs that nothing uses: those of outputs that are copied.
+fn remove_unused_inputs(func: &mut Function, uses: &SecondaryMap<Value, Uses>) {
+    let insts = &func.insts;
+    let is_used = |value: Value| uses[value].guards + uses[value].others > 0;
+    for &block in &func.layout {
+        let data = &mut func.blocks[block];
+        data.insts.retain(|&inst| {
+            let InstData { op, result, .. } = insts[inst];
+            !matches!(op, Op::Input | Op::InputWord) || result.is_none_or(is_used)
+        });
+    }
+}
