@@ -93,8 +93,9 @@ define_rules! {
 
     // ---- the form that back ends take
     /// Phases of a batch program: a phase is entered by its first block, which has no parameters, and left for one
-    /// block; what it makes, no other uses. What differs among lanes is made in phases. The call's block alone stores to
-    /// slots of the call, and no other uses what it makes but for rows.
+    /// block; what it makes, no other uses. It is in one piece, behind the one block that leads there. What differs
+    /// among lanes is made in phases. The call's block alone stores to slots of the call, and no other uses what it
+    /// makes but for rows.
     Phase "phase";
     /// A function for a back end is in lockstep form, and its composite ops are expanded.
     BackEndForm "back-end-form";
@@ -167,11 +168,13 @@ struct Verifier<'f> {
     numbering: Option<Numbering>,
     /// Whether the function is a [batch program](crate::batch).
     is_batch: bool,
+    /// The uniform values, once a rule has asked for them.
+    uniform: Option<EntitySet<Value>>,
 }
 
 impl<'f> Verifier<'f> {
     fn new(func: &'f Function) -> Verifier<'f> {
-        Verifier { func, errors: Vec::new(), numbering: None, is_batch: false }
+        Verifier { func, errors: Vec::new(), numbering: None, is_batch: false, uniform: None }
     }
 
     fn run(&mut self) -> Result<(), VerifyErrors> {
@@ -542,7 +545,7 @@ impl<'f> Verifier<'f> {
     fn lockstep(&mut self) {
         let func = self.func;
         let has_branches = || func.layout.iter().any(|&block| func.blocks[block].terminator().selector().is_some());
-        let uniform = (func.lockstep && has_branches()).then(|| uniform_values(func));
+        self.uniform = (func.lockstep && has_branches()).then(|| uniform_values(func));
         let is_return = |block: Block| matches!(func.blocks[block].terminator(), Terminator::Return);
         let mut returns = 0;
         for &block in &func.layout {
@@ -563,7 +566,8 @@ impl<'f> Verifier<'f> {
             if !func.lockstep {
                 continue;
             }
-            let is_divergent = |&selector: &Value| uniform.as_ref().is_none_or(|uniform| !uniform.contains(selector));
+            let is_divergent =
+                |&selector: &Value| self.uniform.as_ref().is_none_or(|uniform| !uniform.contains(selector));
             if let Some(selector) = data.terminator().selector().filter(is_divergent) {
                 let numbering = self.numbering.get_or_insert_with(|| Numbering::new(func));
                 let message = format!("{} may differ between lanes", numbering.value(selector));

@@ -9,7 +9,7 @@
 //! * of each uniform space, its rows and a window of rows on either side, but at least as many as the code reads
 //!   without a check;
 //! * of each resource, its bytes;
-//! * the scratch bytes of its register arrays, and the bytes of what it hoists and of lanes' offsets.
+//! * the scratch bytes of its register arrays, and the bytes of its frame.
 //!
 //! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles),
 //! [`mode::access_textures`](super::mode::access_textures) with the arguments' textures, and
@@ -78,12 +78,12 @@ pub struct BatchArgs {
     /// What texture accesses are passed on to.
     pub textures: *const TextureArgs<'static>,
     /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two
-    /// elements more than declared: the first of them reads as zero, the second takes the writes that are dropped.
+    /// elements more than declared: the first of them reads as zero, the second takes the writes that are dropped. A
+    /// function that is cut has them for each wave of a tile.
     pub scratch: *mut u8,
-    /// The frame: the slots of the call's values, 16-aligned, 16 bytes each, of which the code stores what it computes,
-    /// and the caller has stored the [`Splat`](shaderjit_ir::batch::Splat)s and the rows of
-    /// [`Word`](shaderjit_ir::batch::Word)s. Behind them offsets of a wave's lanes, then what loops keep or the records
-    /// of a tile's waves, then worklists.
+    /// The frame, 16-aligned: the slots of the call, 16 bytes each, some of which the caller has
+    /// [filled in](shaderjit_ir::batch::Fill), then what a back end has for itself, then the slots of waves, then
+    /// worklists: [`Frame`](shaderjit_ir::batch::Frame).
     pub frame: *mut u8,
     /// What waves that have ended have taken. Only native code writes it.
     pub spent: u64,

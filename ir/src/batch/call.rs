@@ -169,17 +169,18 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
             hoisting.copy(func, inst);
         }
     }
-    let is_filled = |fills: &[Fill], slot: u32| fills.iter().any(|fill| fill.slot == slot);
+    let mut is_filled = vec![false; floats.len() + rows.len()];
+    hoisting.part.fills.iter().for_each(|fill| is_filled[fill.slot as usize] = true);
     func.origin = Origin::default();
     for (slot, &value) in (0..).zip(&floats) {
-        if !is_filled(&hoisting.part.fills, slot) {
+        if !is_filled[slot as usize] {
             let value = hoisting.copy_of(func, value);
             hoisting.push(func, Op::CallStore, Type::F32, &[value], Imm::Slot(slot));
         }
     }
     let mut held = SecondaryMap::<Value, Option<Value>>::new();
     for (slot, &row) in (floats.len() as u32..).zip(&rows) {
-        if !is_filled(&hoisting.part.fills, slot) {
+        if !is_filled[slot as usize] {
             let words = words_of(func, row).to_vec();
             let words: Vec<Value> = words.into_iter().map(|word| hoisting.copy_of(func, word)).collect();
             let join = hoisting.push(func, Op::RowJoin, Type::F32, &words, Imm::None);
@@ -239,7 +240,8 @@ fn load(
         |inst: &Inst| func.insts[*inst].result.is_some_and(|result| values.contains(result) || slots[result].is_some());
     let old: Vec<Inst> = old.into_iter().filter(|inst| !is_hoisted(inst)).collect();
     let mut new = Vec::with_capacity(old.len());
-    let mut loaded = Loaded { slots, held, reach: if vectors > 1 { REACH } else { 0 }, loads: HashMap::new() };
+    let reach = if vectors > 1 { REACH } else { 0 };
+    let mut loaded = Loaded { slots, held, reach, floats: HashMap::new(), rows: Vec::new() };
     let mut context = (func, &mut loaded);
     rewrite(
         &mut context,
@@ -247,7 +249,7 @@ fn load(
         &mut new,
         |(func, loaded), new, value| loaded.of(func, new, value),
         // Rows that are loaded are those of the run in front of which they are.
-        |(_, loaded), _, _| loaded.loads.retain(|_, load| !load.is_row),
+        |(_, loaded), _, _| loaded.rows.clear(),
     );
     let (func, loaded) = context;
     func.origin = Origin::default();
@@ -272,15 +274,10 @@ struct Loaded<'a> {
     held: &'a SecondaryMap<Value, Option<Value>>,
     /// For how many instructions a float is used again.
     reach: usize,
-    loads: HashMap<Value, Load>,
-}
-
-/// A value that was loaded, and behind how many instructions.
-#[derive(Clone, Copy)]
-struct Load {
-    value: Value,
-    at: usize,
-    is_row: bool,
+    /// For each float what was loaded last, and behind how many instructions.
+    floats: HashMap<Value, (Value, usize)>,
+    /// The rows that were loaded for the run behind them.
+    rows: Vec<(Value, Value)>,
 }
 
 impl Loaded<'_> {
@@ -290,23 +287,26 @@ impl Loaded<'_> {
         if let Some(held) = self.held[value] {
             return held;
         }
-        let is_near = |load: &&Load| load.is_row || new.len() - load.at < self.reach;
-        if let Some(load) = self.loads.get(&value).filter(is_near) {
-            return load.value;
+        let is_row = func.ty(value) == Type::Row;
+        let row = self.rows.iter().find(|(row, _)| *row == value).map(|&(_, load)| load);
+        let float = self.floats.get(&value).filter(|(_, at)| new.len() - at < self.reach).map(|&(load, _)| load);
+        if let Some(load) = row.or(float) {
+            return load;
         }
         let inst = func.make_inst(Op::CallLoad, func.ty(value), &[], Imm::Slot(slot));
-        let is_row = func.ty(value) == Type::Row;
-        // Rows come last: they are part of the run.
-        let rows = new.iter().rev().take_while(|&&inst| is_row_of_call(&func.insts[inst])).count();
-        new.insert(if is_row { new.len() } else { new.len() - rows }, inst);
-        let load = Load { value: func.insts[inst].result.expect("a load has a result"), at: new.len(), is_row };
-        self.loads.insert(value, load);
-        load.value
+        let load = func.insts[inst].result.expect("a load has a result");
+        if is_row {
+            new.push(inst);
+            self.rows.push((value, load));
+        } else {
+            // Rows come last: they are part of the run.
+            new.insert(new.len() - self.rows.len(), inst);
+            if self.reach > 0 {
+                self.floats.insert(value, (load, new.len()));
+            }
+        }
+        load
     }
-}
-
-fn is_row_of_call(inst: &InstData) -> bool {
-    inst.op == Op::CallLoad && inst.ty == Type::Row
 }
 
 /// Removes what only hoisted code used, from the last instruction back.

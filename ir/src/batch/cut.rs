@@ -19,7 +19,6 @@ use super::worklists::Worklists;
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Terminator};
 use crate::op::Effect;
-use crate::uniform::uniform_values;
 use crate::{Block, Function, Inst, Op, Type, Value, cfg};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use thiserror::Error;
@@ -102,12 +101,18 @@ pub fn required(func: &Function) -> Cuts {
     Cuts { inside: func.layout.iter().filter_map(points).collect(), around_blocks: false }
 }
 
-/// Cuts a function in lockstep form. Its blocks are in an order then in which each phase is in one piece, each block
+/// Cuts a function in lockstep form, of which the [uniform](crate::uniform) values are known. Its blocks are in an order then in which each phase is in one piece, each block
 /// after those that dominate it.
 ///
 /// # Errors
 /// [`CutError`]; the function is not what it was then.
-pub fn cut(func: &mut Function, costs: &mut EdgeCosts, cuts: &Cuts, limits: CutLimits) -> Result<Phases, CutError> {
+pub fn cut(
+    func: &mut Function,
+    uniform: &EntitySet<Value>,
+    costs: &mut EdgeCosts,
+    cuts: &Cuts,
+    limits: CutLimits,
+) -> Result<Phases, CutError> {
     let pieces = func.layout.len() + cuts.inside.iter().map(|(_, points)| points.len()).sum::<usize>();
     if pieces > limits.blocks {
         return Err(CutError::Blocks(pieces));
@@ -120,7 +125,7 @@ pub fn cut(func: &mut Function, costs: &mut EdgeCosts, cuts: &Cuts, limits: CutL
     let regions = Regions::find(func, &order, &graph, costs, heads)?;
     let mut parted = EntitySet::new();
     let (tile, worklists) = loop {
-        let tile = tile_values(func, &order, &graph, &regions, &parted);
+        let tile = tile_values(func, uniform, &order, &graph, &regions, &parted);
         let branches: Vec<usize> =
             regions.regions.iter().filter_map(|region| branch(func, &order, region, &tile)).collect();
         let worklists = Worklists::find(func, &order, &graph, costs, &branches)?;
@@ -176,12 +181,16 @@ fn join_tile_blocks(func: &mut Function, costs: &mut EdgeCosts, phases: &mut Pha
 /// their own ways.
 fn tile_values(
     func: &Function,
+    uniform: &EntitySet<Value>,
     order: &[Block],
     graph: &Graph,
     regions: &Regions,
     parted: &EntitySet<Value>,
 ) -> EntitySet<Value> {
-    let mut tile = uniform_values(func);
+    let mut tile = uniform.clone();
+    // Passes before this one make literals.
+    let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst]);
+    tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
     let mut changed = true;
     while changed {
         changed = false;

@@ -12,8 +12,8 @@
 //!   `call_store` for `call_load`; and the [`fills`](BatchProgram::fills), which are there before (`call.rs`).
 //! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase, and
 //!   `slot_load` has it again.
-//! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for speed
-//!   (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
+//! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for
+//!   speed (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
 //!   `worklist_push`, `worklist_any` and `worklist_enter` say which waves run what follows (`worklists.rs`).
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
 //!   rows is held as an *array of structures*: for each lane one vector of four words. A **run**, which is as many

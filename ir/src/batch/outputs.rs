@@ -42,9 +42,10 @@ pub fn remove(func: &mut Function, is_removed: impl Fn(u32) -> bool) -> bool {
 }
 
 /// Sets the components to zero that the function leaves out of elements which lanes are `stored` in: behind those that
-/// it sets of the element, or at its end.
+/// it sets of the element, or at its end. A layout may have more elements than the function.
 pub fn complete(func: &mut Function, order: &[Block], layout: &Layout, stored: &[bool]) {
     let Some(block) = returning_block(func, order) else { return };
+    func.outputs = func.outputs.max(layout.outputs.len() as u32);
     let outputs = of_block(func, layout, block);
     for (element, components) in (0..).zip(outputs).filter(|&(element, _)| stored[element as usize]) {
         let count = usize::from(layout.outputs[element as usize]);

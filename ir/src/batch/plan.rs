@@ -15,7 +15,7 @@ use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
 use crate::uniform::uniform_values;
 use crate::verify::{Verified, VerifyErrors};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use thiserror::Error;
 
 /// The most bytes that a wave keeps where it is cut for speed. Where more goes on than that, memory is slower than what
@@ -116,7 +116,8 @@ impl BatchProgram {
         machine: Machine,
         last: Pass,
     ) -> Result<BatchProgram, PlanError> {
-        let mut planner = Planner::new(Function::clone(func), EdgeCosts::new(func), layout, machine);
+        let mut planner =
+            Planner::new(Function::clone(func), uniform_values(func), EdgeCosts::new(func), layout, machine);
         for &pass in Pass::ALL {
             planner.run(pass)?;
             if pass == last {
@@ -132,11 +133,12 @@ impl BatchProgram {
     /// # Errors
     /// The rules of the verifier that it breaks, those of batch programs among them, or why it cannot be cut.
     pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, PlanError> {
-        let func = Verified::batch(func)?;
+        let (func, uniform) = Verified::batch(func)?;
         let words = Packing::new(NumericKind::Uint, &[32, 32, 32, 32]);
         let layout = Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
         let costs = EdgeCosts::new(&func);
-        let mut planner = Planner::new(func, costs, &layout, machine);
+        let mut planner = Planner::new(func, uniform, costs, &layout, machine);
+        planner.find_call_values();
         for pass in [Pass::Complete, Pass::Cut, Pass::Spill, Pass::Call] {
             planner.run(pass)?;
         }
@@ -145,10 +147,10 @@ impl BatchProgram {
 
     /// A program in its parts, as they are read from text.
     pub(super) fn of_parts(func: Function, machine: Machine, parts: text::Parts) -> Result<BatchProgram, VerifyErrors> {
-        let func = Verified::batch(func)?;
+        let (func, uniform) = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
         let text::Parts { copies, phases, costs, call } = parts;
-        let program = BatchProgram::begin(func, costs, &outputs, machine);
+        let program = BatchProgram::begin(func, uniform, costs, &outputs, machine);
         let mut program = BatchProgram { copies, phases, call, ..program };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
@@ -157,9 +159,15 @@ impl BatchProgram {
     }
 
     /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
-    fn begin(func: Function, costs: EdgeCosts, outputs: &[u8], machine: Machine) -> BatchProgram {
+    fn begin(
+        func: Function,
+        uniform: EntitySet<Value>,
+        costs: EdgeCosts,
+        outputs: &[u8],
+        machine: Machine,
+    ) -> BatchProgram {
         let order = cfg::reverse_postorder(&func);
-        let (uniform, uses) = (uniform_values(&func), Uses::count(&func, &order));
+        let uses = Uses::count(&func, &order);
         BatchProgram {
             func,
             order,
@@ -195,8 +203,7 @@ impl BatchProgram {
         for (number, phase) in (1..).zip(&self.phases.phases) {
             phase.blocks.iter().for_each(|&block| self.phase_of[block] = number);
         }
-        self.func = Verified::batch(self.func)?;
-        self.uniform = uniform_values(&self.func);
+        (self.func, self.uniform) = Verified::batch(self.func)?;
         verify::phases(&self)?;
         self.uses = Uses::count(&self.func, &self.func.layout);
         self.by_rows = self.is_by_rows_alone();
@@ -215,11 +222,15 @@ impl BatchProgram {
 }
 
 impl<'a> Planner<'a> {
-    fn new(func: Function, costs: EdgeCosts, layout: &'a Layout, machine: Machine) -> Planner<'a> {
-        let program = BatchProgram::begin(func, costs, &layout.outputs, machine);
-        let mut planner = Planner { program, layout, call_values: CallValues::default() };
-        planner.find_call_values();
-        planner
+    fn new(
+        func: Function,
+        uniform: EntitySet<Value>,
+        costs: EdgeCosts,
+        layout: &'a Layout,
+        machine: Machine,
+    ) -> Planner<'a> {
+        let program = BatchProgram::begin(func, uniform, costs, &layout.outputs, machine);
+        Planner { program, layout, call_values: CallValues::default() }
     }
 
     fn run(&mut self, pass: Pass) -> Result<(), CutError> {
@@ -269,7 +280,6 @@ impl<'a> Planner<'a> {
     fn has_new_values(&mut self) {
         self.program.uniform = uniform_values(&self.program.func);
         self.program.uses = Uses::count(&self.program.func, &self.program.order);
-        self.find_call_values();
     }
 
     fn has_removed_uses(&mut self) {
@@ -288,6 +298,7 @@ impl<'a> Planner<'a> {
     }
 
     fn find_rows(&mut self) {
+        self.find_call_values();
         let BatchProgram { func, order, uniform, uses, copies, .. } = &mut self.program;
         let outputs =
             outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, self.layout, block)));
@@ -308,11 +319,12 @@ impl<'a> Planner<'a> {
         let Some(cuts) = cuts else { return Ok(()) };
         let (mut func, mut costs) = (self.program.func.clone(), self.program.costs.clone());
         let slots = if is_required { SLOTS } else { RECORD_BYTES / 16 / u32::from(self.program.machine.vectors) };
-        let phases = match cut(&mut func, &mut costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
-            Ok(phases) if is_required || phases.phases.len() > 1 => phases,
-            Err(error) if is_required => return Err(error),
-            _ => return Ok(()),
-        };
+        let phases =
+            match cut(&mut func, &self.program.uniform, &mut costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
+                Ok(phases) if is_required || phases.phases.len() > 1 => phases,
+                Err(error) if is_required => return Err(error),
+                _ => return Ok(()),
+            };
         let program = &mut self.program;
         (program.func, program.costs, program.phases) = (func, costs, phases);
         program.order.clone_from(&program.func.layout);

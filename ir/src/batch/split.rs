@@ -2,7 +2,7 @@
 //! where it is used.
 
 use super::cut::{CutError, Cuts};
-use super::run_length;
+use super::rewrite::rewrite;
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Terminator};
 use crate::{Block, Function, Inst, Op, Type, Value};
@@ -95,47 +95,31 @@ fn bring_words_home(func: &mut Function, block: Block, points: &[usize]) -> Vec<
 
 /// Makes rows of words again in each block that uses them: rows do not go from block to block.
 fn bring_rows_home(func: &mut Function) -> Result<(), CutError> {
+    if func.values.values().all(|value| value.ty != Type::Row) {
+        return Ok(());
+    }
+    let mut stranger = None;
     for block in func.layout.clone() {
-        let mut here = EntitySet::<Value>::new();
-        let mut again = HashMap::<Value, Value>::new();
         let insts = std::mem::take(&mut func.blocks[block].insts);
-        let (mut new, mut inside) = (Vec::with_capacity(insts.len()), 0);
-        for (at, &inst) in insts.iter().enumerate() {
-            // Runs stay in one piece, so what one of them needs is made in front of it.
-            let run = if at < inside { 0 } else { run_length(func, &insts[at..]) };
-            let needing = if run > 0 {
-                &insts[at..at + run]
-            } else if at < inside {
-                &[]
-            } else {
-                &insts[at..=at]
-            };
-            inside = inside.max(at + run);
-            let made_here =
-                |func: &Function, row: Value| needing.iter().any(|&inst| func.insts[inst].result == Some(row));
-            for &user in needing {
-                for arg in func.insts[user].args.to_vec() {
-                    if func.ty(arg) != Type::Row
-                        || here.contains(arg)
-                        || again.contains_key(&arg)
-                        || made_here(func, arg)
-                    {
-                        continue;
-                    }
-                    let join = *func.def_inst(arg).filter(|def| def.op == Op::RowJoin).ok_or(CutError::Row(arg))?;
-                    func.origin = join.origin;
-                    let copy = func.make_inst(join.op, join.ty, &join.args, join.imm);
-                    new.push(copy);
-                    again.insert(arg, func.insts[copy].result.expect("a join has a result"));
-                }
+        let mut here = EntitySet::<Value>::new();
+        here.extend(insts.iter().filter_map(|&inst| func.insts[inst].result));
+        let (mut new, mut again) = (Vec::with_capacity(insts.len()), HashMap::<Value, Value>::new());
+        let home = |func: &mut Function, new: &mut Vec<Inst>, row: Value| {
+            if func.ty(row) != Type::Row || here.contains(row) {
+                return row;
             }
-            for arg in func.insts[inst].args.iter_mut() {
-                *arg = again.get(arg).copied().unwrap_or(*arg);
-            }
-            here.extend(func.insts[inst].result);
-            new.push(inst);
-        }
+            *again.entry(row).or_insert_with(|| {
+                let Some(&join) = func.def_inst(row).filter(|def| def.op == Op::RowJoin) else {
+                    stranger = Some(row);
+                    return row;
+                };
+                let copy = func.make_inst(join.op, join.ty, &join.args, join.imm);
+                new.push(copy);
+                func.insts[copy].result.expect("a join has a result")
+            })
+        };
+        rewrite(func, &insts, &mut new, home, |_, _, _| {});
         func.blocks[block].insts = new;
     }
-    Ok(())
+    stranger.map_or(Ok(()), |row| Err(CutError::Row(row)))
 }

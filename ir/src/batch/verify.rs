@@ -21,7 +21,8 @@ enum Part {
 /// Looks for broken rules.
 struct Checker<'a> {
     program: &'a BatchProgram,
-    numbering: Numbering,
+    /// Made for the first error.
+    numbering: Option<Numbering>,
     errors: Vec<VerifyError>,
     /// The part that makes each value; none for rows that the call's block holds for all.
     made: SecondaryMap<Value, Part>,
@@ -29,8 +30,7 @@ struct Checker<'a> {
 
 /// Checks [`Rule::Phase`].
 pub fn phases(program: &BatchProgram) -> Result<(), VerifyErrors> {
-    let numbering = Numbering::new(program.func());
-    let mut checker = Checker { program, numbering, errors: Vec::new(), made: SecondaryMap::new() };
+    let mut checker = Checker { program, numbering: None, errors: Vec::new(), made: SecondaryMap::new() };
     for &block in &program.layout {
         let data = &program.blocks[block];
         let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
@@ -41,6 +41,9 @@ pub fn phases(program: &BatchProgram) -> Result<(), VerifyErrors> {
     }
     for &block in &program.layout {
         checker.block(block);
+    }
+    for phase in program.phases() {
+        checker.order(phase);
     }
     if checker.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(checker.errors)) }
 }
@@ -57,9 +60,14 @@ impl Checker<'_> {
     #[cold]
     fn report(&mut self, block: Block, message: String) {
         if self.errors.len() < VerifyErrors::MAX {
-            let at = self.numbering.block(block).to_string();
+            let at = self.numbering().block(block).to_string();
             self.errors.push(VerifyError { rule: Rule::Phase, at, message });
         }
+    }
+
+    fn numbering(&mut self) -> &Numbering {
+        let program = self.program;
+        self.numbering.get_or_insert_with(|| Numbering::new(program.func()))
     }
 
     fn block(&mut self, block: Block) {
@@ -76,7 +84,7 @@ impl Checker<'_> {
             let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
             for value in data.params.iter().copied().chain(results).filter(|&value| !program.uniform().contains(value))
             {
-                let name = self.numbering.value(value);
+                let name = self.numbering().value(value);
                 self.report(block, format!("{name} differs among lanes, and the block is of no phase"));
             }
         }
@@ -92,30 +100,41 @@ impl Checker<'_> {
         }
     }
 
+    /// A phase is in one piece, behind the one block that leads there.
+    fn order(&mut self, phase: &Phase) {
+        let (layout, head) = (&self.program.layout, phase.blocks[0]);
+        let leads = |&&block: &&Block| cfg::successors(self.program, block).any(|target| target == head);
+        let at = layout.iter().position(|&block| block == head).unwrap_or(0);
+        let is_behind = at > 0 && layout.iter().filter(leads).eq([&layout[at - 1]]);
+        if !is_behind || !layout[at..].starts_with(&phase.blocks) {
+            self.report(head, "its phase is not behind the one block that leads there".to_string());
+        }
+    }
+
     fn used(&mut self, block: Block, part: Part, value: Value) {
         if self.made[value] != Part::Tile && self.made[value] != part {
-            let name = self.numbering.value(value);
+            let name = self.numbering().value(value);
             self.report(block, format!("{name} is of another part"));
         }
     }
 
     fn edge(&mut self, block: Block, part: Part, target: Block) {
         let program = self.program;
-        let name = self.numbering.block(target);
-        match (part, self.part(target)) {
+        let is_wrong = match (part, self.part(target)) {
             (Part::Phase(number), to) if to != part => {
                 let Phase { next, .. } = program.phases()[number];
-                if target != next || !program.blocks[target].params.is_empty() {
-                    self.report(block, format!("it leaves the phase for {name}"));
-                }
+                target != next || !program.blocks[target].params.is_empty()
             }
-            (Part::Call | Part::Tile, Part::Phase(number)) if program.phases()[number].blocks[0] != target => {
-                self.report(block, format!("it leads into a phase by way of {name}"));
+            (Part::Tile, Part::Phase(number)) => {
+                program.phases()[number].blocks[0] != target
+                    || !matches!(program.blocks[block].terminator(), Terminator::Jump(_))
             }
-            (Part::Call, _) if target != program.start() => {
-                self.report(block, format!("a wave cannot begin at {name}"));
-            }
-            _ => {}
+            (Part::Call, to) => target != program.start() || to != Part::Tile,
+            _ => false,
+        };
+        if is_wrong {
+            let name = self.numbering().block(target);
+            self.report(block, format!("it cannot lead to {name}"));
         }
     }
 }

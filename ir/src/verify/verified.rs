@@ -1,7 +1,10 @@
 //! A type that only the verifier makes: what a back end takes, so that no unchecked function becomes code.
 
 use super::{Verifier, VerifyErrors};
+use crate::entity::Value;
 use crate::function::Function;
+use crate::uniform::uniform_values;
+use cranelift_entity::EntitySet;
 use std::ops::Deref;
 
 /// A function that keeps every [rule](super::Rule), is in lockstep form, and has plain ops only. It cannot be changed.
@@ -31,11 +34,13 @@ impl Verified {
         }
     }
 
-    /// Checks the function of a [batch program](crate::batch), which has ops that others have not.
-    pub(crate) fn batch(func: Function) -> Result<Function, VerifyErrors> {
+    /// Checks the function of a [batch program](crate::batch), which has ops that others have not, and gives it back
+    /// with its [uniform values](crate::uniform).
+    pub(crate) fn batch(func: Function) -> Result<(Function, EntitySet<Value>), VerifyErrors> {
         let mut verifier = Verifier { is_batch: true, ..Verifier::new(&func) };
-        let result = verifier.run().and_then(|()| verifier.stage(Verifier::back_end_form));
-        result.map(|()| func)
+        verifier.run().and_then(|()| verifier.stage(Verifier::back_end_form))?;
+        let uniform = verifier.uniform.take().unwrap_or_else(|| uniform_values(&func));
+        Ok((func, uniform))
     }
 
     /// The function, to be changed.

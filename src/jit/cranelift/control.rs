@@ -37,7 +37,8 @@ impl Emitter<'_, '_> {
         self.load_resource_table();
         self.frame = (self.places.frame.bytes() > 0).then(|| self.simd.load(I64, self.args, offset::FRAME));
         if let Some(block) = self.program.call_block() {
-            self.insts(&self.func.blocks[block].insts)?;
+            // Nothing of it is a run: what it loads, the loop holds.
+            self.func.blocks[block].insts.iter().try_for_each(|&inst| self.inst(&self.func.insts[inst]))?;
         }
         if self.program.is_cut() {
             self.tiles()?;
@@ -108,7 +109,7 @@ impl Emitter<'_, '_> {
     fn create_blocks(&mut self) {
         for index in 0..self.program.order().len() {
             let block = self.program.order()[index];
-            if block == self.program.start() {
+            if block == self.program.start() || self.begins_phase(block).is_some() {
                 continue;
             }
             let target = self.simd.builder.create_block();
@@ -126,12 +127,10 @@ impl Emitter<'_, '_> {
 
     /// Emits one block.
     pub(super) fn block(&mut self, block: Block) -> Result<(), JitError> {
-        if block != self.program.start() {
-            self.simd.builder.switch_to_block(self.blocks[block]);
-        }
-        let phase = self.program.phase_of(block);
-        if let Some(number) = phase.filter(|&number| self.program.phases()[number].blocks[0] == block) {
-            self.begin_phase(number);
+        match self.begins_phase(block) {
+            Some(number) => self.begin_phase(number),
+            None if block == self.program.start() => {}
+            None => self.simd.builder.switch_to_block(self.blocks[block]),
         }
         self.forget();
         self.count_outputs(block);
@@ -147,11 +146,19 @@ impl Emitter<'_, '_> {
         self.terminator(block, data.terminator())
     }
 
-    /// The native block that an edge leads to: waves that leave a phase go to the end of its loop.
-    fn target(&self, block: Block) -> clif::Block {
+    /// The phase that begins with a block. Only the tile's block in front of it leads there, so it goes on in the native
+    /// block of that.
+    fn begins_phase(&self, block: Block) -> Option<usize> {
+        self.program.phase_of(block).filter(|&number| self.program.phases()[number].blocks[0] == block)
+    }
+
+    /// The native block that an edge leads to: waves that leave a phase go to the end of its loop. None if that goes on
+    /// in the native block at hand.
+    fn target(&self, block: Block) -> Option<clif::Block> {
         match &self.phase {
             Some(phase) if self.program.phases()[phase.number].next == block => phase.latch,
-            _ => self.blocks[block],
+            None if self.begins_phase(block).is_some() => None,
+            _ => Some(self.blocks[block]),
         }
     }
 
@@ -204,7 +211,7 @@ impl Emitter<'_, '_> {
                 let is_dear = |this: &Self, call: &BlockCall| this.program.costs().edge(block, call.block) > 0;
                 let targets = edges.each_ref().map(|(call, args)| match is_dear(self, call) {
                     true => (self.simd.builder.create_block(), [].as_slice()),
-                    false => (self.target(call.block), args.as_slice()),
+                    false => (self.target(call.block).expect("a branch has several targets"), args.as_slice()),
                 });
                 let [(then_block, then_args), (else_block, else_args)] = targets;
                 self.simd.ins().brif(condition, then_block, then_args, else_block, else_args);
@@ -249,7 +256,7 @@ impl Emitter<'_, '_> {
 
     /// Ends the current block with an edge, which may cost fuel.
     fn edge(&mut self, from: Block, call: &BlockCall, args: &[BlockArg]) {
-        let target = self.target(call.block);
+        let Some(target) = self.target(call.block) else { return };
         match self.program.costs().edge(from, call.block) {
             0 => _ = self.simd.ins().jump(target, args),
             cost => self.pay_and_jump(from, cost, (target, args)),

@@ -33,8 +33,8 @@ pub(super) struct PhaseLoop {
     pub number: usize,
     /// The wave at hand, if not all waves have turns.
     pub turn: Option<Turn>,
-    /// Where waves leave the phase: what ends a round of its loop.
-    pub latch: clif::Block,
+    /// What ends a round of its loop, if not the end of its one block does.
+    pub latch: Option<clif::Block>,
 }
 
 impl Emitter<'_, '_> {
@@ -84,18 +84,18 @@ impl Emitter<'_, '_> {
         self.tile.as_ref().expect("there are phases")
     }
 
-    /// Begins the loop of a phase, in the native block that its first block has.
+    /// Begins the loop of a phase, in front of which is the native block at hand.
     pub(super) fn begin_phase(&mut self, number: usize) {
         let Phase { blocks, worklist, .. } = &self.program.phases()[number];
         self.set_origin(Origin::default());
-        let before = self.simd.builder.current_block().expect("the phase's block has begun");
+        let before = self.simd.builder.current_block().expect("the tile's block leads there");
         let insts = blocks.iter().flat_map(|&block| &self.func.blocks[block].insts);
         for inst in insts.map(|&inst| &self.func.insts[inst]) {
             if let (Op::WorklistPush, Imm::Worklist(worklist)) = (inst.op, inst.imm) {
                 self.begin_listing(worklist);
             }
         }
-        let latch = self.simd.builder.create_block();
+        let latch = (blocks.len() > 1).then(|| self.simd.builder.create_block());
         self.wave = self.simd.builder.create_block();
         self.phase = Some(PhaseLoop { number, turn: None, latch });
         self.begin_phase_fuel();
@@ -127,7 +127,9 @@ impl Emitter<'_, '_> {
     /// Ends the loop of a phase, and goes on behind it.
     pub(super) fn end_phase(&mut self) {
         let Some(PhaseLoop { number, turn, latch }) = self.phase.take() else { return };
-        self.simd.builder.switch_to_block(latch);
+        if let Some(latch) = latch {
+            self.simd.builder.switch_to_block(latch);
+        }
         self.set_origin(Origin::default());
         self.note_wave();
         self.end_wave_fuel();

@@ -18,7 +18,6 @@ use super::UniformRows;
 use super::{Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target};
 use crate::error::{CallError, JitError};
 use crate::vertex_format::VertexFormat;
-use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -59,21 +58,9 @@ pub fn lockstep(builder: FunctionBuilder) -> Function {
     func
 }
 
-/// The program that code of a function with rows of four words in and out is made of, for so many vectors a value.
-pub fn plan(func: &Function, vectors: u8) -> BatchProgram {
-    let layout = words(func);
-    super::plan(&verified(func), &layout, &CodegenOptions { vectors }).expect("the function can be planned")
-}
-
 /// Rows of four words in and out.
 fn words(func: &Function) -> Layout {
     Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] }
-}
-
-/// How many loops and how many worklists the code of a function has.
-pub fn phase_count(func: &Function, vectors: u8) -> (usize, usize) {
-    let program = plan(func, vectors);
-    (program.phases().len().max(1), program.worklists() as usize)
 }
 
 /// The function, checked.

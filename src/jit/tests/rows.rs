@@ -41,12 +41,6 @@ fn outputs(b: &mut FunctionBuilder, element: u32, values: [Value; 4]) {
     (0..).zip(values).for_each(|(component, value)| b.output(element, component, value));
 }
 
-/// How many rows of uniforms and how many copies code of a function has.
-fn forms(func: &Function) -> (usize, usize) {
-    let code = &compile_all(func)[0];
-    (code.info.rows.len(), code.info.copies.len())
-}
-
 fn cases() -> Vec<Case> {
     let uniforms = || vec![(0..6).flat_map(|row| float_rows(row * 3).into_iter().take(1)).collect()];
     let case = |seed| Case {
@@ -77,7 +71,6 @@ fn products_with_a_matrix() {
         outputs(&mut b, 1, tinted);
         b.ret();
         let func = lockstep(b);
-        assert_eq!(forms(&func), (5, 0));
         check(&func, &cases());
     }
 }
@@ -100,7 +93,6 @@ fn uniforms_that_are_computed_and_literals_among_them() {
     outputs(&mut b, 1, constant);
     b.ret();
     let func = lockstep(b);
-    assert_eq!(forms(&func).0, 1, "one row is computed, the other filled in");
     check(&func, &cases());
 }
 
@@ -117,7 +109,6 @@ fn what_something_else_needs_stays_in_lanes() {
     outputs(&mut b, 1, sums);
     b.ret();
     let func = lockstep(b);
-    assert_eq!(forms(&func), (0, 0));
     check(&func, &cases());
 }
 
@@ -132,7 +123,6 @@ fn copies_and_literals() {
     outputs(&mut b, 2, [v[1], v[0], v[2], v[3]]);
     b.ret();
     let func = lockstep(b);
-    assert_eq!(forms(&func), (0, 1));
     check(&func, &cases());
 }
 
@@ -154,7 +144,6 @@ fn rows_of_three_components() {
     let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, 3] };
     for vectors in [1, 2] {
         let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { vectors }).unwrap();
-        assert_eq!((code.info.rows.len(), code.info.copies.len()), (3, 1));
         let mut out = [0xcc; 13 * 28];
         let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
         let batch = Batch {
