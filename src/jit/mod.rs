@@ -219,8 +219,8 @@ pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &Code
 /// The batch program that [`compile`] makes code of.
 ///
 /// # Errors
-/// [`JitError::Limit`] if the function is over a bound. [`JitError::Codegen`] if there is no such number of vectors, the
-/// function cannot be cut at its barriers, or planning has a defect.
+/// [`JitError::Limit`] if the function is over a bound. [`JitError::Codegen`] if there is no such number of vectors,
+/// the function cannot be cut at its barriers, or planning has a defect.
 pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Result<BatchProgram, JitError> {
     plan_up_to(func, layout, options, Pass::LAST)
 }

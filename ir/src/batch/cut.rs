@@ -101,8 +101,8 @@ pub fn required(func: &Function) -> Cuts {
     Cuts { inside: func.layout.iter().filter_map(points).collect(), around_blocks: false }
 }
 
-/// Cuts a function in lockstep form, of which the [uniform](crate::uniform) values are known. Its blocks are in an order then in which each phase is in one piece, each block
-/// after those that dominate it.
+/// Cuts a function in lockstep form, of which the [uniform](crate::uniform) values are known. Its blocks are in an
+/// order then in which each phase is in one piece, each block after those that dominate it.
 ///
 /// # Errors
 /// [`CutError`]; the function is not what it was then.

@@ -10,8 +10,8 @@
 //! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
 //! * [`call_block`](BatchProgram::call_block): what is computed once a call, in front of all else, and kept by
 //!   `call_store` for `call_load`; and the [`fills`](BatchProgram::fills), which are there before (`call.rs`).
-//! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase, and
-//!   `slot_load` has it again.
+//! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase,
+//!   and `slot_load` has it again.
 //! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for
 //!   speed (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
 //!   `worklist_push`, `worklist_any` and `worklist_enter` say which waves run what follows (`worklists.rs`).

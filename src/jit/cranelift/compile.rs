@@ -21,8 +21,8 @@ impl BackEnd for Cranelift {
         with_contexts(|contexts| {
             let (info, compiled) = build_code(program, layout, target, false, contexts)?;
             let buffer = &compiled.buffer;
-            // Code that could fault, or call out but through the one address it holds, is a defect of selection: it must
-            // not run.
+            // Code that could fault, or call out but through the one address it holds, is a defect of selection: it
+            // must not run.
             if !buffer.traps().is_empty() || !buffer.relocs().is_empty() {
                 return Err(JitError::Codegen("the code has traps or relocations".to_string()));
             }

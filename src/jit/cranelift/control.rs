@@ -146,8 +146,8 @@ impl Emitter<'_, '_> {
         self.terminator(block, data.terminator())
     }
 
-    /// The phase that begins with a block. Only the tile's block in front of it leads there, so it goes on in the native
-    /// block of that.
+    /// The phase that begins with a block. Only the tile's block in front of it leads there, so it goes on in the
+    /// native block of that.
     fn begins_phase(&self, block: Block) -> Option<usize> {
         self.program.phase_of(block).filter(|&number| self.program.phases()[number].blocks[0] == block)
     }

@@ -1,11 +1,11 @@
 //! Outputs that are computed row by row, and those that are copied.
 
-use super::{Case, Rows, check, compile, compile_all, lockstep, textures};
+use super::{Case, Rows, check, compile, lockstep, textures};
 use crate::jit::{
     Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
 };
 use crate::vertex_format::VertexFormat;
-use shaderjit_ir::{Function, FunctionBuilder, Op, Space, Type, Value};
+use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 /// Floats of every kind, denormals and NaN among them; vertices enough for whole waves and a tail.
 fn float_rows(seed: u32) -> Rows {
