@@ -4,7 +4,7 @@
 use super::cut::{CutError, Cuts};
 use super::rewrite::rewrite;
 use crate::fuel::EdgeCosts;
-use crate::function::{BlockCall, BlockData, Terminator};
+use crate::function::{BlockCall, BlockData, Imm, Terminator};
 use crate::{Block, Function, Inst, Op, Type, Value};
 use cranelift_entity::EntitySet;
 use foldhash::{HashMap, HashMapExt};
@@ -15,7 +15,7 @@ pub fn split(func: &mut Function, costs: &mut EdgeCosts, cuts: &Cuts) -> Result<
     let mut heads = EntitySet::new();
     for (block, points) in &cuts.inside {
         let whole = *block;
-        let points = bring_words_home(func, whole, points);
+        let points = keep_together(func, whole, points);
         let mut from = whole;
         let terminator = func.blocks[whole].terminator.take();
         let insts = std::mem::take(&mut func.blocks[whole].insts);
@@ -64,24 +64,28 @@ fn add_block_behind(func: &mut Function, block: Block) -> Block {
     new
 }
 
-/// Moves what takes words of a row to where the row is made, if a cut lies between. Gives the places of the cuts then.
-fn bring_words_home(func: &mut Function, block: Block, points: &[usize]) -> Vec<usize> {
+/// Moves what a cut may not part: what takes words of a row goes to where the row is made, and the components of an
+/// output to where the last of them is set. Gives the places of the cuts then.
+fn keep_together(func: &mut Function, block: Block, points: &[usize]) -> Vec<usize> {
     let insts = std::mem::take(&mut func.blocks[block].insts);
-    let mut parts: Vec<Vec<Inst>> = Vec::new();
+    let output = |inst: Inst| match (func.insts[inst].op, func.insts[inst].imm) {
+        (Op::Output, Imm::Element { element, .. }) => Some(element),
+        _ => None,
+    };
+    let part_of = |at: usize| points.partition_point(|&point| point <= at);
+    let set: HashMap<u32, usize> =
+        insts.iter().enumerate().filter_map(|(at, &inst)| Some((output(inst)?, part_of(at)))).collect();
     // The part in which each row is made, if not by joining words.
     let mut made = HashMap::new();
-    let mut begin = 0;
-    for (number, &end) in points.iter().chain([&insts.len()]).enumerate() {
-        parts.push(Vec::new());
-        for &inst in &insts[begin..end] {
-            let data = &func.insts[inst];
-            let part = if data.op == Op::RowWord { made.get(&data.args[0]).copied() } else { None };
-            parts[part.unwrap_or(number)].push(inst);
-            if let Some(result) = data.result.filter(|&result| func.ty(result) == Type::Row && data.op != Op::RowJoin) {
-                made.insert(result, number);
-            }
+    let mut parts = vec![Vec::new(); points.len() + 1];
+    for (at, &inst) in insts.iter().enumerate() {
+        let (data, number) = (&func.insts[inst], part_of(at));
+        let with_row = if data.op == Op::RowWord { made.get(&data.args[0]) } else { None };
+        let with_output = output(inst).and_then(|element| set.get(&element));
+        parts[with_row.or(with_output).copied().unwrap_or(number)].push(inst);
+        if let Some(result) = data.result.filter(|&result| func.ty(result) == Type::Row && data.op != Op::RowJoin) {
+            made.insert(result, number);
         }
-        begin = end;
     }
     let mut end = 0;
     let ends = parts[..points.len()].iter().map(|part| {
