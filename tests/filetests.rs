@@ -205,11 +205,10 @@ impl TestFile {
             inputs: inputs.split_whitespace().map(format).collect::<Result<_, _>>()?,
             outputs: outputs.split_whitespace().map(str::parse).collect::<Result<_, _>>()?,
         };
-        let machine = Machine { vectors: 1, registers: 16 };
         let mut programs = Vec::new();
         for func in self.functions()? {
             let text = plan_up_to(&Verified::new(func)?, &layout, &CodegenOptions::default(), pass)?.to_string();
-            let again = BatchProgram::parse(&text, machine)?.to_string();
+            let again = BatchProgram::parse(&text)?.to_string();
             if without_comments(&again) != without_comments(&text) {
                 return Err(format!("the program does not read back:\n{}", difference(&text, &again)).into());
             }
@@ -220,10 +219,9 @@ impl TestFile {
 
     /// What there is to be said of programs as they stand: their text, or the rules they break.
     fn read_programs(&self) -> Result<String, Failed> {
-        let machine = Machine { vectors: 1, registers: 16 };
         let mut verdicts = String::new();
         for text in self.input.split_inclusive("\n}\n").filter(|text| text.contains("function")) {
-            match BatchProgram::parse(text, machine) {
+            match BatchProgram::parse(text) {
                 Ok(program) => verdicts += &program.to_string(),
                 Err(error) => verdicts += &format!("{error}\n"),
             }

@@ -167,6 +167,8 @@ pub struct InstData {
     pub result: Option<Value>,
     /// What it was made for.
     pub origin: Origin,
+    /// Which vector of the wave's lanes it is for, in a [batch program](crate::batch) that interleaves several.
+    pub vector: u8,
 }
 
 /// A branch target with the values of its block parameters.
@@ -415,8 +417,8 @@ impl Function {
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
         let result_ty = op.result().of_inst(ty);
         let ty = op.inst_type(ty);
-        let inst =
-            self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result: None, origin: self.origin });
+        let (args, origin) = (Operands::new(args), self.origin);
+        let inst = self.insts.push(InstData { op, ty, args, imm, result: None, origin, vector: 0 });
         if let Some(ty) = result_ty {
             self.insts[inst].result = Some(self.values.push(ValueData { ty, def: ValueDef::Inst(inst) }));
         }

@@ -93,6 +93,9 @@ pub struct Interpreter<'f, const L: usize> {
     listed: Vec<bool>,
     /// Whether no guard has failed in this run.
     guards_hold: bool,
+    /// Lanes of each vector of a wave. What is made for one of several has its lanes first, and the others behind them
+    /// in a circle.
+    lanes_of_vector: usize,
 }
 
 impl<'f, const L: usize> Interpreter<'f, L> {
@@ -103,6 +106,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
 
     /// The same, for a function whose edges cost what another form of it says.
     pub fn with_costs(func: &'f Function, costs: EdgeCosts) -> Interpreter<'f, L> {
+        let vectors = 1 + func.insts.values().map(|inst| inst.vector).max().unwrap_or(0);
         let mut slot_of = SecondaryMap::new();
         let mut slots = 0;
         for (value, data) in &func.values {
@@ -124,6 +128,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             of_call: vec![[0; 4]; func.slots(Memory::Call) as usize],
             listed: vec![false; WORKLISTS as usize],
             guards_hold: true,
+            lanes_of_vector: L / usize::from(vectors),
         }
     }
 
@@ -287,13 +292,22 @@ impl<'f, const L: usize> Interpreter<'f, L> {
 
     pub(crate) fn step(&mut self, inst: &InstData, bindings: &Bindings<'_, L>, options: &InterpOptions<'_>) {
         let args = &inst.args;
+        let first = usize::from(inst.vector) * self.lanes_of_vector;
+        let turned = |mut lanes: Lanes<L>| {
+            lanes.rotate_left(first);
+            lanes
+        };
+        let turned_back = |mut lanes: Lanes<L>| {
+            lanes.rotate_right(first);
+            lanes
+        };
         let lanes: Lanes<L> = match (inst.op, inst.imm) {
             (Op::Output, Imm::Element { element, component }) => {
-                self.outputs[element as usize][usize::from(component)] = self.lanes(args[0]);
+                self.outputs[element as usize][usize::from(component)] = turned_back(self.lanes(args[0]));
                 return;
             }
             (Op::OutputRow, Imm::Stream(element)) => {
-                self.outputs[element as usize] = self.row(args[0]);
+                self.outputs[element as usize] = self.row(args[0]).map(turned_back);
                 return;
             }
             (Op::GuardOrdered, _) => {
@@ -337,19 +351,19 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 let (index, value) = (self.lanes(args[0]), self.lanes(args[1]));
                 for l in (0..L).filter(|&l| mask[l] != 0) {
                     if let Some(cell) = self.array_cell(imm, index[l]) {
-                        cell[l] = value[l];
+                        cell[(l + first) % L] = value[l];
                     }
                 }
                 return;
             }
             (Op::ArrayLoad, imm) => {
                 let index = self.lanes(args[0]);
-                std::array::from_fn(|l| self.array_cell(imm, index[l]).map_or(0, |cell| cell[l]))
+                std::array::from_fn(|l| self.array_cell(imm, index[l]).map_or(0, |cell| cell[(l + first) % L]))
             }
             (Op::Input | Op::InputWord, Imm::Element { element, component }) => {
-                bindings.inputs[element as usize][usize::from(component)]
+                turned(bindings.inputs[element as usize][usize::from(component)])
             }
-            (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => bindings.vertex_id,
+            (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => turned(bindings.vertex_id),
             (Op::Sysval, Imm::SysVal(SysVal::InstanceId)) => [bindings.instance_id; L],
             (Op::UniformLoad | Op::UniformLoadAt, imm) => {
                 let index = args.first().map_or([0; L], |&index| self.lanes(index));
@@ -384,7 +398,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 return self.set_row(result(inst), std::array::from_fn(|word| self.lanes(args[word])));
             }
             (Op::InputRow, Imm::Stream(element)) => {
-                return self.set_row(result(inst), bindings.inputs[element as usize]);
+                return self.set_row(result(inst), bindings.inputs[element as usize].map(turned));
             }
             (Op::RowSplat, Imm::Component(component)) => {
                 return self.set_row(result(inst), [self.row(args[0])[usize::from(component)]; 4]);

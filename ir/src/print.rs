@@ -86,6 +86,9 @@ impl Numbering {
         for (index, operand) in operands.iter().enumerate() {
             let _ = write!(out, "{}{operand}", if index == 0 { " " } else { ", " });
         }
+        if inst.vector > 0 {
+            let _ = write!(out, " vector {}", inst.vector);
+        }
         out
     }
 

@@ -589,12 +589,13 @@ impl<'f> Verifier<'f> {
         }
         for &block in &func.layout {
             for &inst in &func.blocks[block].insts {
-                let InstData { op, ty, .. } = func.insts[inst];
+                let InstData { op, ty, vector, .. } = func.insts[inst];
                 if op.attribute() == Attribute::Composite {
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), format!("{op} is not expanded"));
                 }
-                if !self.is_batch && op.is_of_batch(ty) {
-                    let message = "only batch programs have words and rows of streams, slots and worklists".to_string();
+                if !self.is_batch && (op.is_of_batch(ty) || vector > 0) {
+                    let message = "only batch programs have words and rows of streams, slots, worklists and vectors";
+                    let message = message.to_string();
                     self.report(Rule::BackEndForm, Place::Inst(block, inst), message);
                 }
             }

@@ -146,7 +146,7 @@ impl Finder<'_> {
         let (used, made) = (self.flow.used.len(), self.flow.values.len());
         let (weight, latency) = note(self);
         let (uses, makes) = (used..self.flow.used.len(), made..self.flow.values.len());
-        self.flow.steps.push(Step { weight: weight * self.planner.program.vectors(), latency, makes, uses });
+        self.flow.steps.push(Step { weight: weight * usize::from(self.planner.machine.vectors), latency, makes, uses });
     }
 
     /// Notes what an instruction uses and makes, and gives its weight and its latency.

@@ -24,7 +24,7 @@ pub struct Frame {
 impl Frame {
     /// The frame of a program, with so many bytes for the back end, a multiple of 16.
     pub fn new(program: &BatchProgram, own: usize) -> Frame {
-        let record = 16 * program.slots() as usize * program.vectors();
+        let record = 16 * program.slots() as usize;
         let records = if program.phases().is_empty() { 1 } else { TILE };
         // Behind them, if there are any, all waves of the tile.
         let worklists = if program.worklists() == 0 { 0 } else { program.worklists() as usize + 1 };

@@ -15,6 +15,8 @@
 //! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for
 //!   speed (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
 //!   `worklist_push`, `worklist_any` and `worklist_enter` say which waves run what follows (`worklists.rs`).
+//! * [**Vectors**](BatchProgram::vectors): where a wave has several, what its lanes do is there once for each
+//!   (`interleave.rs`).
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
 //!   rows is held as an *array of structures*: for each lane one vector of four words. A **run**, which is as many
 //!   instructions of that kind as follow each other, up to an `output_row`, is done for one lane after the other, all
@@ -31,6 +33,7 @@ mod flow;
 mod formats;
 mod frame;
 mod graph;
+mod interleave;
 mod interp;
 mod outputs;
 mod overlap;
@@ -80,11 +83,14 @@ pub struct Layout {
 /// What planning may know of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Vectors of four lanes that a value has, 1 or 2.
+    /// Vectors of four lanes that a wave is to have, 1 or 2.
     pub vectors: u8,
     /// Vector registers.
     pub registers: u8,
 }
+
+/// The most vectors of a wave.
+const MAX_VECTORS: u8 = 2;
 
 /// Waves of a tile: enough that beginning a loop costs little, few enough that what they keep stays close.
 pub const TILE: usize = 16;
@@ -97,7 +103,7 @@ pub struct BatchProgram {
     costs: EdgeCosts,
     uniform: EntitySet<Value>,
     uses: SecondaryMap<Value, Uses>,
-    machine: Machine,
+    vectors: u8,
     /// For each output element of the layout, whether lanes are stored there, and not what is copied or set by rows.
     stored: Vec<bool>,
     by_rows: bool,
@@ -128,12 +134,13 @@ impl BatchProgram {
         self.by_rows
     }
 
-    /// Vectors that a value has.
+    /// Vectors of lanes that a wave has. Each instruction that makes or takes what differs among lanes is for
+    /// [one](InstData::vector) of them.
     pub fn vectors(&self) -> usize {
-        usize::from(self.machine.vectors)
+        usize::from(self.vectors)
     }
 
-    /// How many slots a wave has, each of one vector of lanes for each that a value has.
+    /// How many slots a wave has, each of one vector of lanes.
     pub fn slots(&self) -> u32 {
         self.slots[1]
     }
@@ -237,7 +244,8 @@ pub fn is_of_run(inst: &InstData) -> bool {
 /// How many of these instructions, from the first one on, are one [run](self).
 pub fn run_length(func: &Function, insts: &[Inst]) -> usize {
     let insts = insts.iter().map(|&inst| &func.insts[inst]);
-    let length = insts.clone().take_while(|inst| is_of_run(inst)).count();
+    let vector = insts.clone().next().map_or(0, |inst| inst.vector);
+    let length = insts.clone().take_while(|inst| is_of_run(inst) && inst.vector == vector).count();
     // An output ends a run.
     insts.take(length).position(|inst| inst.op == Op::OutputRow).map_or(length, |at| at + 1)
 }

@@ -3,7 +3,8 @@
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
-    BatchProgram, Facts, Layout, Machine, Uses, copy, formats, is_of_run, outputs, overlap, rows, spill, text, verify,
+    BatchProgram, Facts, Layout, Machine, Uses, copy, formats, interleave, is_of_run, outputs, overlap, rows, spill,
+    text, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -86,11 +87,14 @@ define_passes! {
     Spill "spill";
     /// Moves what is computed once a call in front of the loop.
     Call "call";
+    /// Writes what lanes do for each vector of a wave: unroll and jam.
+    Interleave "interleave";
 }
 
 /// A program on its way.
 pub struct Planner<'a> {
     pub program: BatchProgram,
+    pub machine: Machine,
     layout: &'a Layout,
     /// What can be computed once a call.
     pub call_values: CallValues,
@@ -139,19 +143,19 @@ impl BatchProgram {
         let costs = EdgeCosts::new(&func);
         let mut planner = Planner::new(func, uniform, costs, &layout, machine);
         planner.find_call_values();
-        for pass in [Pass::Complete, Pass::Cut, Pass::Spill, Pass::Call] {
+        for pass in [Pass::Complete, Pass::Cut, Pass::Spill, Pass::Call, Pass::Interleave] {
             planner.run(pass)?;
         }
         Ok(planner.program.checked()?)
     }
 
     /// A program in its parts, as they are read from text.
-    pub(super) fn of_parts(func: Function, machine: Machine, parts: text::Parts) -> Result<BatchProgram, VerifyErrors> {
+    pub(super) fn of_parts(func: Function, parts: text::Parts) -> Result<BatchProgram, VerifyErrors> {
         let (func, uniform) = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
-        let text::Parts { copies, phases, costs, call } = parts;
-        let program = BatchProgram::begin(func, uniform, costs, &outputs, machine);
-        let mut program = BatchProgram { copies, phases, call, ..program };
+        let text::Parts { vectors, copies, phases, costs, call } = parts;
+        let program = BatchProgram::begin(func, uniform, costs, &outputs);
+        let mut program = BatchProgram { vectors, copies, phases, call, ..program };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
         program.order.retain(|&block| program.call.block != Some(block));
@@ -159,13 +163,7 @@ impl BatchProgram {
     }
 
     /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
-    fn begin(
-        func: Function,
-        uniform: EntitySet<Value>,
-        costs: EdgeCosts,
-        outputs: &[u8],
-        machine: Machine,
-    ) -> BatchProgram {
+    fn begin(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, outputs: &[u8]) -> BatchProgram {
         let order = cfg::reverse_postorder(&func);
         let uses = Uses::count(&func, &order);
         BatchProgram {
@@ -174,7 +172,7 @@ impl BatchProgram {
             costs,
             uniform,
             uses,
-            machine,
+            vectors: 1,
             stored: outputs.iter().map(|&stored| stored > 0).collect(),
             by_rows: false,
             copies: Vec::new(),
@@ -229,8 +227,8 @@ impl<'a> Planner<'a> {
         layout: &'a Layout,
         machine: Machine,
     ) -> Planner<'a> {
-        let program = BatchProgram::begin(func, uniform, costs, &layout.outputs, machine);
-        Planner { program, layout, call_values: CallValues::default() }
+        let program = BatchProgram::begin(func, uniform, costs, &layout.outputs);
+        Planner { program, machine, layout, call_values: CallValues::default() }
     }
 
     fn run(&mut self, pass: Pass) -> Result<(), CutError> {
@@ -259,14 +257,22 @@ impl<'a> Planner<'a> {
             }
             Pass::Cut => self.cut()?,
             Pass::Spill => {
-                let BatchProgram { func, order, uniform, machine, phases, .. } = &mut self.program;
+                let BatchProgram { func, order, uniform, phases, .. } = &mut self.program;
                 if phases.phases.is_empty() {
-                    spill::spill(func, order, &Loops::find(func, order), uniform, *machine);
+                    spill::spill(func, order, &Loops::find(func, order), uniform, self.machine);
                 }
             }
             Pass::Call => {
-                let BatchProgram { func, order, machine, by_rows, .. } = &mut self.program;
-                self.program.call = call::hoist(func, order, &self.call_values, machine.vectors, *by_rows);
+                let BatchProgram { func, order, by_rows, .. } = &mut self.program;
+                let vectors = self.machine.vectors;
+                self.program.call = call::hoist(func, order, &self.call_values, vectors, *by_rows);
+            }
+            Pass::Interleave => {
+                let BatchProgram { func, order, vectors, by_rows, .. } = &mut self.program;
+                *vectors = self.machine.vectors;
+                if *vectors > 1 && !*by_rows {
+                    interleave::interleave(func, order, &uniform_values(func), *vectors);
+                }
             }
         }
         Ok(())
@@ -318,7 +324,7 @@ impl<'a> Planner<'a> {
         let cuts = if is_required { Some(required) } else { overlap::find(self) };
         let Some(cuts) = cuts else { return Ok(()) };
         let (mut func, mut costs) = (self.program.func.clone(), self.program.costs.clone());
-        let slots = if is_required { SLOTS } else { RECORD_BYTES / 16 / u32::from(self.program.machine.vectors) };
+        let slots = if is_required { SLOTS } else { RECORD_BYTES / 16 } / u32::from(self.machine.vectors);
         let phases =
             match cut(&mut func, &self.program.uniform, &mut costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
                 Ok(phases) if is_required || phases.phases.len() > 1 => phases,

@@ -76,7 +76,7 @@ fn find(
     for &value in &values {
         let Span { made, last_use } = spans[value];
         let from = next[made as usize + 1];
-        if from <= last_use && slot < crate::op::SLOTS {
+        if from <= last_use && slot < crate::op::SLOTS / u32::from(machine.vectors) {
             kept[value] = Some(Kept { slot, from });
             slot += 1;
         }

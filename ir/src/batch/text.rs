@@ -1,6 +1,7 @@
 //! The text form of batch programs: what a call and its tiles do beside the function, a line each, and the function.
 //!
 //! ```text
+//! vectors 2
 //! call block0
 //! fill 0 space0[3].1
 //! fill 1 {0x3f800000, space0[0].0, space0[0].1, space0[0].2}
@@ -12,7 +13,7 @@
 //! ```
 
 use super::call::CallPart;
-use super::{BatchProgram, Copy, Fill, Machine, Phase, Phases, PlanError, STATIC_ROWS, Word};
+use super::{BatchProgram, Copy, Fill, MAX_VECTORS, Phase, Phases, PlanError, STATIC_ROWS, Word};
 use crate::fuel::EdgeCosts;
 use crate::op::{SLOTS, WORKLISTS};
 use crate::parse::{ParseError, parse};
@@ -23,6 +24,9 @@ use std::fmt;
 impl fmt::Display for BatchProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbering = Numbering::new(self);
+        if self.vectors() > 1 {
+            writeln!(f, "vectors {}", self.vectors())?;
+        }
         if let Some(block) = self.call_block() {
             writeln!(f, "call {}", numbering.block(block))?;
         }
@@ -72,13 +76,13 @@ impl BatchProgram {
     ///
     /// # Errors
     /// [`PlanError::Parse`] where the text is no program, [`PlanError::Verify`] if the program breaks a rule.
-    pub fn parse(text: &str, machine: Machine) -> Result<BatchProgram, PlanError> {
+    pub fn parse(text: &str) -> Result<BatchProgram, PlanError> {
         let is_head = |line: &str| !line.trim_start().starts_with("function");
         let head: Vec<&str> = text.lines().take_while(|line| is_head(line)).collect();
         // The function keeps its place, so that errors name their line.
         let rest: String = text.lines().skip(head.len()).flat_map(|line| [line, "\n"]).collect();
         let func = parse(&("\n".repeat(head.len()) + &rest))?;
-        let mut parts = Parts { costs: EdgeCosts::new(&func), ..Parts::default() };
+        let mut parts = Parts { vectors: 1, costs: EdgeCosts::new(&func), ..Parts::default() };
         if head.iter().any(|line| line.starts_with("phase")) {
             parts.costs = EdgeCosts::none(parts.costs.whole());
         }
@@ -90,13 +94,14 @@ impl BatchProgram {
                 message: format!("`{line}` is no line of a batch program"),
             })?;
         }
-        Ok(BatchProgram::of_parts(func, machine, parts)?)
+        Ok(BatchProgram::of_parts(func, parts)?)
     }
 }
 
 /// What is read in front of the function.
 #[derive(Default)]
 pub struct Parts {
+    pub vectors: u8,
     pub copies: Vec<Copy>,
     pub phases: Phases,
     pub costs: EdgeCosts,
@@ -112,6 +117,9 @@ impl Parts {
             ["copy", "input", input, "to", "output", output] => {
                 let (input, output) = (input.parse().ok()?, output.parse().ok()?);
                 (input < func.inputs && output < func.outputs).then(|| self.copies.push(Copy { output, input }))?;
+            }
+            ["vectors", number] => {
+                self.vectors = number.parse().ok().filter(|number| (1..=MAX_VECTORS).contains(number))?;
             }
             ["call", name] => self.call.block = Some(block(name)?),
             ["fill", slot, ref words @ ..] => {

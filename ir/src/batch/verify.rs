@@ -75,6 +75,9 @@ impl Checker<'_> {
         let data = &program.blocks[block];
         for inst in data.insts.iter().map(|&inst| &program.insts[inst]) {
             inst.args.iter().for_each(|&arg| self.used(block, part, arg));
+            if usize::from(inst.vector) >= program.vectors() {
+                self.report(block, format!("{} is for a vector that waves have not", inst.op));
+            }
             if !may_stand(program, part, inst) {
                 self.report(block, format!("{} cannot stand there", inst.op));
             }

@@ -309,7 +309,11 @@ impl<'t> Parser<'_, 't> {
             (Some(_), None) => return Err(self.cursor.error_at(start, format!("{op} has no result"))),
             (None, Some(_)) => return Err(self.cursor.error_at(start, format!("the result of {op} has no name"))),
         };
-        self.func.insts.push(InstData { op, ty, args, imm, result, origin: Origin::default() });
+        let vector = match self.cursor.eat_word("vector") {
+            true => self.cursor.number("a vector", u8::MAX.into())? as u8,
+            false => 0,
+        };
+        self.func.insts.push(InstData { op, ty, args, imm, result, origin: Origin::default(), vector });
         self.func.blocks[block].insts.push(inst);
         Ok(())
     }

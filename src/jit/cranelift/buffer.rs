@@ -1,6 +1,6 @@
 //! Loads from resources: the caller's bytes as they are. Every load is checked against the length in the table.
 
-use super::value::{Memo, Vectors};
+use super::value::Memo;
 use super::{Emitter, result};
 use crate::jit::abi::offset;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -45,32 +45,19 @@ impl Emitter<'_, '_> {
             let word = self.simd.load(ty, address, 0);
             self.define_scalar(result(inst), word);
         } else {
-            let vectors = self.gather_words(window, resource, at, operand);
-            self.define_vectors(result(inst), vectors);
+            let vector = self.gather_words(window, resource, at, operand);
+            self.define_vector(result(inst), vector);
         }
     }
 
     /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
-    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> Vectors {
+    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> clif::Value {
         let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.ins().splat(I32X4, window.last));
-        let mut vectors: Vectors = self.vectors(operand);
-        for vector in vectors.iter_mut().take(self.places.vectors) {
-            let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, *vector, last);
-            let offsets = self.simd.ins().band(*vector, inside);
-            let offsets = self.keep_offsets(offsets);
-            let mut words = None;
-            for lane in 0..4u8 {
-                let address = self.lane_address(window.base, offsets, lane);
-                let word = self.simd.load(I32, address, 0);
-                words = Some(match words {
-                    None => self.simd.ins().scalar_to_vector(I32X4, word),
-                    Some(words) => self.simd.ins().insertlane(words, word, lane),
-                });
-            }
-            let words = words.expect("there are lanes");
-            *vector = self.simd.ins().band(words, inside);
-        }
-        vectors
+        let operands = self.vector(operand);
+        let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, operands, last);
+        let offsets = self.simd.ins().band(operands, inside);
+        let words = self.gather_lanes(window.base, offsets, |_| 0);
+        self.simd.ins().band(words, inside)
     }
 
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.

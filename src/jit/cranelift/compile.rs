@@ -111,8 +111,7 @@ fn build_code<'a>(
     contexts: &'a mut Contexts,
 ) -> Result<(CodeInfo, &'a CompiledCode), JitError> {
     let info = build(program, layout, target, origins, contexts)?;
-    let is_large = contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS
-        || pressure::is_high(program, program.vectors() as u64);
+    let is_large = contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(program);
     let compiled = contexts
         .cranelift
         .compile(&**target.cranelift().select(is_large), &mut ControlPlane::default())

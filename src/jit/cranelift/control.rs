@@ -138,8 +138,8 @@ impl Emitter<'_, '_> {
         self.insts(&data.insts)?;
         if block == self.program.start() && !self.program.is_cut() {
             // Later blocks use only what has been fetched here.
-            for element in 0..self.program.facts().wanted.len() {
-                self.fetch_input(element);
+            for element in 0..self.program.inputs {
+                (0..self.places.vectors).for_each(|vector| self.fetch_input(element, vector as u8));
             }
         }
         self.flush_guards();
@@ -175,25 +175,15 @@ impl Emitter<'_, '_> {
         while let Some((&inst, behind)) = rest.split_first() {
             let run = run_length(self.func, rest);
             if run > 0 {
-                self.catch_up()?;
                 self.run_of_rows(&rest[..run])?;
                 rest = &rest[run..];
                 continue;
             }
             rest = behind;
-            let inst = &self.func.insts[inst];
-            if self.is_by_vector(inst) {
-                self.go_ahead(inst)?;
-            } else {
-                if self.needs_all_vectors(inst) {
-                    self.catch_up()?;
-                }
-                self.inst(inst)?;
-            }
+            self.inst(&self.func.insts[inst])?;
             let emitted = self.simd.builder.func.dfg.num_insts() as u64;
             limit("the number of native instructions", emitted, limits::EMITTED_INSTS)?;
         }
-        self.catch_up()?;
         Ok(())
     }
 
@@ -265,21 +255,10 @@ impl Emitter<'_, '_> {
 
     /// The values an edge gives, held as the target's parameters are.
     fn edge_args(&mut self, call: &BlockCall) -> Vec<BlockArg> {
-        let mut args: Vec<clif::Value> = Vec::new();
-        for (&param, &arg) in self.func.blocks[call.block].params.iter().zip(&call.args) {
-            let vectors = self.places.vectors;
-            match (self.func.ty(param), self.is_uniform(param)) {
-                (Type::F64, true) => args.extend(self.double_scalars(arg)),
-                (Type::F64, false) => {
-                    for words in self.double_vectors(arg) {
-                        args.extend_from_slice(&words[..vectors]);
-                    }
-                }
-                (Type::F32, true) => args.push(self.vectors(arg)[0]),
-                (_, true) => args.push(self.scalar(arg)),
-                (_, false) => args.extend_from_slice(&self.vectors(arg)[..vectors]),
-            }
-        }
-        args.into_iter().map(BlockArg::from).collect()
+        let params = self.func.blocks[call.block].params.iter().zip(&call.args);
+        let is_scalar = |param: Value| self.is_uniform(param) && self.func.ty(param) != Type::F32;
+        let pairs: Vec<(bool, Value)> = params.map(|(&param, &arg)| (is_scalar(param), arg)).collect();
+        let args = pairs.into_iter().flat_map(|(is_scalar, arg)| self.words(arg, is_scalar));
+        args.map(BlockArg::from).collect()
     }
 }

@@ -6,7 +6,6 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_frontend::Variable;
-use shaderjit_ir::Value;
 
 /// What a function with guards keeps of them.
 pub struct Guards {
@@ -35,14 +34,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Notes a vector of a value, in whatever lanes it is NaN.
-    pub(super) fn guard(&mut self, value: Value, which: usize) {
-        let vector = self.vector(value, which);
-        self.note(vector);
-    }
-
-    /// Notes a vector of values.
-    pub(super) fn note(&mut self, vector: clif::Value) {
+    /// Notes a vector, in whatever lanes it is NaN.
+    pub(super) fn guard(&mut self, vector: clif::Value) {
         let Some(guards) = &mut self.guards else { unreachable!("the plan has found every guard") };
         match guards.pending.take() {
             Some(other) => self.note_unordered(other, vector),

@@ -5,6 +5,7 @@
 //! do not fit the registers.
 
 use super::Emitter;
+use cranelift_codegen::ir::types::{I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use shaderjit_ir::{Space, Value};
 
@@ -15,8 +16,8 @@ pub const SLOTS: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeptOffsets(usize);
 
-/// Whose offsets they are: a space, what is added to the index, the index, and the number of the vector.
-type Key = (Space, u32, Value, usize);
+/// Whose offsets they are: a space, what is added to the index, and the index.
+type Key = (Space, u32, Value);
 
 /// What the slots hold.
 #[derive(Default)]
@@ -59,5 +60,23 @@ impl Emitter<'_, '_> {
         let offset =
             self.simd.load_word(memory, (self.places.frame.own.start + 16 * offsets.0) as i32 + i32::from(lane) * 4);
         self.simd.ins().iadd(base, offset)
+    }
+
+    /// The word of each lane: at `base`, its offset, and what `at` gives for it.
+    pub(super) fn gather_lanes(
+        &mut self,
+        base: clif::Value,
+        offsets: clif::Value,
+        at: impl Fn(u8) -> i32,
+    ) -> clif::Value {
+        let offsets = self.keep_offsets(offsets);
+        let [first, rest @ ..] = [0, 1, 2, 3].map(|lane| (lane, self.lane_address(base, offsets, lane)));
+        let word = self.simd.load(I32, first.1, at(0));
+        let mut lanes = self.simd.ins().scalar_to_vector(I32X4, word);
+        for (lane, address) in rest {
+            let word = self.simd.load(I32, address, at(lane));
+            lanes = self.simd.ins().insertlane(lanes, word, lane);
+        }
+        lanes
     }
 }

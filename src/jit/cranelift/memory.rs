@@ -2,7 +2,7 @@
 
 use super::fetch;
 use super::places::codegen;
-use super::value::{MAX_VECTORS, Vectors, vector_type};
+use super::value::vector_type;
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::{ArrayPlace, offset};
@@ -76,20 +76,13 @@ impl Emitter<'_, '_> {
 
     /// Fetches the words of an input element's rows, unless they have been or nothing wants them. Only in the IR's
     /// entry block.
-    pub(super) fn fetch_input(&mut self, element: usize) {
-        if self.program.facts().wanted[element] == 0 || self.fetched[element].is_some() {
-            return;
+    pub(super) fn fetch_input(&mut self, element: u32, vector: u8) {
+        let at = element as usize * self.places.vectors + usize::from(vector);
+        if self.program.facts().wanted[element as usize] > 0 && self.fetched[at].is_empty() {
+            let rows = self.rows(Stream::Input(element), vector);
+            let rows = rows.try_into().expect("a vector has four lanes");
+            self.fetched[at] = fetch::fetch(&mut self.simd, self.layout.inputs[element as usize], rows);
         }
-        let rows = self.rows(Stream::Input(element as u32));
-        let format = self.layout.inputs[element];
-        let mut words: [Option<Vectors>; 4] = [None; 4];
-        for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-            let fetched = fetch::fetch(&mut self.simd, format, *rows);
-            for (word, vector) in words.iter_mut().zip(fetched) {
-                word.get_or_insert([vector; MAX_VECTORS])[which] = vector;
-            }
-        }
-        self.fetched[element] = Some(words);
     }
 
     /// Loads where a stream begins and its stride.
@@ -136,16 +129,20 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    /// The addresses of all lanes' rows in a stream.
-    pub(super) fn rows(&mut self, stream: Stream) -> Vec<clif::Value> {
-        let (first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
+    /// The addresses of the rows of a vector's lanes in a stream, or of all vertices of a round if those are fewer.
+    pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> Vec<clif::Value> {
+        let (mut first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
             Some(index) => (self.first_rows[index], self.strides[index]),
             None => {
                 let [data, stride] = self.load_stream(stream);
                 (fetch::row_address(&mut self.simd, data, stride, self.element), stride)
             }
         };
-        fetch::row_addresses(&mut self.simd, first, stride, self.places.step)
+        for _ in 0..vector {
+            let rows = self.simd.shl(stride, 2);
+            first = self.simd.ins().iadd(first, rows);
+        }
+        fetch::row_addresses(&mut self.simd, first, stride, self.places.step.min(4))
     }
 
     /// A word of an input element's rows.
@@ -155,10 +152,9 @@ impl Emitter<'_, '_> {
             return;
         }
         // In later blocks it has been.
-        self.fetch_input(element as usize);
-        let words = self.fetched[element as usize].expect("the plan saw that this element is wanted");
-        let vectors = words[usize::from(word)].expect("the plan saw that rows have this word");
-        self.define_vectors(result(inst), vectors);
+        self.fetch_input(element, inst.vector);
+        let words = &self.fetched[element as usize * self.places.vectors + usize::from(inst.vector)];
+        self.define_vector(result(inst), words[usize::from(word)]);
     }
 
     pub(super) fn sysval(&mut self, inst: &InstData, sysval: SysVal) -> Result<(), JitError> {
@@ -174,14 +170,12 @@ impl Emitter<'_, '_> {
                 let last = self.simd.ins().splat(I32X4, last);
                 let first = self.simd.load(I32, self.args, offset::FIRST_VERTEX);
                 let first = self.simd.ins().splat(I32X4, first);
-                let vectors = self.each_vector(|simd, which| {
-                    let lanes = [0, 1, 2, 3].map(|lane| which as u32 * 4 + lane);
-                    let lanes = simd.words(I32X4, lanes);
-                    let element = simd.ins().iadd(element, lanes);
-                    let element = simd.ins().umin(element, last);
-                    simd.ins().iadd(first, element)
-                });
-                self.define_vectors(result(inst), vectors);
+                let lanes = [0, 1, 2, 3].map(|lane| u32::from(inst.vector) * 4 + lane);
+                let lanes = self.simd.words(I32X4, lanes);
+                let element = self.simd.ins().iadd(element, lanes);
+                let element = self.simd.ins().umin(element, last);
+                let vertex = self.simd.ins().iadd(first, element);
+                self.define_vector(result(inst), vertex);
             }
             other => return Err(codegen(format!("{} has no native form", other.name()))),
         }
@@ -193,39 +187,28 @@ impl Emitter<'_, '_> {
         self.outputs.clear();
         for inst in self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]) {
             if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
-                self.outputs.entry(element).or_default().unset += 1;
+                self.outputs.entry((element, inst.vector)).or_default().unset += 1;
             }
         }
     }
 
     /// Sets a component of an output. The element is stored when that was the last one that the block sets.
-    pub(super) fn output(&mut self, value: Value, element: u32, component: u8) -> Result<(), JitError> {
-        let output = self.outputs.get_mut(&element).expect("the block's outputs have been counted");
-        output.components[usize::from(component)] = Some(value);
+    pub(super) fn output(&mut self, inst: &InstData, element: u32, component: u8) -> Result<(), JitError> {
+        let output = self.outputs.get_mut(&(element, inst.vector)).expect("the block's outputs have been counted");
+        output.components[usize::from(component)] = Some(inst.args[0]);
         output.unset -= 1;
-        if output.unset > 0 {
-            return Ok(());
-        }
-        self.catch_up()?;
-        self.store_output(element)
-    }
-
-    /// Stores an element of the layout.
-    fn store_output(&mut self, element: u32) -> Result<(), JitError> {
+        let (unset, components) = (output.unset, output.components);
         let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-        if stored == 0 || !self.program.is_stored(element) {
+        if unset > 0 || stored == 0 || !self.program.is_stored(element) {
             return Ok(());
         }
-        let set = self.outputs[&element].components[..usize::from(stored)].iter().copied();
-        let Some(set) = set.collect::<Option<Vec<Value>>>() else {
+        let Some(set) = components[..usize::from(stored)].iter().copied().collect::<Option<Vec<Value>>>() else {
             return Err(codegen(format!("output {element} is not set in one block")));
         };
-        let components: Vec<Vectors> = set.into_iter().map(|value| self.vectors(value)).collect();
-        let rows = self.rows(Stream::Output(element));
-        for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-            let components: Vec<clif::Value> = components.iter().map(|vectors| vectors[which]).collect();
-            fetch::store(&mut self.simd, &components, *rows);
-        }
+        let components: Vec<clif::Value> = set.into_iter().map(|value| self.vector(value)).collect();
+        let rows = self.rows(Stream::Output(element), inst.vector);
+        let rows = rows.try_into().expect("a vector has four lanes");
+        fetch::store(&mut self.simd, &components, rows);
         Ok(())
     }
 
@@ -233,32 +216,28 @@ impl Emitter<'_, '_> {
 
     pub(super) fn array_load(&mut self, inst: &InstData, array: Array, component: u8) {
         let place = self.places.arrays[array];
-        let at = self.component_offset(array, component);
-        let ty = vector_type(inst.ty);
+        let at = self.component_offset(array, component, inst.vector);
         let index = inst.args[0];
         // Out of range is the element that stays zero.
-        let vectors = if self.is_uniform(index) {
+        let vector = if self.is_uniform(index) {
             let index = self.scalar(index);
             let zero_element = self.simd.iconst(place.elements);
             let index = self.simd.ins().umin(index, zero_element);
             let address = self.element_address(index, place.element_bytes);
-            self.each_vector(|simd, which| simd.load(ty, address, at + 16 * which as i32))
+            self.simd.load(vector_type(inst.ty), address, at)
         } else {
             let zero_element = self.word(I32X4, place.elements);
-            let mut vectors = self.vectors(index);
-            for (which, vector) in vectors.iter_mut().enumerate().take(self.places.vectors) {
-                let index = self.simd.ins().umin(*vector, zero_element);
-                let offsets = self.element_offsets(index, place.element_bytes);
-                *vector = self.gather_lanes(offsets, at + 16 * which as i32);
-            }
-            vectors
+            let indices = self.vector(index);
+            let index = self.simd.ins().umin(indices, zero_element);
+            let offsets = self.element_offsets(index, place.element_bytes);
+            self.gather_lanes(self.scratch, offsets, |lane| at + 4 * i32::from(lane))
         };
-        self.define_vectors(result(inst), vectors);
+        self.define_vector(result(inst), vector);
     }
 
     pub(super) fn array_store(&mut self, inst: &InstData, array: Array, component: u8) {
-        let at = self.component_offset(array, component);
-        let (index, value) = (inst.args[0], self.vectors(inst.args[1]));
+        let at = self.component_offset(array, component, inst.vector);
+        let (index, value) = (inst.args[0], self.vector(inst.args[1]));
         let mask = (inst.op == Op::ArrayStoreMasked).then(|| inst.args[2]);
         if self.is_uniform(index) {
             self.store_element(array, at, index, value, mask);
@@ -268,58 +247,46 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores to one element in all lanes.
-    fn store_element(&mut self, array: Array, at: i32, index: Value, value: Vectors, mask: Option<Value>) {
+    fn store_element(&mut self, array: Array, at: i32, index: Value, mut value: clif::Value, mask: Option<Value>) {
         let place = self.places.arrays[array];
         // Where it is known to lie there is nothing to compute: emitted records, most of them.
         if let (Some(index), None) = (self.literal_element(index, place), mask) {
-            for (which, &vector) in value.iter().enumerate().take(self.places.vectors) {
-                self.simd.store(vector, self.scratch, at + index + 16 * which as i32);
-            }
-            return;
+            return self.simd.store(value, self.scratch, at + index);
         }
-        let (uniform_mask, mask) = match mask {
-            Some(mask) if self.is_uniform(mask) => (Some(self.scalar(mask)), None),
-            mask => (None, mask.map(|mask| self.vectors(mask))),
-        };
         let index = self.scalar(index);
         let elements = self.simd.iconst(place.elements);
         let mut stores = self.simd.icmp(IntCC::UnsignedLessThan, index, elements);
-        if let Some(mask) = uniform_mask {
+        if let Some(mask) = mask.filter(|&mask| self.is_uniform(mask)) {
+            let mask = self.scalar(mask);
             stores = self.simd.ins().band(stores, mask);
         }
         let junk_element = self.simd.iconst(place.elements + 1);
         let index = self.simd.ins().select(stores, index, junk_element);
         let address = self.element_address(index, place.element_bytes);
-        for (which, &vector) in value.iter().enumerate().take(self.places.vectors) {
-            let at = at + 16 * which as i32;
-            let vector = match mask {
-                Some(mask) => {
-                    let old = self.simd.load(self.simd.ty(vector), address, at);
-                    self.simd.blend(mask[which], vector, old)
-                }
-                None => vector,
-            };
-            self.simd.store(vector, address, at);
+        if let Some(mask) = mask.filter(|&mask| !self.is_uniform(mask)) {
+            let mask = self.vector(mask);
+            let old = self.simd.load(self.simd.ty(value), address, at);
+            value = self.simd.blend(mask, value, old);
         }
+        self.simd.store(value, address, at);
     }
 
     /// Stores to an element of its own in each lane.
-    fn store_lanes(&mut self, array: Array, at: i32, index: Value, value: Vectors, mask: Option<Value>) {
+    fn store_lanes(&mut self, array: Array, at: i32, index: Value, value: clif::Value, mask: Option<Value>) {
         let place = self.places.arrays[array];
-        let (indices, mask) = (self.vectors(index), mask.map(|mask| self.vectors(mask)));
+        let indices = self.vector(index);
         let elements = self.word(I32X4, place.elements);
         let junk_element = self.word(I32X4, place.elements + 1);
-        for which in 0..self.places.vectors {
-            // What is clamped to the end goes one further.
-            let clamped = self.simd.ins().umin(indices[which], elements);
-            let outside = self.simd.icmp(IntCC::Equal, clamped, elements);
-            let mut index = self.simd.ins().isub(clamped, outside);
-            if let Some(mask) = mask {
-                index = self.simd.blend(mask[which], index, junk_element);
-            }
-            let offsets = self.element_offsets(index, place.element_bytes);
-            self.scatter_lanes(value[which], offsets, at + 16 * which as i32);
+        // What is clamped to the end goes one further.
+        let clamped = self.simd.ins().umin(indices, elements);
+        let outside = self.simd.icmp(IntCC::Equal, clamped, elements);
+        let mut index = self.simd.ins().isub(clamped, outside);
+        if let Some(mask) = mask {
+            let mask = self.vector(mask);
+            index = self.simd.blend(mask, index, junk_element);
         }
+        let offsets = self.element_offsets(index, place.element_bytes);
+        self.scatter_lanes(value, offsets, at);
     }
 
     /// Bytes from an array's start to the element of a literal index that is in range.
@@ -328,9 +295,10 @@ impl Emitter<'_, '_> {
         Some((index as u32 * place.element_bytes) as i32)
     }
 
-    /// Bytes from the start of scratch memory to a component of an array's first element.
-    fn component_offset(&self, array: Array, component: u8) -> i32 {
-        self.places.arrays[array].offset as i32 + i32::from(component) * self.places.vectors as i32 * 16
+    /// Bytes from the start of scratch memory to a vector of a component of an array's first element.
+    fn component_offset(&self, array: Array, component: u8, vector: u8) -> i32 {
+        let number = i32::from(component) * self.places.vectors as i32 + i32::from(vector);
+        self.places.arrays[array].offset as i32 + number * 16
     }
 
     fn element_address(&mut self, index: clif::Value, element_bytes: u32) -> clif::Value {
@@ -346,19 +314,6 @@ impl Emitter<'_, '_> {
         }
         let size = self.word(I32X4, element_bytes);
         self.simd.ins().imul(index, size)
-    }
-
-    /// Each lane's word of the element at its offset.
-    fn gather_lanes(&mut self, offsets: clif::Value, at: i32) -> clif::Value {
-        let offsets = self.keep_offsets(offsets);
-        let [first, rest @ ..] = [0u8, 1, 2, 3].map(|lane| (lane, self.lane_address(self.scratch, offsets, lane)));
-        let word = self.simd.load(I32, first.1, at);
-        let mut lanes = self.simd.ins().scalar_to_vector(I32X4, word);
-        for (lane, address) in rest {
-            let word = self.simd.load(I32, address, at + 4 * i32::from(lane));
-            lanes = self.simd.ins().insertlane(lanes, word, lane);
-        }
-        lanes
     }
 
     fn scatter_lanes(&mut self, value: clif::Value, offsets: clif::Value, at: i32) {

@@ -1,14 +1,14 @@
 //! Instruction selection: batch programs to Cranelift's IR.
 //!
-//! How a value is held depends on its type and on whether it is uniform, N being the vectors of a value:
+//! How a value is held depends on its type and on whether it is uniform:
 //!
 //! | type | uniform | divergent |
 //! | --- | --- | --- |
-//! | `f32` | one splat vector | N vectors |
-//! | `i32` | a scalar, splat where vectors meet it | N vectors |
-//! | `i1` | a scalar 0 or 1 | N vectors of all ones or zero |
-//! | `f64` | two scalars, the low and the high word | N vectors of low words, then N of high words |
-//! | `row` | four scalars | four times N vectors |
+//! | `f32` | a splat vector | a vector |
+//! | `i32` | a scalar, splat where vectors meet it | a vector |
+//! | `i1` | a scalar 0 or 1 | a vector of all ones or zero |
+//! | `f64` | two scalars, the low and the high word | two vectors of such words |
+//! | `row` | four scalars | four vectors, of one word each |
 //!
 //! Literals are not held at all, but made where they are used.
 //!
@@ -17,14 +17,14 @@
 //! function that is cut into phases is a loop over tiles of waves around the program's blocks, and each of those
 //! several loops over waves.
 
+mod arithmetic;
 mod buffer;
+mod call_out;
 mod compile;
 mod control;
-mod double;
 mod fetch;
 mod fuel;
 mod guard;
-mod interleave;
 mod isa;
 mod lanes;
 mod memory;
@@ -34,7 +34,6 @@ mod runs;
 mod scalar;
 mod simd;
 mod slots;
-mod texture;
 mod tile;
 mod uniform;
 mod value;
@@ -43,9 +42,10 @@ mod worklists;
 
 use super::{CodeInfo, Layout, Splat, Target};
 use crate::error::JitError;
+use call_out::Callees;
 pub use compile::{Cranelift, text};
 use cranelift_codegen::ir as clif;
-use cranelift_codegen::ir::{InstBuilder, SourceLoc};
+use cranelift_codegen::ir::SourceLoc;
 use cranelift_codegen::isa::CallConv;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::ReservedValue;
@@ -58,9 +58,9 @@ use shaderjit_ir::batch::{BatchProgram, Fill, TILE, Word};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
-use shaderjit_ir::{Block, Function, Op, Type, Value};
+use shaderjit_ir::{Block, Function, Op, Value};
 use simd::Simd;
-use value::{HeldLiterals, Memo, Parts, Vectors};
+use value::{HeldLiterals, Memo, Parts};
 
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
@@ -133,10 +133,10 @@ struct Emitter<'a, 'b> {
     held_literals: Option<HeldLiterals>,
     /// Literals that were loaded in this block, and the number of instructions then.
     loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,
-    /// Words of inputs fetched so far, by element.
-    fetched: Vec<Option<[Option<Vectors>; 4]>>,
-    /// What this block sets, by element of the output.
-    outputs: HashMap<u32, memory::Output>,
+    /// Words of inputs fetched so far, by element and vector.
+    fetched: Vec<Vec<clif::Value>>,
+    /// What this block sets, by element of the output and vector.
+    outputs: HashMap<(u32, u8), memory::Output>,
     /// The pointer to [`BatchArgs`](super::abi::BatchArgs).
     args: clif::Value,
     /// Number of elements, 64-bit.
@@ -164,16 +164,9 @@ struct Emitter<'a, 'b> {
     /// The table of resources.
     resources: clif::Value,
     scratch: clif::Value,
-    /// The stack slot and the signature of calls for double arithmetic, if there are any.
-    doubles: Option<double::Callee>,
-    /// What the first vector has of this block, and the others have yet to get.
-    behind: Vec<&'a InstData>,
+    callees: Callees,
     /// What a wave keeps of guards, if there are any.
     guards: Option<guard::Guards>,
-    /// The stack slot and the signature of calls for texture accesses, if there are any.
-    accesses: Option<texture::Callee>,
-    /// Words of rows: of those that accesses have given, and of those that were transposed.
-    access_rows: HashMap<Value, texture::Row>,
     /// The wave's fuel, if there are loops.
     meter: Option<fuel::Meter>,
     out_of_fuel: clif::Block,
@@ -202,7 +195,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             memo: HashMap::new(),
             held_literals: None,
             loaded: HashMap::new(),
-            fetched: vec![None; program.facts().wanted.len()],
+            fetched: vec![Vec::new(); program.facts().wanted.len() * program.vectors()],
             outputs: HashMap::new(),
             args: none,
             count: none,
@@ -218,11 +211,8 @@ impl<'a, 'b> Emitter<'a, 'b> {
             spaces: vec![none; program.spaces.len()],
             resources: none,
             scratch: none,
-            doubles: None,
-            behind: Vec::new(),
+            callees: Callees::default(),
             guards: None,
-            accesses: None,
-            access_rows: HashMap::new(),
             meter: None,
             out_of_fuel,
             wave,
@@ -239,16 +229,22 @@ impl<'a, 'b> Emitter<'a, 'b> {
         }
     }
 
-    /// What is not done [by vector](Self::is_by_vector).
+    /// Selects for an instruction that is in no run.
     fn inst(&mut self, inst: &InstData) -> Result<(), JitError> {
         self.set_origin(inst.origin);
         match (inst.op, inst.imm) {
             // Made where it is used.
             (Op::Const, _) => {}
             (Op::Select, _) => self.select(inst),
-            (Op::Any, _) => self.any(inst),
-            (Op::GuardOrdered, _) => self.guard(inst.args[0], 0),
-            (Op::SlotLoad | Op::SlotStore, Imm::Slot(slot)) => self.double_slot(inst, slot),
+            (Op::Any, _) => {
+                let any = self.any_lane(inst.args[0]);
+                self.define_scalar(result(inst), any);
+            }
+            (Op::GuardOrdered, _) => {
+                let vector = self.vector(inst.args[0]);
+                self.guard(vector);
+            }
+            (Op::SlotLoad | Op::SlotStore, Imm::Slot(slot)) => self.slot(inst, slot),
             (Op::CallStore | Op::CallLoad, Imm::Slot(slot)) => self.call_slot(inst, slot),
             (Op::WorklistPush, Imm::Worklist(worklist)) => self.list_wave(worklist, inst.args[0]),
             (Op::WorklistAny, Imm::Worklist(worklist)) => {
@@ -261,7 +257,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             (op, _) if is_double_op(op) => self.call_double(inst)?,
             (Op::Input | Op::InputWord, Imm::Element { element, component }) => self.input(inst, element, component),
             (Op::Sysval, Imm::SysVal(sysval)) => self.sysval(inst, sysval)?,
-            (Op::Output, Imm::Element { element, component }) => self.output(inst.args[0], element, component)?,
+            (Op::Output, Imm::Element { element, component }) => self.output(inst, element, component)?,
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, row, component }) => {
                 self.uniform_load(inst, space, row, component);
             }
@@ -278,71 +274,6 @@ impl<'a, 'b> Emitter<'a, 'b> {
             _ => self.arithmetic(inst)?,
         }
         Ok(())
-    }
-
-    /// A pure op on 32-bit values or truth values that are uniform.
-    fn arithmetic(&mut self, inst: &InstData) -> Result<(), JitError> {
-        let result = result(inst);
-        let is_float = |value: Value| self.func.ty(value) == Type::F32;
-        if is_float(result) && inst.args.iter().all(|&arg| is_float(arg)) {
-            // Floats are held as vectors, so vector arithmetic saves taking them apart.
-            let args: Vec<Vectors> = inst.args.iter().map(|&arg| self.vectors(arg)).collect();
-            let vector = self.vector_op(inst.op, |arg| args[arg][0])?;
-            self.define_splat(result, vector);
-        } else {
-            let args: Vec<clif::Value> = inst.args.iter().map(|&arg| self.scalar(arg)).collect();
-            let scalar = self.scalar_op(inst.op, inst.ty, &args)?;
-            self.define_scalar(result, scalar);
-        }
-        Ok(())
-    }
-
-    fn select(&mut self, inst: &InstData) {
-        let (result, [condition, yes, no]) = (result(inst), [inst.args[0], inst.args[1], inst.args[2]]);
-        match (inst.ty, self.is_uniform(result)) {
-            (Type::F64, true) => {
-                let condition = self.scalar(condition);
-                let (yes, no) = (self.double_scalars(yes), self.double_scalars(no));
-                let words = [0, 1].map(|word| self.simd.ins().select(condition, yes[word], no[word]));
-                self.define_double_scalars(result, words);
-            }
-            (Type::F64, false) => {
-                let mask = self.vectors(condition);
-                let (yes, no) = (self.double_vectors(yes), self.double_vectors(no));
-                let words = [0, 1].map(|word| self.blend(mask, yes[word], no[word]));
-                self.define_double_vectors(result, words);
-            }
-            (Type::F32, true) => {
-                let [mask, yes, no] = [condition, yes, no].map(|arg| self.vectors(arg)[0]);
-                let selected = self.simd.blend(mask, yes, no);
-                self.define_splat(result, selected);
-            }
-            _ => {
-                let [condition, yes, no] = [condition, yes, no].map(|arg| self.scalar(arg));
-                let selected = self.simd.ins().select(condition, yes, no);
-                self.define_scalar(result, selected);
-            }
-        }
-    }
-
-    fn blend(&mut self, mask: Vectors, yes: Vectors, no: Vectors) -> Vectors {
-        self.each_vector(|simd, which| simd.blend(mask[which], yes[which], no[which]))
-    }
-
-    fn any(&mut self, inst: &InstData) {
-        let arg = inst.args[0];
-        let any = if self.is_uniform(arg) { self.scalar(arg) } else { self.any_lane(arg) };
-        self.define_scalar(result(inst), any);
-    }
-
-    /// Whether a truth value that differs among lanes holds in any of them.
-    fn any_lane(&mut self, value: Value) -> clif::Value {
-        let masks = self.vectors(value);
-        let mut mask = masks[0];
-        for &other in &masks[1..self.places.vectors] {
-            mask = self.simd.ins().bor(mask, other);
-        }
-        self.simd.ins().vany_true(mask)
     }
 }
 

@@ -14,7 +14,7 @@ const ROWS_AT_ONCE: usize = 2;
 
 /// The places.
 pub struct Places {
-    /// Vectors of four lanes that a value has.
+    /// Vectors of four lanes that a wave has.
     pub vectors: usize,
     /// How many vertices a round of the native loop shades.
     pub step: usize,

@@ -9,11 +9,11 @@ use cranelift_entity::SecondaryMap;
 use shaderjit_ir::loops::Loops;
 use shaderjit_ir::{Function, Value, cfg};
 
-/// Whether the area is over [`limits::THOROUGH_AREA`] for so many vectors a value.
-pub fn is_high(func: &Function, vectors: u64) -> bool {
+/// Whether the area is over [`limits::THOROUGH_AREA`].
+pub fn is_high(func: &Function) -> bool {
     // No value is live longer than the function is long.
-    let most = (func.values.len() * (func.insts.len() + func.layout.len())) as u64 * vectors;
-    most > limits::THOROUGH_AREA && area(func) * vectors > limits::THOROUGH_AREA
+    let most = (func.values.len() * (func.insts.len() + func.layout.len())) as u64;
+    most > limits::THOROUGH_AREA && area(func) > limits::THOROUGH_AREA
 }
 
 /// The sum over all values of the instructions from definition to last use, in reverse postorder. What is used in a

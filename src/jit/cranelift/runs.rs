@@ -2,13 +2,11 @@
 
 use super::fetch;
 use super::places::codegen;
-use super::texture::Row;
 use super::uniform::Window;
-use super::value::MAX_VECTORS;
 use super::{Emitter, result};
 use crate::error::JitError;
 use cranelift_codegen::ir as clif;
-use cranelift_codegen::ir::types::F32X4;
+use cranelift_codegen::ir::types::{F32X4, I32X4};
 use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::batch::Stream;
 use shaderjit_ir::function::{Imm, InstData, Origin};
@@ -46,7 +44,8 @@ impl<'a> Emitter<'a, '_> {
             (Op::OutputRow, Imm::Stream(element)) => Some(Stream::Output(element)),
             _ => None,
         });
-        let streams: Vec<_> = streams.map(|stream| (stream, self.rows(stream))).collect();
+        let vector = insts[0].vector;
+        let streams: Vec<_> = streams.map(|stream| (stream, self.rows(stream, vector))).collect();
         let is_whole = |inst: &&&InstData| self.is_loaded_whole(&insts, inst);
         let whole = insts.iter().filter(is_whole).map(|inst| result(inst)).collect();
         let run = Run { insts, shared, whole, streams };
@@ -56,20 +55,16 @@ impl<'a> Emitter<'a, '_> {
         };
         let going_on: Vec<Value> = run.insts.iter().copied().filter(goes_on).map(result).collect();
         let mut rows = vec![Vec::new(); going_on.len()];
-        for lane in 0..self.places.step {
+        for lane in 0..self.places.step.min(4) {
             let results = self.lane_of_run(&run, lane)?;
             for (rows, value) in rows.iter_mut().zip(&going_on) {
                 rows.push(results[value]);
             }
         }
         for (value, rows) in going_on.into_iter().zip(rows) {
-            let mut columns = [[self.args; MAX_VECTORS]; 4];
-            for (which, rows) in rows.as_chunks::<4>().0.iter().enumerate() {
-                for (column, vector) in columns.iter_mut().zip(self.simd.transpose(*rows)) {
-                    column[which] = vector;
-                }
-            }
-            self.access_rows.insert(value, Row::Divergent(columns));
+            let columns = self.simd.transpose(rows.try_into().expect("a vector has four lanes"));
+            let columns = columns.map(|column| self.simd.cast(I32X4, column));
+            self.define(value, &columns);
         }
         self.set_origin(Origin::default());
         Ok(())
@@ -108,7 +103,6 @@ impl<'a> Emitter<'a, '_> {
         }
         for inst in &run.insts {
             self.set_origin(inst.origin);
-            let (which, lane_of_group) = (lane / 4, (lane % 4) as u8);
             let vector = match (inst.op, inst.imm) {
                 // Shared, or loaded at each use.
                 (Op::CallLoad, _) => continue,
@@ -122,18 +116,18 @@ impl<'a> Emitter<'a, '_> {
                 (Op::RowSplat, Imm::Component(component)) => {
                     self.splat_word(run, &results, inst.args[0], component, lane)
                 }
-                (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.vectors(inst.args[0])[which],
+                (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.vector(inst.args[0]),
                 (Op::RowEach, _) => {
-                    let vector = self.vectors(inst.args[0])[which];
-                    let float = self.simd.shuffle(vector, vector, [lane_of_group; 4]);
+                    let vector = self.vector(inst.args[0]);
+                    let float = self.simd.shuffle(vector, vector, [lane as u8; 4]);
                     self.simd.cast(F32X4, float)
                 }
                 (Op::RowAt, Imm::SpaceRow { space, row }) => {
                     let window = Window::of(self.func, space, row, Some(inst.args[0]));
-                    let offsets = self.window_offsets(window, which);
+                    let offsets = self.window_offsets(window);
                     let known = addresses.iter().find(|(key, _)| *key == (space, offsets));
                     let address = known.map(|&(_, address)| address).unwrap_or_else(|| {
-                        let address = self.lane_address(self.spaces[space.as_u32() as usize], offsets, lane_of_group);
+                        let address = self.lane_address(self.spaces[space.as_u32() as usize], offsets, lane as u8);
                         addresses.push(((space, offsets), address));
                         address
                     });
@@ -149,7 +143,7 @@ impl<'a> Emitter<'a, '_> {
                 }
                 (Op::GuardOrdered, _) => {
                     let row = self.row_operand(run, &results, inst.args[0]);
-                    self.note(row);
+                    self.guard(row);
                     continue;
                 }
                 (op, _) if op.is_by_row() => {

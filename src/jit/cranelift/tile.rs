@@ -110,7 +110,7 @@ impl Emitter<'_, '_> {
         self.find_arrays();
         self.held_literals = Some(HeldLiterals { block: before, vectors: HashMap::new() });
         self.begin_guards();
-        self.fetched.fill(None);
+        self.fetched.fill(Vec::new());
     }
 
     /// Where the arrays of the wave at hand are.

@@ -1,7 +1,7 @@
 //! Loads from uniform spaces.
 
 use super::lanes::KeptOffsets;
-use super::value::{Memo, Vectors};
+use super::value::Memo;
 use super::{Emitter, result};
 use crate::jit::abi::offset;
 use crate::jit::limits::WINDOW_ROWS;
@@ -44,8 +44,8 @@ impl Emitter<'_, '_> {
         let at = i32::from(component) * 4;
         match inst.args.first().copied() {
             Some(index) if !self.is_uniform(index) => {
-                let vectors = self.gather_rows(space, row, index, component);
-                self.define_vectors(result(inst), vectors);
+                let vector = self.gather_rows(space, row, index, component);
+                self.define_vector(result(inst), vector);
             }
             None if row < STATIC_ROWS => self.load_uniform(inst, base, row as i32 * 16 + at),
             index => {
@@ -70,17 +70,20 @@ impl Emitter<'_, '_> {
 
     /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other
     /// components.
-    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> Vectors {
-        let key = |which| Memo::Rows(space, row, index, which);
-        if !self.memo.contains_key(&key(0)) {
+    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> clif::Value {
+        let key = Memo::Rows(space, row, index);
+        if !self.memo.contains_key(&key) {
             let window = Window::of(self.func, space, row, Some(index));
-            for which in 0..self.places.vectors {
-                let rows = [0, 1, 2, 3].map(|lane| self.gathered_row(I8X16, window, which, lane));
-                let columns = self.simd.transpose(rows);
-                self.memo.insert(key(which), columns);
-            }
+            let base = self.spaces[space.as_u32() as usize];
+            let rows = [0, 1, 2, 3].map(|lane| {
+                let offsets = self.window_offsets(window);
+                let address = self.lane_address(base, offsets, lane);
+                self.simd.load(I8X16, address, window.byte)
+            });
+            let columns = self.simd.transpose(rows);
+            self.memo.insert(key, columns);
         }
-        [0, self.places.vectors - 1].map(|which| self.memo[&key(which)][usize::from(component)])
+        self.memo[&key][usize::from(component)]
     }
 
     /// The address of a window that is the same in all lanes.
@@ -102,23 +105,15 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The row of one lane of a wave, at an index that differs among lanes.
-    fn gathered_row(&mut self, ty: clif::Type, window: Window, which: usize, lane: u8) -> clif::Value {
-        let offsets = self.window_offsets(window, which);
-        let base = self.spaces[window.space.as_u32() as usize];
-        let address = self.lane_address(base, offsets, lane);
-        self.simd.load(ty, address, window.byte)
-    }
-
-    /// Where a wave's windows begin.
-    pub(super) fn window_offsets(&mut self, window: Window, which: usize) -> KeptOffsets {
+    /// Where the windows of lanes begin.
+    pub(super) fn window_offsets(&mut self, window: Window) -> KeptOffsets {
         let Window { space, index, first, is_checked, .. } = window;
         let index = index.expect("it differs among lanes");
-        let key = (space, first, index, which);
+        let key = (space, first, index);
         if let Some(kept) = self.offsets.find(key) {
             return kept;
         }
-        let mut number = self.vectors(index)[which];
+        let mut number = self.vector(index);
         if first != 0 {
             let first = self.word(I32X4, first);
             number = self.simd.ins().iadd(number, first);

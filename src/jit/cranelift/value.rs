@@ -2,15 +2,11 @@
 
 use super::Emitter;
 use super::fetch;
-use super::simd::Simd;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_entity::packed_option::ReservedValue;
 use foldhash::HashMap;
-use shaderjit_ir::{Resource, Space, Type, Value};
-
-/// Most vectors of four lanes.
-pub const MAX_VECTORS: usize = 2;
+use shaderjit_ir::{Op, Resource, Space, Type, Value};
 
 /// How many native instructions after its load something is used from its register.
 const REACH: usize = 24;
@@ -26,16 +22,13 @@ pub struct HeldLiterals {
     pub vectors: HashMap<(clif::Type, u32), clif::Value>,
 }
 
-/// The vectors of a value; where there is one, both are the same.
-pub type Vectors = [clif::Value; MAX_VECTORS];
-
-/// What holds a value. Slots that its type does not use are reserved values.
+/// What holds a value: one Cranelift value for each of its words. Those that its type does not have are reserved values.
 #[derive(Clone, Copy)]
-pub struct Parts(pub [clif::Value; 2 * MAX_VECTORS]);
+pub struct Parts(pub [clif::Value; 4]);
 
 impl Default for Parts {
     fn default() -> Parts {
-        Parts([clif::Value::reserved_value(); 2 * MAX_VECTORS])
+        Parts([clif::Value::reserved_value(); 4])
     }
 }
 
@@ -44,8 +37,8 @@ impl Default for Parts {
 pub enum Memo {
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
-    /// The columns of one vector's rows at `row + index` of a space.
-    Rows(Space, u32, Value, usize),
+    /// The columns of the rows at `row + index` of a space.
+    Rows(Space, u32, Value),
     /// The address of the window at `first + index` of a space, for a uniform index.
     WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
@@ -54,30 +47,21 @@ pub enum Memo {
     LastInWindow(Resource, u32),
 }
 
-impl<'b> Emitter<'_, 'b> {
+impl Emitter<'_, '_> {
     pub(super) fn is_uniform(&self, value: Value) -> bool {
         self.program.uniform().contains(value)
     }
 
     /// Type and number of what holds a value.
     pub(super) fn parts(&self, value: Value) -> (clif::Type, usize) {
-        match (self.func.ty(value), self.is_uniform(value)) {
-            (Type::F32, true) => (F32X4, 1),
-            (Type::I1, true) => (I8, 1),
-            (Type::F64, true) => (I32, 2),
-            (_, true) => (I32, 1),
-            (Type::F64, false) => (I32X4, 2 * self.places.vectors),
-            (ty, false) => (vector_type(ty), self.places.vectors),
-        }
-    }
-
-    /// Makes each vector of a value.
-    pub(super) fn each_vector(&mut self, mut make: impl FnMut(&mut Simd<'b>, usize) -> clif::Value) -> Vectors {
-        let mut vectors = [make(&mut self.simd, 0); MAX_VECTORS];
-        for (which, vector) in vectors.iter_mut().enumerate().take(self.places.vectors).skip(1) {
-            *vector = make(&mut self.simd, which);
-        }
-        vectors
+        let ty = self.func.ty(value);
+        let held = match (ty, self.is_uniform(value)) {
+            (Type::F32, true) => F32X4,
+            (Type::I1, true) => I8,
+            (_, true) => I32,
+            (ty, false) => vector_type(ty),
+        };
+        (held, ty.words() as usize)
     }
 
     /// One vector that is made at its first use in a block.
@@ -125,32 +109,24 @@ impl<'b> Emitter<'_, 'b> {
         Some(vector)
     }
 
-    /// A value in vectors, whatever it is held in. Not for `f64`.
-    pub(super) fn vectors(&mut self, value: Value) -> Vectors {
-        let first = self.vector(value, 0);
-        let is_one = self.places.vectors == 1 || self.is_uniform(value);
-        [first, if is_one { first } else { self.vector(value, 1) }]
-    }
-
-    /// One vector of a value. Not for `f64`.
-    pub(super) fn vector(&mut self, value: Value, which: usize) -> clif::Value {
+    /// A value of one word as a vector, whatever it is held in.
+    pub(super) fn vector(&mut self, value: Value) -> clif::Value {
         let ty = self.func.ty(value);
         if let Some(bits) = self.func.constant(value) {
             let word = if ty == Type::I1 { u32::from(bits != 0).wrapping_neg() } else { bits as u32 };
             return self.word(vector_type(ty), word);
         }
-        let parts = self.values[value].0;
+        let held = self.values[value].0[0];
         match (ty, self.is_uniform(value)) {
-            (Type::F32, true) => parts[0],
+            (Type::F32, _) | (_, false) => held,
             (_, true) => self.memoised(Memo::Splat(value), |this| {
-                let word = if ty == Type::I1 { this.simd.ins().bmask(I32, parts[0]) } else { parts[0] };
+                let word = if ty == Type::I1 { this.simd.ins().bmask(I32, held) } else { held };
                 this.simd.ins().splat(I32X4, word)
             }),
-            (_, false) => parts[which],
         }
     }
 
-    /// A uniform value as a scalar. Not for `f64`.
+    /// A uniform value of one word as a scalar.
     pub(super) fn scalar(&mut self, value: Value) -> clif::Value {
         debug_assert!(self.is_uniform(value), "{value} differs among lanes");
         let ty = self.func.ty(value);
@@ -158,73 +134,56 @@ impl<'b> Emitter<'_, 'b> {
             Some(bits) if ty == Type::I1 => self.simd.ins().iconst(I8, i64::from(bits != 0)),
             Some(bits) if ty == Type::I32 => self.simd.iconst(bits as u32),
             _ if ty == Type::F32 => {
-                let splat = self.vectors(value)[0];
+                let splat = self.vector(value);
                 fetch::first_lane(&mut self.simd, splat)
             }
             _ => self.values[value].0[0],
         }
     }
 
-    /// The low and high words of a uniform `f64`.
-    pub(super) fn double_scalars(&mut self, value: Value) -> [clif::Value; 2] {
-        debug_assert!(self.is_uniform(value), "{value} differs among lanes");
-        match self.func.constant(value) {
-            Some(bits) => [bits as u32, (bits >> 32) as u32].map(|word| self.simd.iconst(word)),
-            None => [self.values[value].0[0], self.values[value].0[1]],
+    /// The words of a value as scalars, if it is uniform and they are wanted like that, else as vectors.
+    pub(super) fn words(&mut self, value: Value, as_scalars: bool) -> Vec<clif::Value> {
+        match (self.func.ty(value), self.func.constant(value), self.func.def_inst(value)) {
+            (Type::F64, Some(bits), _) => [bits as u32, (bits >> 32) as u32]
+                .map(|word| if as_scalars { self.simd.iconst(word) } else { self.word(I32X4, word) })
+                .to_vec(),
+            // Its operands are what there is of it.
+            (Type::Row, _, Some(join)) if join.op == Op::RowJoin => {
+                join.args.iter().flat_map(|&word| self.words(word, as_scalars)).collect()
+            }
+            (ty @ (Type::F64 | Type::Row), ..) => {
+                let is_splat = self.is_uniform(value) && !as_scalars;
+                let held = self.values[value].0.into_iter().take(ty.words() as usize);
+                held.map(|word| if is_splat { self.simd.ins().splat(I32X4, word) } else { word }).collect()
+            }
+            _ if as_scalars => vec![self.scalar(value)],
+            _ => vec![self.vector(value)],
         }
-    }
-
-    /// The low and high words of an `f64` in vectors.
-    pub(super) fn double_vectors(&mut self, value: Value) -> [Vectors; 2] {
-        if let Some(bits) = self.func.constant(value) {
-            return [bits as u32, (bits >> 32) as u32].map(|word| [self.word(I32X4, word); MAX_VECTORS]);
-        }
-        if self.is_uniform(value) {
-            return self.double_scalars(value).map(|word| [self.simd.ins().splat(I32X4, word); MAX_VECTORS]);
-        }
-        let (parts, vectors) = (self.values[value].0, self.places.vectors);
-        [[parts[0], parts[vectors - 1]], [parts[vectors], parts[2 * vectors - 1]]]
     }
 
     // ---- definitions
 
-    /// Defines a divergent value that is no `f64`.
-    pub(super) fn define_vectors(&mut self, value: Value, vectors: Vectors) {
-        for (which, vector) in vectors.into_iter().enumerate().take(self.places.vectors) {
-            self.define_vector(value, which, vector);
-        }
+    /// Defines a value of one word that is held in a vector: one that differs among lanes, or a float.
+    pub(super) fn define_vector(&mut self, value: Value, vector: clif::Value) {
+        let ty = self.func.ty(value);
+        debug_assert!(ty == Type::F32 || !self.is_uniform(value), "{value} is uniform");
+        self.values[value].0[0] = self.simd.cast(vector_type(ty), vector);
     }
 
-    /// Defines one vector of a divergent value that is no `f64`.
-    pub(super) fn define_vector(&mut self, value: Value, which: usize, vector: clif::Value) {
-        debug_assert!(!self.is_uniform(value), "{value} is uniform");
-        let vector = self.simd.cast(vector_type(self.func.ty(value)), vector);
-        self.values[value].0[which] = vector;
-    }
-
-    /// Defines a uniform `f32` by its vector.
-    pub(super) fn define_splat(&mut self, value: Value, splat: clif::Value) {
-        self.values[value].0[0] = self.simd.cast(F32X4, splat);
-    }
-
-    /// Defines a uniform value that is no `f64` by a scalar.
+    /// Defines a uniform value of one word by a scalar.
     pub(super) fn define_scalar(&mut self, value: Value, scalar: clif::Value) {
         debug_assert!(self.is_uniform(value), "{value} differs among lanes");
         self.values[value].0[0] =
             if self.func.ty(value) == Type::F32 { self.simd.ins().splat(F32X4, scalar) } else { scalar };
     }
 
-    /// Defines a uniform `f64` by its low and high words.
-    pub(super) fn define_double_scalars(&mut self, value: Value, words: [clif::Value; 2]) {
-        self.values[value].0[..2].copy_from_slice(&words);
-    }
-
-    /// Defines a divergent `f64` by its low and high words.
-    pub(super) fn define_double_vectors(&mut self, value: Value, [low, high]: [Vectors; 2]) {
-        let vectors = self.places.vectors;
-        let parts = &mut self.values[value].0;
-        parts[..vectors].copy_from_slice(&low[..vectors]);
-        parts[vectors..2 * vectors].copy_from_slice(&high[..vectors]);
+    /// Defines a value by its words: scalars if it is uniform, else vectors.
+    pub(super) fn define(&mut self, value: Value, words: &[clif::Value]) {
+        match *words {
+            [word] if self.is_uniform(value) => self.define_scalar(value, word),
+            [word] => self.define_vector(value, word),
+            _ => self.values[value].0[..words.len()].copy_from_slice(words),
+        }
     }
 }
 

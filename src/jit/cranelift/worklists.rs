@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
     /// Lists the wave at hand if any of its lanes goes on. Where a worklist asks its own waves, those that stay move
     /// up.
     pub(super) fn list_wave(&mut self, worklist: u32, mask: Value) {
-        let any = if self.is_uniform(mask) { self.scalar(mask) } else { self.any_lane(mask) };
+        let any = self.any_lane(mask);
         let number = self.wave_number();
         let any = self.simd.ins().uextend(I64, any);
         let listed = self.tile().members[worklist as usize].listed;

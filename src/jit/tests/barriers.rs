@@ -91,7 +91,7 @@ fn check(text: &str, phases: usize) {
         for vectors in [1, 2] {
             let program = BatchProgram::of(func.clone(), Machine { vectors, registers: 16 }).unwrap();
             assert_eq!(program.phases().len(), phases, "{program}");
-            let again = BatchProgram::parse(&program.to_string(), Machine { vectors, registers: 16 });
+            let again = BatchProgram::parse(&program.to_string());
             assert_eq!(again.unwrap().to_string(), program.to_string());
             let [want, tiles] = match vectors {
                 1 => [run_waves::<4>(&func, &case), run_tiles::<4>(&program, &case)],
