@@ -11,7 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
 use shaderjit::VertexFormat;
 use shaderjit::jit::{CodegenOptions, Layout, plan_up_to};
-use shaderjit_ir::batch::{self, BatchProgram, Machine};
+use shaderjit_ir::batch::{self, BatchProgram};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::op::{Memory, Op};
 use shaderjit_ir::parse::parse_module;
@@ -189,10 +189,13 @@ impl TestFile {
     }
 
     /// The functions, which are in lockstep form, as batch programs for a layout: `inputs` and the format of each
-    /// element, `outputs` and how many components of each are stored. A number is a format of so many floats.
+    /// element, `outputs` and how many components of each are stored. A number is a format of so many floats. In front
+    /// of them, a pass, and `lanes` and how many a wave has.
     fn programs(&self, layout: &str) -> Result<String, Failed> {
         let (inputs, outputs) = layout.split_once("outputs").ok_or("`inputs FORMAT… outputs N…` is missing")?;
         let (pass, inputs) = inputs.split_once("inputs").ok_or("`inputs` is missing")?;
+        let (pass, lanes) = pass.split_once("lanes").unwrap_or((pass, "4"));
+        let options = CodegenOptions { vectors: lanes.trim().parse::<u8>()? / 4 };
         let pass = match pass.trim() {
             "" => batch::Pass::LAST,
             name => batch::Pass::from_name(name).ok_or_else(|| format!("there is no pass `{name}`"))?,
@@ -207,7 +210,7 @@ impl TestFile {
         };
         let mut programs = Vec::new();
         for func in self.functions()? {
-            let text = plan_up_to(&Verified::new(func)?, &layout, &CodegenOptions::default(), pass)?.to_string();
+            let text = plan_up_to(&Verified::new(func)?, &layout, &options, pass)?.to_string();
             let again = BatchProgram::parse(&text)?.to_string();
             if without_comments(&again) != without_comments(&text) {
                 return Err(format!("the program does not read back:\n{}", difference(&text, &again)).into());

@@ -45,6 +45,7 @@ pub mod op;
 pub mod packing;
 pub mod parse;
 pub mod pass;
+pub mod pressure;
 pub mod print;
 pub mod region;
 pub mod texture;

@@ -92,10 +92,10 @@ define_rules! {
     OutputAtReturn "output-at-return";
 
     // ---- the form that back ends take
-    /// Phases of a batch program: a phase is entered by its first block, which has no parameters, and left for one
-    /// block; what it makes, no other uses. It is in one piece, behind the one block that leads there. What differs
-    /// among lanes is made in phases. The call's block alone stores to slots of the call, and no other uses what it
-    /// makes but for rows.
+    /// Instructions of a batch program are for vectors that its waves have. A phase is entered by its first block,
+    /// which has no parameters, and left for one block; what it makes, no other uses. It is in one piece, behind the
+    /// one block that leads there. What differs among lanes is made in phases. The call's block alone stores to slots
+    /// of the call, and no other uses what it makes but for rows.
     Phase "phase";
     /// A function for a back end is in lockstep form, and its composite ops are expanded.
     BackEndForm "back-end-form";

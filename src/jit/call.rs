@@ -13,12 +13,12 @@ pub use rows::UniformRows;
 use spans::{Span, Spans};
 pub use wave::WaveRunner;
 
+use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
 use super::limits;
 use super::mode;
 use super::refuel::Tank;
 use super::texture::TextureArgs;
-use super::{Code, Splat};
 use crate::error::CallError;
 use shaderjit_ir::batch::{Fill, Word};
 use shaderjit_ir::fuel::{Fuel, Stop};
@@ -190,7 +190,7 @@ impl Code {
             return Ok(Progress::Done);
         }
         self.reserve(scratch);
-        self.splat_uniforms(batch, scratch);
+        self.fill_slots(batch, scratch);
         self.bind_memory(batch, &mut scratch.tables);
 
         let readable = self.bind_buffers(batch, output, first, scratch).min(count);
@@ -241,21 +241,19 @@ impl Code {
         scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
     }
 
-    /// Puts the uniforms into scratch memory that the code reads as vectors.
-    fn splat_uniforms(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
-        let word = |space: u32, row: u32, component: u8| {
-            let space = space as usize;
-            let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
-            rows.word(row, component)
+    /// Fills the slots of the call in that are there before it runs.
+    fn fill_slots(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
+        let word = |word: Word| match word {
+            Word::Literal(literal) => literal,
+            Word::Uniform { space, row, component } => {
+                let space = space as usize;
+                let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
+                rows.word(row, component)
+            }
         };
-        for &Splat { slot, space, row, component } in &self.info.splats {
-            scratch.frame[slot as usize] = Row([word(space, row, component); 4]);
-        }
-        for &Fill { slot, words } in &self.info.rows {
-            scratch.frame[slot as usize] = Row(words.map(|it| match it {
-                Word::Literal(literal) => literal,
-                Word::Uniform { space, row, component } => word(space, row, component),
-            }));
+        for &Fill { slot, words } in &self.info.fills {
+            let is_splat = words == [words[0]; 4];
+            scratch.frame[slot as usize] = Row(if is_splat { [word(words[0]); 4] } else { words.map(word) });
         }
     }
 

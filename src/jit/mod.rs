@@ -118,19 +118,8 @@ struct CodeInfo {
     vertices_at_once: usize,
     /// Bytes of the stack that native code takes.
     stack_bytes: usize,
-    /// What a call puts there in all lanes.
-    splats: Vec<Splat>,
-    /// What a call puts there word by word.
-    rows: Vec<Fill>,
-}
-
-/// A component of a uniform row that a call puts into a slot of its own, in all lanes.
-#[derive(Clone, Copy, Debug)]
-struct Splat {
-    slot: u32,
-    space: u32,
-    row: u32,
-    component: u8,
+    /// What a call puts there before.
+    fills: Vec<Fill>,
 }
 
 impl Code {

@@ -10,6 +10,7 @@ use super::{STATIC_ROWS, is_of_run};
 use crate::entity::{Block, Inst, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Origin, Terminator};
 use crate::op::{Effect, Op};
+use crate::pass::dce;
 use crate::types::Type;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use foldhash::{HashMap, HashMapExt};
@@ -193,7 +194,6 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
     for &block in order {
         load(func, block, values, &slots, &held, vectors);
     }
-    remove_unused(func, order, values);
     let Hoisting { mut part, insts, .. } = hoisting;
     if !insts.is_empty() {
         let block = func.blocks.push(Default::default());
@@ -203,6 +203,8 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
         func.layout.insert(0, block);
         part.block = Some(block);
     }
+    // What only hoisted code used.
+    dce(func);
     part
 }
 
@@ -306,31 +308,6 @@ impl Loaded<'_> {
             }
         }
         load
-    }
-}
-
-/// Removes what only hoisted code used, from the last instruction back.
-fn remove_unused(func: &mut Function, order: &[Block], values: &CallValues) {
-    let mut candidates = EntitySet::<Inst>::new();
-    values.insts.iter().for_each(|&inst| _ = candidates.insert(inst));
-    let mut used = EntitySet::<Value>::with_capacity(func.values.len());
-    for &block in order.iter().rev() {
-        func.blocks[block].terminator().uses().for_each(|value| _ = used.insert(value));
-    }
-    // A loop may use above what it makes below, but nothing of this: that depends on no parameter.
-    for &block in order.iter().rev() {
-        let mut insts = std::mem::take(&mut func.blocks[block].insts);
-        let mut kept = Vec::with_capacity(insts.len());
-        while let Some(inst) = insts.pop() {
-            let data = &func.insts[inst];
-            let is_candidate = candidates.contains(inst) || data.op == Op::Const;
-            if !is_candidate || data.result.is_some_and(|result| used.contains(result)) {
-                data.args.iter().for_each(|&arg| _ = used.insert(arg));
-                kept.push(inst);
-            }
-        }
-        kept.reverse();
-        func.blocks[block].insts = kept;
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a back end has to know of a program as a whole: one walk over it finds all.
 
-use super::{BatchProgram, TILE, Word};
+use super::{Parts, TILE, Word};
 use crate::function::{Imm, InstData};
 use crate::op::{Memory, Op};
 use crate::{Function, Space, Value, cfg};
@@ -56,7 +56,7 @@ pub struct Facts {
 
 impl Facts {
     /// Finds them.
-    pub(super) fn of(program: &BatchProgram) -> Facts {
+    pub(super) fn of(program: &Parts) -> Facts {
         let mut facts = Facts {
             wanted: vec![0; program.inputs as usize],
             reads: vec![false; program.inputs as usize],
@@ -66,22 +66,22 @@ impl Facts {
             ..Facts::default()
         };
         for &block in &program.layout {
-            facts.pays |= cfg::successors(program, block).any(|target| program.costs().edge(block, target) > 0);
+            facts.pays |= cfg::successors(program, block).any(|target| program.costs.edge(block, target) > 0);
             for &inst in &program.blocks[block].insts {
                 facts.note(program, &program.insts[inst]);
             }
         }
-        for word in program.fills().iter().flat_map(|fill| fill.words) {
+        for word in program.call.fills.iter().flat_map(|fill| fill.words) {
             if let Word::Uniform { space, row, .. } = word {
                 let rows = &mut facts.readable_rows[space as usize];
                 *rows = (row + 1).max(*rows);
             }
         }
-        program.copies().iter().for_each(|copy| facts.reads[copy.input as usize] = true);
+        program.copies.iter().for_each(|copy| facts.reads[copy.input as usize] = true);
         facts
     }
 
-    fn note(&mut self, program: &BatchProgram, inst: &InstData) {
+    fn note(&mut self, program: &Parts, inst: &InstData) {
         let is_used = inst.result.is_some_and(|result| program.is_used(result));
         match (inst.op, inst.imm) {
             (Op::Input | Op::InputWord, Imm::Element { element, component }) if is_used => {
@@ -97,7 +97,7 @@ impl Facts {
         }
         let is_address = matches!(inst.op, Op::UniformLoadAt | Op::RowAt | Op::ResourceLoad)
             || inst.op.memory() == Some(Memory::Array);
-        self.scattered |= is_address && !program.uniform().contains(inst.args[0]);
+        self.scattered |= is_address && !program.uniform.contains(inst.args[0]);
     }
 
     /// The streams whose rows a loop steps along: that of a phase, or the one loop, which is number 0.
@@ -106,24 +106,25 @@ impl Facts {
     }
 }
 
-impl BatchProgram {
+impl Parts {
     /// How many waves one call of native code runs: whole tiles, few enough that whoever wants to end the batch is
     /// heard soon, and that its output bytes are still in the first-level cache where they are copied.
     pub fn waves_at_once(&self) -> usize {
-        let most = if self.copies().is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / (4 * self.vectors()) };
-        let waves = (WEIGHT_AT_ONCE / self.costs().whole().max(1)).min(most as u64) as usize;
+        let most =
+            if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / (4 * usize::from(self.vectors)) };
+        let waves = (WEIGHT_AT_ONCE / self.costs.whole().max(1)).min(most as u64) as usize;
         (waves / TILE).max(1) * TILE
     }
 }
 
 /// The streams that each loop steps along.
-fn streams(program: &BatchProgram) -> Vec<Vec<Stream>> {
-    let phases = program.phases();
+fn streams(program: &Parts) -> Vec<Vec<Stream>> {
+    let phases = &program.cut.phases;
     let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); phases.len().max(1)];
     // For each input the last phase that has it, plus 1.
     let mut fetched_by = vec![0; program.inputs as usize];
     let mut stored_by = vec![None; program.outputs as usize];
-    for &block in program.order() {
+    for &block in &program.order {
         let phase = program.phase_of(block).unwrap_or(0);
         for inst in program.blocks[block].insts.iter().map(|&inst| &program.insts[inst]) {
             let is_used = inst.result.is_some_and(|result| program.is_used(result));

@@ -85,7 +85,7 @@ impl Flow {
             used_by: Vec::new(),
             outputs: HashMap::new(),
         };
-        for (number, &block) in (0..).zip(planner.program.order()) {
+        for (number, &block) in (0..).zip(&planner.program.order) {
             finder.block = number;
             finder.block(block);
         }
@@ -200,7 +200,7 @@ impl Finder<'_> {
     }
 
     fn differs(&self, value: Value) -> bool {
-        !self.planner.program.uniform().contains(value) && self.func.constant(value).is_none()
+        !self.planner.program.uniform.contains(value) && self.func.constant(value).is_none()
     }
 
     fn uses(&mut self, value: Value) {

@@ -24,17 +24,17 @@ pub struct Frame {
 impl Frame {
     /// The frame of a program, with so many bytes for the back end, a multiple of 16.
     pub fn new(program: &BatchProgram, own: usize) -> Frame {
-        let record = 16 * program.slots() as usize;
-        let records = if program.phases().is_empty() { 1 } else { TILE };
+        let record = 16 * program.slots as usize;
+        let records = if program.cut.phases.is_empty() { 1 } else { TILE };
         // Behind them, if there are any, all waves of the tile.
-        let worklists = if program.worklists() == 0 { 0 } else { program.worklists() as usize + 1 };
+        let worklists = if program.cut.worklists == 0 { 0 } else { program.cut.worklists as usize + 1 };
         let mut end = 0;
         let mut range = |bytes: usize| {
             end += bytes;
             end - bytes..end
         };
         Frame {
-            call: range(16 * program.call_slots() as usize),
+            call: range(16 * program.call_slots as usize),
             own: range(own),
             kept: range(record * records),
             record,

@@ -77,10 +77,10 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
     pub fn run_tile(&mut self, tile: &[Bindings<'_, L>], options: &InterpOptions<'_>) -> Result<(), InterpError> {
         let program = self.program;
         let missing = tile.len().saturating_sub(self.waves.len());
-        self.waves.extend((0..missing).map(|_| Interpreter::with_costs(program.func(), program.costs().clone())));
+        self.waves.extend((0..missing).map(|_| Interpreter::with_costs(&program.func, program.costs.clone())));
         self.outputs.clear();
         for (wave, bindings) in self.waves.iter_mut().zip(tile) {
-            for fill in program.fills() {
+            for fill in &program.call.fills {
                 wave.fill(fill.slot, fill.words.map(|word| program.filled(word, bindings.uniforms)));
             }
         }
@@ -93,7 +93,7 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
         }
         for (wave, bindings) in self.waves.iter().zip(tile) {
             let mut outputs = wave.outputs().to_vec();
-            for &Copy { output, input } in program.copies() {
+            for &Copy { output, input } in &program.copies {
                 outputs[output as usize] = bindings.inputs[input as usize];
             }
             self.outputs.push(outputs);
@@ -105,7 +105,7 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
         let program = self.program;
         let waves = self.waves.iter_mut().take(tile.len());
         let mut runs = waves.map(|wave| wave.begin(options)).collect::<Result<Vec<Run<'_>>, _>>()?;
-        let worklists = vec![Vec::new(); program.worklists() as usize];
+        let worklists = vec![Vec::new(); program.cut.worklists as usize];
         let mut members = Members { all: (0..tile.len()).collect(), worklists, last: Vec::new() };
         let mut next = Some(program.entry());
         while let Some(block) = next {
@@ -116,7 +116,7 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
                 next = self.tile_branch(block, &members, &mut runs)?;
                 continue;
             };
-            let phase = &program.phases()[number];
+            let phase = &program.cut.phases[number];
             members.last = members.of(phase.worklist).clone();
             for &wave in &members.last {
                 let mut at = block;
@@ -175,7 +175,7 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
             return Err(InterpError::Divergent { block });
         }
         let Some((target, cost)) = targets[0] else { return Ok(None) };
-        members.of(self.program.comes(block)).iter().try_for_each(|&wave| runs[wave].pay(cost))?;
+        members.of(self.program.cut.comes[block]).iter().try_for_each(|&wave| runs[wave].pay(cost))?;
         Ok(Some(target))
     }
 

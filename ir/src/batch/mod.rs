@@ -7,15 +7,15 @@
 //!
 //! * **Words.** `input` is a word of the caller's row as it is. Components that the row has in another form are
 //!   arithmetic on `input_word`, those that it does not have are literals (`formats.rs`).
-//! * [`copies`](BatchProgram::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
-//! * [`call_block`](BatchProgram::call_block): what is computed once a call, in front of all else, and kept by
-//!   `call_store` for `call_load`; and the [`fills`](BatchProgram::fills), which are there before (`call.rs`).
+//! * [`copies`](Parts::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
+//! * [`call`](Parts::call): the block of what is computed once a call, in front of all else, and kept by `call_store`
+//!   for `call_load`; and the fills, which are there before (`call.rs`).
 //! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase,
 //!   and `slot_load` has it again.
-//! * [`phases`](BatchProgram::phases): the loops over the waves of a tile that a function is [cut](cut()) into, for
+//! * [Phases](Parts::cut): the loops over the waves of a tile that a function is [cut](cut()) into, for
 //!   speed (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
 //!   `worklist_push`, `worklist_any` and `worklist_enter` say which waves run what follows (`worklists.rs`).
-//! * [**Vectors**](BatchProgram::vectors): where a wave has several, what its lanes do is there once for each
+//! * [**Vectors**](Parts::vectors): where a wave has several, what its lanes do is there once for each
 //!   (`interleave.rs`).
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
 //!   rows is held as an *array of structures*: for each lane one vector of four words. A **run**, which is as many
@@ -51,7 +51,7 @@ mod verify;
 mod width;
 mod worklists;
 
-pub use call::{Fill, Word};
+pub use call::{CallPart, Fill, Word};
 pub use copy::Copy;
 pub use cut::{CutError, CutLimits, Cuts, Phase, Phases, cut, required};
 pub use facts::{Facts, STATIC_ROWS, Stream, last_row, static_rows};
@@ -61,7 +61,7 @@ pub use plan::{Pass, PlanError};
 pub use uses::Uses;
 pub use width::{size, vectors};
 
-use call::{CallPart, CallValues};
+use call::CallValues;
 
 use crate::entity::{Block, Inst, Value};
 use crate::fuel::EdgeCosts;
@@ -95,29 +95,49 @@ const MAX_VECTORS: u8 = 2;
 /// Waves of a tile: enough that beginning a loop costs little, few enough that what they keep stays close.
 pub const TILE: usize = 16;
 
-/// A planned function, and what a call does beside it. It keeps the rules of the verifier.
+/// What a program consists of.
 #[derive(Clone, Debug)]
-pub struct BatchProgram {
-    func: Function,
-    order: Vec<Block>,
-    costs: EdgeCosts,
-    uniform: EntitySet<Value>,
-    uses: SecondaryMap<Value, Uses>,
-    vectors: u8,
+pub struct Parts {
+    /// The function.
+    pub func: Function,
+    /// Reachable blocks but for the call's, each after its dominators, those of a phase in one piece. A wave begins
+    /// with the first, or a tile.
+    pub order: Vec<Block>,
+    /// What edges cost in fuel.
+    pub costs: EdgeCosts,
+    /// Values that are the same in all lanes.
+    pub uniform: EntitySet<Value>,
+    /// How often values are used.
+    pub uses: SecondaryMap<Value, Uses>,
+    /// Vectors of lanes that a wave has. Each instruction that makes or takes what differs among lanes is for
+    /// [one](InstData::vector) of them.
+    pub vectors: u8,
     /// For each output element of the layout, whether lanes are stored there, and not what is copied or set by rows.
-    stored: Vec<bool>,
-    by_rows: bool,
-    copies: Vec<Copy>,
-    call: CallPart,
-    /// How many slots the call has, and a wave.
-    slots: [u32; 2],
-    facts: Facts,
-    phases: Phases,
+    pub stored: Vec<bool>,
+    /// Whether its loop does nothing but runs: a round is then a few vertices of no wave, and holds the call's rows in
+    /// registers.
+    pub by_rows: bool,
+    /// Outputs that a call copies from an input.
+    pub copies: Vec<Copy>,
+    /// What a call does in front of the loop.
+    pub call: CallPart,
+    /// How many slots a wave has, each of one vector of lanes.
+    pub slots: u32,
+    /// How many slots the call has, each of 16 bytes.
+    pub call_slots: u32,
+    /// What a back end has to know of it as a whole.
+    pub facts: Facts,
+    /// What it is cut into: nothing, if it stays whole.
+    pub cut: Phases,
     /// For each block, one more than the number of the phase that it is of; 0 for those of the tile.
     phase_of: SecondaryMap<Block, u32>,
 }
 
-impl BatchProgram {
+/// A planned function, and what a call does beside it. It keeps the rules of the verifier, and cannot be changed.
+#[derive(Clone, Debug)]
+pub struct BatchProgram(Parts);
+
+impl Parts {
     /// Whether anything uses a value.
     pub fn is_used(&self, value: Value) -> bool {
         self.uses[value].guards + self.uses[value].others > 0
@@ -128,107 +148,26 @@ impl BatchProgram {
         self.stored.get(output as usize) == Some(&true)
     }
 
-    /// Whether its loop does nothing but runs: a round is then a few vertices of no wave, and holds the call's rows in
-    /// registers.
-    pub fn is_by_rows(&self) -> bool {
-        self.by_rows
-    }
-
-    /// Vectors of lanes that a wave has. Each instruction that makes or takes what differs among lanes is for
-    /// [one](InstData::vector) of them.
-    pub fn vectors(&self) -> usize {
-        usize::from(self.vectors)
-    }
-
-    /// How many slots a wave has, each of one vector of lanes.
-    pub fn slots(&self) -> u32 {
-        self.slots[1]
-    }
-
-    /// How many slots the call has, each of 16 bytes.
-    pub fn call_slots(&self) -> u32 {
-        let filled = self.fills().iter().map(|fill| fill.slot + 1);
-        filled.fold(self.slots[0], u32::max)
-    }
-
-    /// What a call puts into its slots before any code runs.
-    pub fn fills(&self) -> &[Fill] {
-        &self.call.fills
-    }
-
-    /// The block that runs once a call, in front of all else. What it makes, no other block uses, but for the rows that
-    /// a loop holds.
-    pub fn call_block(&self) -> Option<Block> {
-        self.call.block
-    }
-
-    /// Where a wave begins, or a tile.
-    pub fn start(&self) -> Block {
-        self.order[0]
-    }
-
-    /// The loops over the waves of a tile, in order. None if the function stays whole.
-    pub fn phases(&self) -> &[Phase] {
-        &self.phases.phases
-    }
-
     /// Whether the function is cut into phases.
     pub fn is_cut(&self) -> bool {
-        !self.phases.phases.is_empty()
+        !self.cut.phases.is_empty()
     }
 
     /// The number of the phase that a block is of; none for blocks of the tile, and if the function stays whole.
     pub fn phase_of(&self, block: Block) -> Option<usize> {
         (self.phase_of[block] as usize).checked_sub(1)
     }
-
-    /// How many worklists a tile has.
-    pub fn worklists(&self) -> u32 {
-        self.phases.worklists
-    }
-
-    /// The worklist of the waves that come to a block of the tile; none if that is all.
-    pub fn comes(&self, block: Block) -> Option<u32> {
-        self.phases.comes[block]
-    }
-
-    /// The function.
-    pub fn func(&self) -> &Function {
-        &self.func
-    }
-
-    /// Reachable blocks but for the call's, each after its dominators, those of a phase in one piece.
-    pub fn order(&self) -> &[Block] {
-        &self.order
-    }
-
-    /// What edges cost in fuel.
-    pub fn costs(&self) -> &EdgeCosts {
-        &self.costs
-    }
-
-    /// Values that are the same in all lanes.
-    pub fn uniform(&self) -> &EntitySet<Value> {
-        &self.uniform
-    }
-
-    /// How often values are used.
-    pub fn uses(&self) -> &SecondaryMap<Value, Uses> {
-        &self.uses
-    }
-
-    /// What a back end has to know of it as a whole.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    /// Outputs that a call copies from an input.
-    pub fn copies(&self) -> &[Copy] {
-        &self.copies
-    }
 }
 
 impl Deref for BatchProgram {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Deref for Parts {
     type Target = Function;
 
     fn deref(&self) -> &Function {

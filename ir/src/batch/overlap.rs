@@ -38,13 +38,13 @@ const SPACING: usize = 8;
 
 /// Where to cut a function for speed; `None` if it had better stay whole.
 pub(super) fn find(planner: &Planner<'_>) -> Option<Cuts> {
-    let func = planner.program.func();
-    if planner.program.is_by_rows()
-        || !can_be_cut(func, planner.program.order(), |value| planner.program.uniform().contains(value))
+    let func = &planner.program.func;
+    if planner.program.by_rows
+        || !can_be_cut(func, &planner.program.order, |value| planner.program.uniform.contains(value))
     {
         return None;
     }
-    let graph = Graph::new(func, planner.program.order())?;
+    let graph = Graph::new(func, &planner.program.order)?;
     let flow = Flow::find(func, planner);
     let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
     // Where there are loops, what runs once counts for little.
@@ -54,11 +54,11 @@ pub(super) fn find(planner: &Planner<'_>) -> Option<Cuts> {
     }
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (number, steps) in flow.blocks.iter().enumerate() {
-        let block = planner.program.order()[number];
+        let block = planner.program.order[number];
         let data = &func.blocks[block];
         let asks = |inst: &Inst| {
             let inst = &func.insts[*inst];
-            inst.op == Op::Any && !planner.program.uniform().contains(inst.args[0])
+            inst.op == Op::Any && !planner.program.uniform.contains(inst.args[0])
         };
         if weight(steps) == 0 && !data.insts.iter().any(asks) && *data.terminator() != Terminator::Return {
             continue;

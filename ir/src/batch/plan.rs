@@ -3,8 +3,8 @@
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
-    BatchProgram, Facts, Layout, Machine, Uses, copy, formats, interleave, is_of_run, outputs, overlap, rows, spill,
-    text, verify,
+    BatchProgram, Facts, Layout, Machine, Parts, Uses, copy, formats, interleave, is_of_run, outputs, overlap, rows,
+    spill, text, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -14,6 +14,7 @@ use crate::loops::Loops;
 use crate::op::{Memory, Op, SLOTS};
 use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
+use crate::pass::dce;
 use crate::uniform::uniform_values;
 use crate::verify::{Verified, VerifyErrors};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -93,7 +94,7 @@ define_passes! {
 
 /// A program on its way.
 pub struct Planner<'a> {
-    pub program: BatchProgram,
+    pub program: Parts,
     pub machine: Machine,
     layout: &'a Layout,
     /// What can be computed once a call.
@@ -149,24 +150,25 @@ impl BatchProgram {
         Ok(planner.program.checked()?)
     }
 
-    /// A program in its parts, as they are read from text.
-    pub(super) fn of_parts(func: Function, parts: text::Parts) -> Result<BatchProgram, VerifyErrors> {
+    /// A program as it is read from text.
+    pub(super) fn read(func: Function, head: text::Head) -> Result<BatchProgram, VerifyErrors> {
         let (func, uniform) = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
-        let text::Parts { vectors, copies, phases, costs, call } = parts;
-        let program = BatchProgram::begin(func, uniform, costs, &outputs);
-        let mut program = BatchProgram { vectors, copies, phases, call, ..program };
+        let text::Head { vectors, copies, cut, costs, call } = head;
+        let mut program = Parts { vectors, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs) };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
         program.order.retain(|&block| program.call.block != Some(block));
         program.checked()
     }
+}
 
+impl Parts {
     /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
-    fn begin(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, outputs: &[u8]) -> BatchProgram {
+    fn begin(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, outputs: &[u8]) -> Parts {
         let order = cfg::reverse_postorder(&func);
         let uses = Uses::count(&func, &order);
-        BatchProgram {
+        Parts {
             func,
             order,
             costs,
@@ -177,9 +179,10 @@ impl BatchProgram {
             by_rows: false,
             copies: Vec::new(),
             call: CallPart::default(),
-            slots: [0; 2],
+            slots: 0,
+            call_slots: 0,
             facts: Facts::default(),
-            phases: Phases::default(),
+            cut: Phases::default(),
             phase_of: SecondaryMap::new(),
         }
     }
@@ -198,16 +201,18 @@ impl BatchProgram {
 
     /// The finished program, checked, with what is known of it now.
     fn checked(mut self) -> Result<BatchProgram, VerifyErrors> {
-        for (number, phase) in (1..).zip(&self.phases.phases) {
+        for (number, phase) in (1..).zip(&self.cut.phases) {
             phase.blocks.iter().for_each(|&block| self.phase_of[block] = number);
         }
         (self.func, self.uniform) = Verified::batch(self.func)?;
         verify::phases(&self)?;
         self.uses = Uses::count(&self.func, &self.func.layout);
         self.by_rows = self.is_by_rows_alone();
-        self.slots = [Memory::Call, Memory::Slot].map(|memory| self.func.slots(memory));
+        let filled = self.call.fills.iter().map(|fill| fill.slot + 1);
+        self.call_slots = filled.fold(self.func.slots(Memory::Call), u32::max);
+        self.slots = self.func.slots(Memory::Slot);
         self.facts = Facts::of(&self);
-        Ok(self)
+        Ok(BatchProgram(self))
     }
 
     /// Whether its loop does nothing but runs, the rows of which the call's block holds.
@@ -227,7 +232,7 @@ impl<'a> Planner<'a> {
         layout: &'a Layout,
         machine: Machine,
     ) -> Planner<'a> {
-        let program = BatchProgram::begin(func, uniform, costs, &layout.outputs);
+        let program = Parts::begin(func, uniform, costs, &layout.outputs);
         Planner { program, machine, layout, call_values: CallValues::default() }
     }
 
@@ -250,25 +255,25 @@ impl<'a> Planner<'a> {
             Pass::Complete => {
                 self.program.note_stored();
                 self.program.by_rows = self.is_only_runs();
-                let BatchProgram { func, order, stored, by_rows, .. } = &mut self.program;
+                let Parts { func, order, stored, by_rows, .. } = &mut self.program;
                 if !*by_rows {
                     outputs::complete(func, order, self.layout, stored);
                 }
             }
             Pass::Cut => self.cut()?,
             Pass::Spill => {
-                let BatchProgram { func, order, uniform, phases, .. } = &mut self.program;
-                if phases.phases.is_empty() {
+                let Parts { func, order, uniform, cut, .. } = &mut self.program;
+                if cut.phases.is_empty() {
                     spill::spill(func, order, &Loops::find(func, order), uniform, self.machine);
                 }
             }
             Pass::Call => {
-                let BatchProgram { func, order, by_rows, .. } = &mut self.program;
+                let Parts { func, order, by_rows, .. } = &mut self.program;
                 let vectors = self.machine.vectors;
                 self.program.call = call::hoist(func, order, &self.call_values, vectors, *by_rows);
             }
             Pass::Interleave => {
-                let BatchProgram { func, order, vectors, by_rows, .. } = &mut self.program;
+                let Parts { func, order, vectors, by_rows, .. } = &mut self.program;
                 *vectors = self.machine.vectors;
                 if *vectors > 1 && !*by_rows {
                     interleave::interleave(func, order, &uniform_values(func), *vectors);
@@ -279,7 +284,7 @@ impl<'a> Planner<'a> {
     }
 
     fn find_call_values(&mut self) {
-        let BatchProgram { func, order, uniform, .. } = &self.program;
+        let Parts { func, order, uniform, .. } = &self.program;
         self.call_values = CallValues::find(func, order, uniform);
     }
 
@@ -289,13 +294,13 @@ impl<'a> Planner<'a> {
     }
 
     fn has_removed_uses(&mut self) {
-        let BatchProgram { func, order, uses, .. } = &mut self.program;
+        let Parts { func, order, uses, .. } = &mut self.program;
+        dce(func);
         *uses = Uses::count(func, order);
-        remove_unused_inputs(func, uses);
     }
 
     fn copy(&mut self) {
-        let BatchProgram { func, order, copies, .. } = &mut self.program;
+        let Parts { func, order, copies, .. } = &mut self.program;
         let Some(block) = outputs::returning_block(func, order) else { return };
         *copies = copy::find(func, self.layout, &outputs::of_block(func, self.layout, block));
         if outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element)) {
@@ -305,7 +310,7 @@ impl<'a> Planner<'a> {
 
     fn find_rows(&mut self) {
         self.find_call_values();
-        let BatchProgram { func, order, uniform, uses, copies, .. } = &mut self.program;
+        let Parts { func, order, uniform, uses, copies, .. } = &mut self.program;
         let outputs =
             outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, self.layout, block)));
         let finder = rows::Finder::new(func, self.layout, order, uniform, uses, &self.call_values);
@@ -332,7 +337,7 @@ impl<'a> Planner<'a> {
                 _ => return Ok(()),
             };
         let program = &mut self.program;
-        (program.func, program.costs, program.phases) = (func, costs, phases);
+        (program.func, program.costs, program.cut) = (func, costs, phases);
         program.order.clone_from(&program.func.layout);
         Ok(())
     }
@@ -340,7 +345,7 @@ impl<'a> Planner<'a> {
     /// Whether nothing is computed lane by lane, and the rows that runs share fit registers. Outputs that the function
     /// never sets are computed: they are stored as zero.
     fn is_only_runs(&self) -> bool {
-        let BatchProgram { func, order, stored, .. } = &self.program;
+        let Parts { func, order, stored, .. } = &self.program;
         let [block] = order[..] else { return false };
         let mut insts = func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]);
         !stored.contains(&true)
@@ -356,18 +361,5 @@ impl<'a> Planner<'a> {
             (Op::Input | Op::InputWord, _) => inst.result.is_none_or(|result| !self.program.is_used(result)),
             _ => inst.result.is_some_and(|result| self.call_values.contains(result)),
         }
-    }
-}
-
-/// Removes the inputs that nothing uses: those of outputs that are copied.
-fn remove_unused_inputs(func: &mut Function, uses: &SecondaryMap<Value, Uses>) {
-    let insts = &func.insts;
-    let is_used = |value: Value| uses[value].guards + uses[value].others > 0;
-    for &block in &func.layout {
-        let data = &mut func.blocks[block];
-        data.insts.retain(|&inst| {
-            let InstData { op, result, .. } = insts[inst];
-            !matches!(op, Op::Input | Op::InputWord) || result.is_none_or(is_used)
-        });
     }
 }

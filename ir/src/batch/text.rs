@@ -24,41 +24,41 @@ use std::fmt;
 impl fmt::Display for BatchProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbering = Numbering::new(self);
-        if self.vectors() > 1 {
-            writeln!(f, "vectors {}", self.vectors())?;
+        if self.vectors > 1 {
+            writeln!(f, "vectors {}", self.vectors)?;
         }
-        if let Some(block) = self.call_block() {
+        if let Some(block) = self.call.block {
             writeln!(f, "call {}", numbering.block(block))?;
         }
-        for Fill { slot, words: words @ [x, y, z, w] } in self.fills() {
+        for Fill { slot, words: words @ [x, y, z, w] } in &self.call.fills {
             match words.iter().all(|word| word == x) {
                 true => writeln!(f, "fill {slot} {x}")?,
                 false => writeln!(f, "fill {slot} {{{x}, {y}, {z}, {w}}}")?,
             }
         }
-        for Copy { output, input } in self.copies() {
+        for Copy { output, input } in &self.copies {
             writeln!(f, "copy input {input} to output {output}")?;
         }
-        for Phase { blocks, next, worklist } in self.phases() {
+        for Phase { blocks, next, worklist } in &self.cut.phases {
             f.write_str("phase")?;
             blocks.iter().try_for_each(|&block| write!(f, " {}", numbering.block(block)))?;
             write!(f, " next {}", numbering.block(*next))?;
             worklist.map_or(Ok(()), |worklist| write!(f, " worklist {worklist}"))?;
             writeln!(f)?;
         }
-        for &block in self.order().iter().filter(|_| !self.phases().is_empty()) {
-            if let Some(worklist) = self.comes(block) {
+        for &block in self.order.iter().filter(|_| self.is_cut()) {
+            if let Some(worklist) = self.cut.comes[block] {
                 writeln!(f, "comes {} worklist {worklist}", numbering.block(block))?;
             }
             let mut targets: Vec<Block> = cfg::successors(self, block).collect();
             targets.dedup();
-            for (to, cost) in targets.into_iter().map(|to| (to, self.costs().edge(block, to))) {
+            for (to, cost) in targets.into_iter().map(|to| (to, self.costs.edge(block, to))) {
                 if cost > 0 {
                     writeln!(f, "cost {} to {}: {cost}", numbering.block(block), numbering.block(to))?;
                 }
             }
         }
-        self.func().fmt(f)
+        self.func.fmt(f)
     }
 }
 
@@ -78,37 +78,37 @@ impl BatchProgram {
     /// [`PlanError::Parse`] where the text is no program, [`PlanError::Verify`] if the program breaks a rule.
     pub fn parse(text: &str) -> Result<BatchProgram, PlanError> {
         let is_head = |line: &str| !line.trim_start().starts_with("function");
-        let head: Vec<&str> = text.lines().take_while(|line| is_head(line)).collect();
+        let lines: Vec<&str> = text.lines().take_while(|line| is_head(line)).collect();
         // The function keeps its place, so that errors name their line.
-        let rest: String = text.lines().skip(head.len()).flat_map(|line| [line, "\n"]).collect();
-        let func = parse(&("\n".repeat(head.len()) + &rest))?;
-        let mut parts = Parts { vectors: 1, costs: EdgeCosts::new(&func), ..Parts::default() };
-        if head.iter().any(|line| line.starts_with("phase")) {
-            parts.costs = EdgeCosts::none(parts.costs.whole());
+        let rest: String = text.lines().skip(lines.len()).flat_map(|line| [line, "\n"]).collect();
+        let func = parse(&("\n".repeat(lines.len()) + &rest))?;
+        let mut head = Head { vectors: 1, costs: EdgeCosts::new(&func), ..Head::default() };
+        if lines.iter().any(|line| line.starts_with("phase")) {
+            head.costs = EdgeCosts::none(head.costs.whole());
         }
-        for (number, line) in (1..).zip(head) {
+        for (number, line) in (1..).zip(lines) {
             let words: Vec<&str> = line.split([' ', ':', ',', '{', '}']).filter(|word| !word.is_empty()).collect();
-            parts.line(&func, &words).ok_or_else(|| ParseError {
+            head.line(&func, &words).ok_or_else(|| ParseError {
                 line: number,
                 column: 1,
                 message: format!("`{line}` is no line of a batch program"),
             })?;
         }
-        Ok(BatchProgram::of_parts(func, parts)?)
+        Ok(BatchProgram::read(func, head)?)
     }
 }
 
 /// What is read in front of the function.
 #[derive(Default)]
-pub struct Parts {
+pub struct Head {
     pub vectors: u8,
     pub copies: Vec<Copy>,
-    pub phases: Phases,
+    pub cut: Phases,
     pub costs: EdgeCosts,
     pub call: CallPart,
 }
 
-impl Parts {
+impl Head {
     fn line(&mut self, func: &Function, words: &[&str]) -> Option<()> {
         let block = |name: &str| func.layout.get(name.strip_prefix("block")?.parse::<usize>().ok()?).copied();
         match *words {
@@ -133,7 +133,7 @@ impl Parts {
                 self.call.fills.push(Fill { slot, words });
             }
             ["comes", name, "worklist", worklist] => {
-                self.phases.comes[block(name)?] = Some(self.worklist(worklist)?);
+                self.cut.comes[block(name)?] = Some(self.worklist(worklist)?);
             }
             ["cost", from, "to", to, cost] => self.costs.set(block(from)?, block(to)?, cost.parse().ok()?),
             ["phase", ref names @ .., "next", next, "worklist", worklist] => {
@@ -149,12 +149,12 @@ impl Parts {
     }
 
     fn phase(&mut self, blocks: Vec<Block>, next: Block, worklist: Option<u32>) -> Option<()> {
-        (!blocks.is_empty()).then(|| self.phases.phases.push(Phase { blocks, next, worklist }))
+        (!blocks.is_empty()).then(|| self.cut.phases.push(Phase { blocks, next, worklist }))
     }
 
     fn worklist(&mut self, number: &str) -> Option<u32> {
         let number = number.parse().ok().filter(|&number| number < WORKLISTS)?;
-        self.phases.worklists = self.phases.worklists.max(number + 1);
+        self.cut.worklists = self.cut.worklists.max(number + 1);
         Some(number)
     }
 }

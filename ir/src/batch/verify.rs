@@ -1,6 +1,6 @@
 //! Checks that a program keeps the rules of phases and of the call's block.
 
-use super::{BatchProgram, Phase};
+use super::{Parts, Phase};
 use crate::function::{InstData, Terminator};
 use crate::op::Memory;
 use crate::print::Numbering;
@@ -20,7 +20,7 @@ enum Part {
 
 /// Looks for broken rules.
 struct Checker<'a> {
-    program: &'a BatchProgram,
+    program: &'a Parts,
     /// Made for the first error.
     numbering: Option<Numbering>,
     errors: Vec<VerifyError>,
@@ -29,7 +29,7 @@ struct Checker<'a> {
 }
 
 /// Checks [`Rule::Phase`].
-pub fn phases(program: &BatchProgram) -> Result<(), VerifyErrors> {
+pub fn phases(program: &Parts) -> Result<(), VerifyErrors> {
     let mut checker = Checker { program, numbering: None, errors: Vec::new(), made: SecondaryMap::new() };
     for &block in &program.layout {
         let data = &program.blocks[block];
@@ -42,7 +42,7 @@ pub fn phases(program: &BatchProgram) -> Result<(), VerifyErrors> {
     for &block in &program.layout {
         checker.block(block);
     }
-    for phase in program.phases() {
+    for phase in &program.cut.phases {
         checker.order(phase);
     }
     if checker.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(checker.errors)) }
@@ -51,7 +51,7 @@ pub fn phases(program: &BatchProgram) -> Result<(), VerifyErrors> {
 impl Checker<'_> {
     fn part(&self, block: Block) -> Part {
         match self.program.phase_of(block) {
-            _ if self.program.call_block() == Some(block) => Part::Call,
+            _ if self.program.call.block == Some(block) => Part::Call,
             Some(number) => Part::Phase(number),
             None => Part::Tile,
         }
@@ -67,7 +67,7 @@ impl Checker<'_> {
 
     fn numbering(&mut self) -> &Numbering {
         let program = self.program;
-        self.numbering.get_or_insert_with(|| Numbering::new(program.func()))
+        self.numbering.get_or_insert_with(|| Numbering::new(&program.func))
     }
 
     fn block(&mut self, block: Block) {
@@ -75,7 +75,7 @@ impl Checker<'_> {
         let data = &program.blocks[block];
         for inst in data.insts.iter().map(|&inst| &program.insts[inst]) {
             inst.args.iter().for_each(|&arg| self.used(block, part, arg));
-            if usize::from(inst.vector) >= program.vectors() {
+            if usize::from(inst.vector) >= usize::from(program.vectors) {
                 self.report(block, format!("{} is for a vector that waves have not", inst.op));
             }
             if !may_stand(program, part, inst) {
@@ -85,8 +85,7 @@ impl Checker<'_> {
         data.terminator().uses().for_each(|value| self.used(block, part, value));
         if program.is_cut() && !matches!(part, Part::Phase(_)) {
             let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
-            for value in data.params.iter().copied().chain(results).filter(|&value| !program.uniform().contains(value))
-            {
+            for value in data.params.iter().copied().chain(results).filter(|&value| !program.uniform.contains(value)) {
                 let name = self.numbering().value(value);
                 self.report(block, format!("{name} differs among lanes, and the block is of no phase"));
             }
@@ -95,7 +94,7 @@ impl Checker<'_> {
             self.edge(block, part, target);
         }
         let Part::Phase(number) = part else { return };
-        if program.phases()[number].blocks[0] == block && !data.params.is_empty() {
+        if program.cut.phases[number].blocks[0] == block && !data.params.is_empty() {
             self.report(block, "a phase begins with it, and it has parameters".to_string());
         }
         if *data.terminator() == Terminator::Return {
@@ -125,14 +124,14 @@ impl Checker<'_> {
         let program = self.program;
         let is_wrong = match (part, self.part(target)) {
             (Part::Phase(number), to) if to != part => {
-                let Phase { next, .. } = program.phases()[number];
+                let Phase { next, .. } = program.cut.phases[number];
                 target != next || !program.blocks[target].params.is_empty()
             }
             (Part::Tile, Part::Phase(number)) => {
-                program.phases()[number].blocks[0] != target
+                program.cut.phases[number].blocks[0] != target
                     || !matches!(program.blocks[block].terminator(), Terminator::Jump(_))
             }
-            (Part::Call, to) => target != program.start() || to != Part::Tile,
+            (Part::Call, to) => target != program.order[0] || to != Part::Tile,
             _ => false,
         };
         if is_wrong {
@@ -143,7 +142,7 @@ impl Checker<'_> {
 }
 
 /// Whether an instruction may be in a part.
-fn may_stand(program: &BatchProgram, part: Part, inst: &InstData) -> bool {
+fn may_stand(program: &Parts, part: Part, inst: &InstData) -> bool {
     let is_cut = program.is_cut();
     match (inst.op, inst.op.memory()) {
         (Op::CallStore, _) => part == Part::Call,

@@ -79,7 +79,7 @@ impl<'a> WaveRunner<'a> {
             code.reserve(&mut self.scratch);
         }
         if uniforms_changed || !self.is_bound {
-            code.splat_uniforms(batch, &mut self.scratch);
+            code.fill_slots(batch, &mut self.scratch);
         }
         code.bind_memory(batch, &mut self.scratch.tables);
         if valid < lanes {

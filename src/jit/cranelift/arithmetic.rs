@@ -39,7 +39,7 @@ impl Emitter<'_, '_> {
         // what nothing else uses, and a literal that is held need not.
         let factor = if inst.op == Op::Fma { self.func.constant(inst.args[1]) } else { None };
         let factor = factor.filter(|&bits| {
-            let uses = self.program.uses()[inst.args[0]];
+            let uses = self.program.uses[inst.args[0]];
             uses.others + uses.guards > 1 || self.held_literal(F32X4, bits as u32).is_none()
         });
         let mut args = [self.args; 3];

@@ -21,7 +21,7 @@ struct Window {
 impl Emitter<'_, '_> {
     /// Loads the pointer to the resources' table, which holds for the whole call.
     pub(super) fn load_resource_table(&mut self) {
-        if self.program.facts().uses_resources {
+        if self.program.facts.uses_resources {
             self.resources = self.simd.load(I64, self.args, offset::RESOURCES);
         }
     }

@@ -1,6 +1,6 @@
-//! What native code has done for it by a call: [double arithmetic](crate::jit::double) and
-//! [texture accesses](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in
-//! one call, or one lane where they agree.
+//! What native code has done for it by a call: [double arithmetic](crate::jit::double) and [texture
+//! accesses](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in one
+//! call, or one lane where they agree.
 
 use super::places::codegen;
 use super::value::vector_type;

@@ -1,6 +1,5 @@
 //! From a batch program to machine code by way of Cranelift.
 
-use super::pressure;
 use crate::error::JitError;
 use crate::jit::back_end::{BackEnd, Origins, Selected};
 use crate::jit::{CodeInfo, Layout, Target, limits};
@@ -10,6 +9,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CompiledCode, Context};
 use cranelift_frontend::FunctionBuilderContext;
 use shaderjit_ir::batch::BatchProgram;
+use shaderjit_ir::pressure;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -111,7 +111,8 @@ fn build_code<'a>(
     contexts: &'a mut Contexts,
 ) -> Result<(CodeInfo, &'a CompiledCode), JitError> {
     let info = build(program, layout, target, origins, contexts)?;
-    let is_large = contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS || pressure::is_high(program);
+    let is_large = contexts.cranelift.func.dfg.num_insts() > limits::THOROUGH_INSTS
+        || pressure::is_over(program, limits::THOROUGH_AREA);
     let compiled = contexts
         .cranelift
         .compile(&**target.cranelift().select(is_large), &mut ControlPlane::default())

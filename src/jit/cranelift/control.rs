@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
         self.load_pointers();
         self.load_resource_table();
         self.frame = (self.places.frame.bytes() > 0).then(|| self.simd.load(I64, self.args, offset::FRAME));
-        if let Some(block) = self.program.call_block() {
+        if let Some(block) = self.program.call.block {
             // Nothing of it is a run: what it loads, the loop holds.
             self.func.blocks[block].insts.iter().try_for_each(|&inst| self.inst(&self.func.insts[inst]))?;
         }
@@ -45,7 +45,7 @@ impl Emitter<'_, '_> {
         } else {
             self.waves()?;
         }
-        if self.program.facts().pays {
+        if self.program.facts.pays {
             self.run_out_of_fuel();
         }
         self.simd.builder.switch_to_block(self.done);
@@ -62,7 +62,7 @@ impl Emitter<'_, '_> {
         self.begin_fuel();
         self.begin_guards();
         self.zero_arrays(self.places.zeroed_bytes);
-        self.program.order().iter().try_for_each(|&block| self.block(block))
+        self.program.order.iter().try_for_each(|&block| self.block(block))
     }
 
     /// Begins a loop over waves, the first of which has this element.
@@ -107,9 +107,9 @@ impl Emitter<'_, '_> {
     }
 
     fn create_blocks(&mut self) {
-        for index in 0..self.program.order().len() {
-            let block = self.program.order()[index];
-            if block == self.program.start() || self.begins_phase(block).is_some() {
+        for index in 0..self.program.order.len() {
+            let block = self.program.order[index];
+            if block == self.program.order[0] || self.begins_phase(block).is_some() {
                 continue;
             }
             let target = self.simd.builder.create_block();
@@ -129,14 +129,14 @@ impl Emitter<'_, '_> {
     pub(super) fn block(&mut self, block: Block) -> Result<(), JitError> {
         match self.begins_phase(block) {
             Some(number) => self.begin_phase(number),
-            None if block == self.program.start() => {}
+            None if block == self.program.order[0] => {}
             None => self.simd.builder.switch_to_block(self.blocks[block]),
         }
         self.forget();
         self.count_outputs(block);
         let data = &self.func.blocks[block];
         self.insts(&data.insts)?;
-        if block == self.program.start() && !self.program.is_cut() {
+        if block == self.program.order[0] && !self.program.is_cut() {
             // Later blocks use only what has been fetched here.
             for element in 0..self.program.inputs {
                 (0..self.places.vectors).for_each(|vector| self.fetch_input(element, vector as u8));
@@ -149,14 +149,14 @@ impl Emitter<'_, '_> {
     /// The phase that begins with a block. Only the tile's block in front of it leads there, so it goes on in the
     /// native block of that.
     fn begins_phase(&self, block: Block) -> Option<usize> {
-        self.program.phase_of(block).filter(|&number| self.program.phases()[number].blocks[0] == block)
+        self.program.phase_of(block).filter(|&number| self.program.cut.phases[number].blocks[0] == block)
     }
 
     /// The native block that an edge leads to: waves that leave a phase go to the end of its loop. None if that goes on
     /// in the native block at hand.
     fn target(&self, block: Block) -> Option<clif::Block> {
         match &self.phase {
-            Some(phase) if self.program.phases()[phase.number].next == block => phase.latch,
+            Some(phase) if self.program.cut.phases[phase.number].next == block => phase.latch,
             None if self.begins_phase(block).is_some() => None,
             _ => Some(self.blocks[block]),
         }
@@ -198,7 +198,7 @@ impl Emitter<'_, '_> {
                 let condition = self.selector(*condition)?;
                 let edges = [then_call, else_call].map(|call| (call, self.edge_args(call)));
                 // Edges that cost fuel need a block of their own.
-                let is_dear = |this: &Self, call: &BlockCall| this.program.costs().edge(block, call.block) > 0;
+                let is_dear = |this: &Self, call: &BlockCall| this.program.costs.edge(block, call.block) > 0;
                 let targets = edges.each_ref().map(|(call, args)| match is_dear(self, call) {
                     true => (self.simd.builder.create_block(), [].as_slice()),
                     false => (self.target(call.block).expect("a branch has several targets"), args.as_slice()),
@@ -247,7 +247,7 @@ impl Emitter<'_, '_> {
     /// Ends the current block with an edge, which may cost fuel.
     fn edge(&mut self, from: Block, call: &BlockCall, args: &[BlockArg]) {
         let Some(target) = self.target(call.block) else { return };
-        match self.program.costs().edge(from, call.block) {
+        match self.program.costs.edge(from, call.block) {
             0 => _ = self.simd.ins().jump(target, args),
             cost => self.pay_and_jump(from, cost, (target, args)),
         }

@@ -27,7 +27,7 @@ pub(super) struct Meter {
 impl Emitter<'_, '_> {
     /// Begins a wave or a tile: fills up its fuel.
     pub(super) fn begin_fuel(&mut self) {
-        if !self.program.facts().pays {
+        if !self.program.facts.pays {
             return;
         }
         let left = self.simd.builder.declare_var(I32);
@@ -63,8 +63,8 @@ impl Emitter<'_, '_> {
 
     /// Whether waves pay in a phase, each for itself.
     pub(super) fn pays(&self, phase: usize) -> bool {
-        let blocks = &self.program.phases()[phase].blocks;
-        blocks.iter().any(|&block| cfg::successors(self.func, block).any(|to| self.program.costs().edge(block, to) > 0))
+        let blocks = &self.program.cut.phases[phase].blocks;
+        blocks.iter().any(|&block| cfg::successors(self.func, block).any(|to| self.program.costs.edge(block, to) > 0))
     }
 
     /// In front of a phase.

@@ -22,7 +22,7 @@ pub struct Guards {
 impl Emitter<'_, '_> {
     /// Begins a wave: no guard has failed.
     pub(super) fn begin_guards(&mut self) {
-        if self.program.facts().guards {
+        if self.program.facts.guards {
             let simd = &mut self.simd;
             let guards = self.guards.get_or_insert_with(|| {
                 let failed = simd.builder.declare_var(I32X4);
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
     /// of it says where it begins: some wave of it may have run out, or all together.
     pub(super) fn run_out_of_fuel(&mut self) {
         self.simd.builder.switch_to_block(self.out_of_fuel);
-        let failed = if self.program.facts().guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
+        let failed = if self.program.facts.guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
         let failed = self.simd.iconst(failed);
         match &self.tile {
             None => self.stop(self.element, failed),

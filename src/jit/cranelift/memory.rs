@@ -30,9 +30,9 @@ pub(super) struct Output {
 impl Emitter<'_, '_> {
     /// Loads the pointers that hold for the whole call.
     pub(super) fn load_pointers(&mut self) {
-        if self.program.facts().used_spaces.contains(&true) {
+        if self.program.facts.used_spaces.contains(&true) {
             let table = self.simd.load(I64, self.args, offset::SPACES);
-            for (index, &used) in (0..).zip(&self.program.facts().used_spaces) {
+            for (index, &used) in (0..).zip(&self.program.facts.used_spaces) {
                 if used {
                     self.spaces[index as usize] = self.simd.load(I64, table, offset::space(index).0);
                 }
@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
     /// entry block.
     pub(super) fn fetch_input(&mut self, element: u32, vector: u8) {
         let at = element as usize * self.places.vectors + usize::from(vector);
-        if self.program.facts().wanted[element as usize] > 0 && self.fetched[at].is_empty() {
+        if self.program.facts.wanted[element as usize] > 0 && self.fetched[at].is_empty() {
             let rows = self.rows(Stream::Input(element), vector);
             let rows = rows.try_into().expect("a vector has four lanes");
             self.fetched[at] = fetch::fetch(&mut self.simd, self.layout.inputs[element as usize], rows);
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
 
     /// The streams whose rows the loop steps along.
     pub(super) fn carried(&self) -> &[Stream] {
-        self.program.facts().streams(self.phase.as_ref().map_or(0, |phase| phase.number))
+        self.program.facts.streams(self.phase.as_ref().map_or(0, |phase| phase.number))
     }
 
     /// The rows of the next wave in the streams that the loop carries.

@@ -29,7 +29,6 @@ mod isa;
 mod lanes;
 mod memory;
 mod places;
-mod pressure;
 mod runs;
 mod scalar;
 mod simd;
@@ -40,7 +39,7 @@ mod value;
 mod vector;
 mod worklists;
 
-use super::{CodeInfo, Layout, Splat, Target};
+use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
 use call_out::Callees;
 pub use compile::{Cranelift, text};
@@ -54,7 +53,7 @@ use foldhash::{HashMap, HashMapExt};
 pub use isa::Isa;
 use lanes::OffsetSlots;
 use places::{Places, tables};
-use shaderjit_ir::batch::{BatchProgram, Fill, TILE, Word};
+use shaderjit_ir::batch::{BatchProgram, TILE};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
@@ -72,9 +71,8 @@ fn emit(
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
-    let (func, facts) = (program.func(), program.facts());
+    let (func, facts) = (&program.func, &program.facts);
     let places = Places::new(program, layout)?;
-    let (splats, rows) = fills(program.fills());
     let waves = if program.is_cut() { TILE } else { 1 };
     let reads = facts.reads.iter().copied().chain(std::iter::repeat(false));
     let info = CodeInfo {
@@ -90,9 +88,8 @@ fn emit(
         vertices_of_fuel: places.vectors * 4 * if facts.pays { waves } else { 1 },
         vertices_at_once: program.waves_at_once() * 4 * places.vectors,
         stack_bytes: 0,
-        copies: program.copies().to_vec(),
-        splats,
-        rows,
+        copies: program.copies.to_vec(),
+        fills: program.call.fills.clone(),
     };
     let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     let mut emitter = Emitter { origins, ..Emitter::new(program, layout, places, simd, target) };
@@ -100,20 +97,6 @@ fn emit(
     emitter.simd.builder.seal_all_blocks();
     emitter.simd.builder.finalize(target.cranelift().select(false).frontend_config());
     Ok(info)
-}
-
-/// What a call fills in: words that are the same in all lanes, and rows.
-fn fills(fills: &[Fill]) -> (Vec<Splat>, Vec<Fill>) {
-    let (mut splats, mut rows) = (Vec::new(), Vec::new());
-    for &fill in fills {
-        match fill.words[0] {
-            Word::Uniform { space, row, component } if fill.words == [fill.words[0]; 4] => {
-                splats.push(Splat { slot: fill.slot, space, row, component });
-            }
-            _ => rows.push(fill),
-        }
-    }
-    (splats, rows)
 }
 
 struct Emitter<'a, 'b> {
@@ -185,7 +168,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
         let [out_of_fuel, wave, done] = [(); 3].map(|()| simd.builder.create_block());
         Emitter {
             program,
-            func: program.func(),
+            func: &program.func,
             layout,
             simd,
             has_fma: target.has_fma(),
@@ -195,7 +178,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             memo: HashMap::new(),
             held_literals: None,
             loaded: HashMap::new(),
-            fetched: vec![Vec::new(); program.facts().wanted.len() * program.vectors()],
+            fetched: vec![Vec::new(); program.facts.wanted.len() * usize::from(program.vectors)],
             outputs: HashMap::new(),
             args: none,
             count: none,

@@ -30,23 +30,23 @@ pub struct Places {
 
 impl Places {
     pub fn new(program: &BatchProgram, layout: &Layout) -> Result<Places, JitError> {
-        let reads = program.facts().reads.iter();
+        let reads = program.facts.reads.iter();
         if let Some(element) = reads.skip(layout.inputs.len()).position(|&reads| reads) {
             return Err(codegen(format!("the layout has no input {}", layout.inputs.len() + element)));
         }
-        for (element, (wanted, format)) in program.facts().wanted.iter().zip(&layout.inputs).enumerate() {
+        for (element, (wanted, format)) in program.facts.wanted.iter().zip(&layout.inputs).enumerate() {
             if *wanted >> format.bytes().div_ceil(4) != 0 {
                 return Err(codegen(format!("input {element} has fewer words in the layout")));
             }
         }
-        let vectors = program.vectors();
+        let vectors = usize::from(program.vectors);
         let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(program, vectors)?;
         let waves = if program.is_cut() { TILE as u64 } else { 1 };
         limit("the size of register arrays", u64::from(scratch_bytes) * waves, limits::SCRATCH_BYTES)?;
         Ok(Places {
             vectors,
-            step: if program.is_by_rows() { ROWS_AT_ONCE } else { 4 * vectors },
-            frame: Frame::new(program, if program.facts().scattered { 16 * lanes::SLOTS } else { 0 }),
+            step: if program.by_rows { ROWS_AT_ONCE } else { 4 * vectors },
+            frame: Frame::new(program, if program.facts.scattered { 16 * lanes::SLOTS } else { 0 }),
             arrays,
             scratch_bytes,
             zeroed_bytes,
@@ -56,7 +56,7 @@ impl Places {
 
 /// The tables of a program, ready for calls.
 pub fn tables(program: &BatchProgram) -> Vec<Option<UniformRows>> {
-    let tables = program.spaces.values().zip(&program.facts().readable_rows);
+    let tables = program.spaces.values().zip(&program.facts.readable_rows);
     tables.map(|(space, &rows)| space.table.as_ref().map(|table| UniformRows::from_rows(table, rows))).collect()
 }
 

@@ -50,7 +50,7 @@ impl<'a> Emitter<'a, '_> {
         let whole = insts.iter().filter(is_whole).map(|inst| result(inst)).collect();
         let run = Run { insts, shared, whole, streams };
         let goes_on = |inst: &&InstData| {
-            let last = inst.result.and_then(|result| self.program.uses()[result].last);
+            let last = inst.result.and_then(|result| self.program.uses[result].last);
             last.is_some_and(|last| self.func.insts[last].op == Op::RowWord)
         };
         let going_on: Vec<Value> = run.insts.iter().copied().filter(goes_on).map(result).collect();

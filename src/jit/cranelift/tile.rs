@@ -60,10 +60,10 @@ impl Emitter<'_, '_> {
         self.begin_fuel();
         self.begin_tile();
         self.zero_arrays(self.places.scratch_bytes * TILE as u32);
-        for number in 0..self.program.order().len() {
-            let block = self.program.order()[number];
+        for number in 0..self.program.order.len() {
+            let block = self.program.order[number];
             self.block(block)?;
-            let phase = self.phase.as_ref().map(|phase| &self.program.phases()[phase.number]);
+            let phase = self.phase.as_ref().map(|phase| &self.program.cut.phases[phase.number]);
             if phase.is_some_and(|phase| phase.blocks.last() == Some(&block)) {
                 self.end_phase();
             }
@@ -86,7 +86,7 @@ impl Emitter<'_, '_> {
 
     /// Begins the loop of a phase, in front of which is the native block at hand.
     pub(super) fn begin_phase(&mut self, number: usize) {
-        let Phase { blocks, worklist, .. } = &self.program.phases()[number];
+        let Phase { blocks, worklist, .. } = &self.program.cut.phases[number];
         self.set_origin(Origin::default());
         let before = self.simd.builder.current_block().expect("the tile's block leads there");
         let insts = blocks.iter().flat_map(|&block| &self.func.blocks[block].insts);
@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
         self.note_wave();
         self.end_wave_fuel();
         self.held_literals = None;
-        let next = self.blocks[self.program.phases()[number].next];
+        let next = self.blocks[self.program.cut.phases[number].next];
         let behind = if self.pays(number) { self.simd.builder.create_block() } else { next };
         match turn {
             Some(turn) => self.next_turn(turn, behind),

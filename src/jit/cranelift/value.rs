@@ -22,7 +22,8 @@ pub struct HeldLiterals {
     pub vectors: HashMap<(clif::Type, u32), clif::Value>,
 }
 
-/// What holds a value: one Cranelift value for each of its words. Those that its type does not have are reserved values.
+/// What holds a value: one Cranelift value for each of its words. Those that its type does not have are reserved
+/// values.
 #[derive(Clone, Copy)]
 pub struct Parts(pub [clif::Value; 4]);
 
@@ -49,7 +50,7 @@ pub enum Memo {
 
 impl Emitter<'_, '_> {
     pub(super) fn is_uniform(&self, value: Value) -> bool {
-        self.program.uniform().contains(value)
+        self.program.uniform.contains(value)
     }
 
     /// Type and number of what holds a value.

@@ -32,8 +32,8 @@ pub(super) struct Turn {
 impl Emitter<'_, '_> {
     /// Writes down the numbers of all waves of a tile, if there are worklists.
     pub(super) fn number_waves(&mut self) {
-        if self.program.worklists() > 0 {
-            let address = self.worklist_address(self.program.worklists());
+        if self.program.cut.worklists > 0 {
+            let address = self.worklist_address(self.program.cut.worklists);
             for number in 0..TILE {
                 let value = self.simd.ins().iconst(I64, number as i64);
                 self.simd.store(value, address, 8 * number as i32);
@@ -44,14 +44,14 @@ impl Emitter<'_, '_> {
     /// Begins a tile: declares its worklists, and all waves behind them. What no worklist runs is for all.
     pub(super) fn declare_worklists(&mut self, first: clif::Value, end: clif::Value) -> Vec<Members> {
         let mut members = Vec::new();
-        if self.program.worklists() > 0 {
-            for _ in 0..=self.program.worklists() {
+        if self.program.cut.worklists > 0 {
+            for _ in 0..=self.program.cut.worklists {
                 let [numbers, count, listed] = [(); 3].map(|()| self.simd.builder.declare_var(I64));
                 members.push(Members { numbers, count, listed });
             }
         }
         if let Some(&all) = members.last() {
-            let numbers = self.worklist_address(self.program.worklists());
+            let numbers = self.worklist_address(self.program.cut.worklists);
             self.simd.builder.def_var(all.numbers, numbers);
             let count = self.waves_between(first, end);
             self.simd.builder.def_var(all.count, count);
@@ -67,7 +67,7 @@ impl Emitter<'_, '_> {
 
     /// How many waves of the tile come to a block of it, as a number of 64 bits.
     pub(super) fn waves_at(&mut self, block: Block) -> clif::Value {
-        match self.program.comes(block) {
+        match self.program.cut.comes[block] {
             Some(worklist) => {
                 let count = self.tile().members[worklist as usize].count;
                 self.simd.builder.use_var(count)
@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
 
     /// Makes the waves of the worklist around it the worklist.
     pub(super) fn enter_worklist(&mut self, worklist: u32, outer: Option<u32>) {
-        let outer = outer.unwrap_or(self.program.worklists());
+        let outer = outer.unwrap_or(self.program.cut.worklists);
         let [worklist, outer] = [worklist, outer].map(|worklist| self.tile().members[worklist as usize]);
         for (to, from) in [(worklist.numbers, outer.numbers), (worklist.count, outer.count)] {
             let value = self.simd.builder.use_var(from);

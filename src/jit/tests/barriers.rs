@@ -90,7 +90,7 @@ fn check(text: &str, phases: usize) {
         let case = Case { inputs, uniforms, fuel: 10_000, ..Case::new((0..count).map(whole).collect()) };
         for vectors in [1, 2] {
             let program = BatchProgram::of(func.clone(), Machine { vectors, registers: 16 }).unwrap();
-            assert_eq!(program.phases().len(), phases, "{program}");
+            assert_eq!(program.cut.phases.len(), phases, "{program}");
             let again = BatchProgram::parse(&program.to_string());
             assert_eq!(again.unwrap().to_string(), program.to_string());
             let [want, tiles] = match vectors {

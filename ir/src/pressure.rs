@@ -1,19 +1,18 @@
-//! Register pressure, as the area of live intervals: for which functions the thorough register allocator would take too
+//! Register pressure, as the area of live intervals: for which functions a thorough register allocator would take too
 //! long.
 //!
-//! It splits intervals and tries again until all of them fit, so its time grows with how many values are live at how
-//! many instructions. Programs can be written that keep thousands of values alive for no other reason.
+//! Such an allocator splits intervals and tries again until all of them fit, so its time grows with how many values are
+//! live at how many instructions. Programs can be written that keep thousands of values alive for no other reason.
 
-use crate::jit::limits;
+use crate::loops::Loops;
+use crate::{Function, Value, cfg};
 use cranelift_entity::SecondaryMap;
-use shaderjit_ir::loops::Loops;
-use shaderjit_ir::{Function, Value, cfg};
 
-/// Whether the area is over [`limits::THOROUGH_AREA`].
-pub fn is_high(func: &Function) -> bool {
+/// Whether the area is over a limit, in values times instructions.
+pub fn is_over(func: &Function, limit: u64) -> bool {
     // No value is live longer than the function is long.
     let most = (func.values.len() * (func.insts.len() + func.layout.len())) as u64;
-    most > limits::THOROUGH_AREA && area(func) > limits::THOROUGH_AREA
+    most > limit && area(func) > limit
 }
 
 /// The sum over all values of the instructions from definition to last use, in reverse postorder. What is used in a
@@ -64,7 +63,7 @@ struct Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shaderjit_ir::parse::parse;
+    use crate::parse::parse;
 
     #[test]
     fn values_are_live_from_definition_to_last_use() {
