@@ -139,30 +139,29 @@ pub struct CallPart {
 pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors: u8, holds_rows: bool) -> CallPart {
     let rows = values.rows(func, order);
     let floats = used_floats(func, order, values, &rows);
-    let mut hoisting = Hoisting { part: CallPart::default(), insts: Vec::new(), copies: HashMap::new() };
-    let mut slots = SecondaryMap::<Value, Option<u32>>::new();
-    let mut needed = EntitySet::<Value>::new();
-    for (slot, &value) in (0..).zip(&floats) {
+    let mut part = CallPart::default();
+    let mut hoisting = Hoisting { insts: Vec::new(), copies: HashMap::new() };
+    let (mut slots, mut held) = (SecondaryMap::<Value, Option<u32>>::new(), SecondaryMap::new());
+    let (mut needed, mut stored) = (EntitySet::<Value>::new(), Vec::new());
+    for (slot, &value) in (0..).zip(floats.iter().chain(&rows)) {
         slots[value] = Some(slot);
-        match Word::of(func, value) {
-            Some(word) => hoisting.part.fills.push(Fill { slot, words: [word; 4] }),
-            None => _ = needed.insert(value),
-        }
-    }
-    let words_of = |func: &Function, row: Value| func.def_inst(row).map(|join| join.args).expect("it joins words");
-    for (slot, &row) in (floats.len() as u32..).zip(&rows) {
-        slots[row] = Some(slot);
-        let args = words_of(func, row);
-        let words: Vec<Word> = args.iter().filter_map(|&arg| Word::of(func, arg)).collect();
-        match words[..] {
-            [x, y, z, w] => hoisting.part.fills.push(Fill { slot, words: [x, y, z, w] }),
-            _ => args.iter().for_each(|&arg| _ = needed.insert(arg)),
+        let words = match func.def_inst(value) {
+            Some(join) if func.ty(value) == Type::Row => join.args.to_vec(),
+            _ => vec![value; 4],
+        };
+        let filled: Option<Vec<Word>> = words.iter().map(|&word| Word::of(func, word)).collect();
+        match filled.and_then(|words| words.try_into().ok()) {
+            Some(words) => part.fills.push(Fill { slot, words }),
+            None => {
+                needed.extend(words.iter().copied());
+                stored.push((slot, value, words));
+            }
         }
     }
     for &inst in values.insts.iter().rev() {
         let data = &func.insts[inst];
         if data.result.is_some_and(|result| needed.contains(result)) {
-            data.args.iter().for_each(|&arg| _ = needed.insert(arg));
+            needed.extend(data.args.iter().copied());
         }
     }
     for &inst in &values.insts {
@@ -170,35 +169,26 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
             hoisting.copy(func, inst);
         }
     }
-    let mut is_filled = vec![false; floats.len() + rows.len()];
-    hoisting.part.fills.iter().for_each(|fill| is_filled[fill.slot as usize] = true);
     func.origin = Origin::default();
-    for (slot, &value) in (0..).zip(&floats) {
-        if !is_filled[slot as usize] {
-            let value = hoisting.copy_of(func, value);
-            hoisting.push(func, Op::CallStore, Type::F32, &[value], Imm::Slot(slot));
+    for (slot, value, words) in stored {
+        let ty = func.ty(value);
+        let mut words: Vec<Value> = words.into_iter().map(|word| hoisting.copy_of(func, word)).collect();
+        if ty == Type::Row {
+            words = hoisting.push(func, Op::RowJoin, Type::F32, &words, Imm::None).into_iter().collect();
         }
+        hoisting.push(func, Op::CallStore, ty, &words[..1], Imm::Slot(slot));
     }
-    let mut held = SecondaryMap::<Value, Option<Value>>::new();
-    for (slot, &row) in (floats.len() as u32..).zip(&rows) {
-        if !is_filled[slot as usize] {
-            let words = words_of(func, row).to_vec();
-            let words: Vec<Value> = words.into_iter().map(|word| hoisting.copy_of(func, word)).collect();
-            let join = hoisting.push(func, Op::RowJoin, Type::F32, &words, Imm::None);
-            hoisting.push(func, Op::CallStore, Type::Row, &[join.expect("it makes a row")], Imm::Slot(slot));
-        }
-        if holds_rows {
-            held[row] = hoisting.push(func, Op::CallLoad, Type::Row, &[], Imm::Slot(slot));
-        }
+    for &row in rows.iter().filter(|_| holds_rows) {
+        let slot = slots[row].expect("rows have slots");
+        held[row] = hoisting.push(func, Op::CallLoad, Type::Row, &[], Imm::Slot(slot));
     }
     for &block in order {
         load(func, block, values, &slots, &held, vectors);
     }
-    let Hoisting { mut part, insts, .. } = hoisting;
-    if !insts.is_empty() {
+    if !hoisting.insts.is_empty() {
         let block = func.blocks.push(Default::default());
         let entry = func.entry();
-        func.blocks[block].insts = insts;
+        func.blocks[block].insts = hoisting.insts;
         func.blocks[block].terminator = Some(Terminator::Jump(BlockCall { block: entry, args: Vec::new() }));
         func.layout.insert(0, block);
         part.block = Some(block);
@@ -313,7 +303,6 @@ impl Loaded<'_> {
 
 /// The call's block while it is made.
 struct Hoisting {
-    part: CallPart,
     insts: Vec<Inst>,
     /// What it has of the values of the loop.
     copies: HashMap<Value, Value>,

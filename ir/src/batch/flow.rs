@@ -56,7 +56,7 @@ pub struct Flow {
 /// Looks through a function.
 struct Finder<'a> {
     func: &'a Function,
-    planner: &'a Planner<'a>,
+    planner: &'a Planner,
     flow: Flow,
     /// The block at hand, by reverse postorder.
     block: u32,
@@ -75,7 +75,7 @@ pub fn passed<'f>(func: &'f Function, terminator: &'f Terminator) -> impl Iterat
 }
 
 impl Flow {
-    pub fn find(func: &Function, planner: &Planner<'_>) -> Flow {
+    pub fn find(func: &Function, planner: &Planner) -> Flow {
         let mut finder = Finder {
             func,
             planner,

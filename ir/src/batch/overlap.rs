@@ -37,7 +37,7 @@ const LONGEST: usize = 128;
 const SPACING: usize = 8;
 
 /// Where to cut a function for speed; `None` if it had better stay whole.
-pub(super) fn find(planner: &Planner<'_>) -> Option<Cuts> {
+pub(super) fn find(planner: &Planner) -> Option<Cuts> {
     let func = &planner.program.func;
     if planner.program.by_rows
         || !can_be_cut(func, &planner.program.order, |value| planner.program.uniform.contains(value))

@@ -45,58 +45,46 @@ pub enum PlanError {
     Cut(#[from] CutError),
 }
 
-macro_rules! define_passes {
-    ($( $(#[$doc:meta])* $name:ident $text:literal; )*) => {
-        /// A pass of planning.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Pass { $( $(#[$doc])* $name, )* }
-
-        impl Pass {
-            /// Every pass, in order.
-            pub const ALL: &'static [Pass] = &[$( Pass::$name, )*];
-
-            /// The last of them.
-            pub const LAST: Pass = Pass::ALL[Pass::ALL.len() - 1];
-
-            /// The name that the command line and tests have for it.
-            pub const fn name(self) -> &'static str {
-                match self { $( Pass::$name => $text, )* }
-            }
-
-            /// The pass of that name.
-            pub fn from_name(name: &str) -> Option<Pass> {
-                Pass::ALL.iter().copied().find(|pass| pass.name() == name)
-            }
-        }
-    };
+/// A pass of planning.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    name: &'static str,
+    run: fn(&mut Planner) -> Result<(), CutError>,
 }
 
-define_passes! {
-    /// Leaves out outputs that are not stored, and inputs that nothing uses.
-    Outputs "outputs";
-    /// Attribute formats as arithmetic on words.
-    Formats "formats";
-    /// Outputs that are inputs passed on.
-    Copies "copies";
-    /// Arrays of structures where they are cheaper.
-    Rows "rows";
-    /// Sets the components of outputs to zero that the function leaves out.
-    Complete "complete";
-    /// Cuts at barriers, or for speed: loop distribution over a tile of waves.
-    Cut "cut";
-    /// Spills what loops keep, if the function is whole.
-    Spill "spill";
-    /// Moves what is computed once a call in front of the loop.
-    Call "call";
-    /// Writes what lanes do for each vector of a wave: unroll and jam.
-    Interleave "interleave";
+impl Pass {
+    /// Every pass, in order.
+    pub const ALL: &'static [Pass] = &[
+        Pass { name: "outputs", run: Planner::leave_outputs_out },
+        Pass { name: "formats", run: Planner::decode_formats },
+        Pass { name: "copies", run: Planner::copy },
+        Pass { name: "rows", run: Planner::find_rows },
+        Pass { name: "complete", run: Planner::complete },
+        Pass { name: "cut", run: Planner::cut },
+        Pass { name: "spill", run: Planner::spill },
+        Pass { name: "call", run: Planner::hoist },
+        Pass { name: "interleave", run: Planner::interleave },
+    ];
+
+    /// The last of them.
+    pub const LAST: Pass = Pass::ALL[Pass::ALL.len() - 1];
+
+    /// The name that the command line and tests have for it.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The pass of that name.
+    pub fn from_name(name: &str) -> Option<Pass> {
+        Pass::ALL.iter().copied().find(|pass| pass.name == name)
+    }
 }
 
 /// A program on its way.
-pub struct Planner<'a> {
+pub struct Planner {
     pub program: Parts,
     pub machine: Machine,
-    layout: &'a Layout,
+    layout: Layout,
     /// What can be computed once a call.
     pub call_values: CallValues,
 }
@@ -121,15 +109,9 @@ impl BatchProgram {
         machine: Machine,
         last: Pass,
     ) -> Result<BatchProgram, PlanError> {
-        let mut planner =
-            Planner::new(Function::clone(func), uniform_values(func), EdgeCosts::new(func), layout, machine);
-        for &pass in Pass::ALL {
-            planner.run(pass)?;
-            if pass == last {
-                break;
-            }
-        }
-        Ok(planner.program.checked()?)
+        let (uniform, costs) = (uniform_values(func), EdgeCosts::new(func));
+        let end = Pass::ALL.iter().position(|pass| pass.name == last.name).map_or(0, |at| at + 1);
+        Planner::new(Function::clone(func), uniform, costs, layout.clone(), machine).run(&Pass::ALL[..end])
     }
 
     /// Takes a function as it is, which may have the ops of batch programs and barriers, for rows of four words in and
@@ -142,12 +124,11 @@ impl BatchProgram {
         let words = Packing::new(NumericKind::Uint, &[32, 32, 32, 32]);
         let layout = Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
         let costs = EdgeCosts::new(&func);
-        let mut planner = Planner::new(func, uniform, costs, &layout, machine);
+        let mut planner = Planner::new(func, uniform, costs, layout, machine);
         planner.find_call_values();
-        for pass in [Pass::Complete, Pass::Cut, Pass::Spill, Pass::Call, Pass::Interleave] {
-            planner.run(pass)?;
-        }
-        Ok(planner.program.checked()?)
+        // Those before are about other formats and rows.
+        let first = Pass::ALL.iter().position(|pass| pass.name == "complete").unwrap_or(0);
+        planner.run(&Pass::ALL[first..])
     }
 
     /// A program as it is read from text.
@@ -224,61 +205,69 @@ impl Parts {
     }
 }
 
-impl<'a> Planner<'a> {
-    fn new(
-        func: Function,
-        uniform: EntitySet<Value>,
-        costs: EdgeCosts,
-        layout: &'a Layout,
-        machine: Machine,
-    ) -> Planner<'a> {
+impl Planner {
+    fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
         let program = Parts::begin(func, uniform, costs, &layout.outputs);
         Planner { program, machine, layout, call_values: CallValues::default() }
     }
 
-    fn run(&mut self, pass: Pass) -> Result<(), CutError> {
-        match pass {
-            Pass::Outputs => {
-                let stored = &self.layout.outputs;
-                let is_left_out = |element| stored.get(element as usize).is_none_or(|&stored| stored == 0);
-                if outputs::remove(&mut self.program.func, is_left_out) {
-                    self.has_removed_uses();
-                }
-            }
-            Pass::Formats => {
-                if formats::write(&mut self.program.func, self.layout) {
-                    self.has_new_values();
-                }
-            }
-            Pass::Copies => self.copy(),
-            Pass::Rows => self.find_rows(),
-            Pass::Complete => {
-                self.program.note_stored();
-                self.program.by_rows = self.is_only_runs();
-                let Parts { func, order, stored, by_rows, .. } = &mut self.program;
-                if !*by_rows {
-                    outputs::complete(func, order, self.layout, stored);
-                }
-            }
-            Pass::Cut => self.cut()?,
-            Pass::Spill => {
-                let Parts { func, order, uniform, cut, .. } = &mut self.program;
-                if cut.phases.is_empty() {
-                    spill::spill(func, order, &Loops::find(func, order), uniform, self.machine);
-                }
-            }
-            Pass::Call => {
-                let Parts { func, order, by_rows, .. } = &mut self.program;
-                let vectors = self.machine.vectors;
-                self.program.call = call::hoist(func, order, &self.call_values, vectors, *by_rows);
-            }
-            Pass::Interleave => {
-                let Parts { func, order, vectors, by_rows, .. } = &mut self.program;
-                *vectors = self.machine.vectors;
-                if *vectors > 1 && !*by_rows {
-                    interleave::interleave(func, order, &uniform_values(func), *vectors);
-                }
-            }
+    /// The program behind some passes.
+    fn run(mut self, passes: &[Pass]) -> Result<BatchProgram, PlanError> {
+        passes.iter().try_for_each(|pass| (pass.run)(&mut self))?;
+        Ok(self.program.checked()?)
+    }
+
+    /// Leaves out outputs that are not stored, and what nothing else needs.
+    fn leave_outputs_out(&mut self) -> Result<(), CutError> {
+        let stored = &self.layout.outputs;
+        let is_left_out = |element| stored.get(element as usize).is_none_or(|&stored| stored == 0);
+        if outputs::remove(&mut self.program.func, is_left_out) {
+            self.has_removed_uses();
+        }
+        Ok(())
+    }
+
+    /// Makes attribute formats arithmetic on words.
+    fn decode_formats(&mut self) -> Result<(), CutError> {
+        if formats::write(&mut self.program.func, &self.layout) {
+            self.has_new_values();
+        }
+        Ok(())
+    }
+
+    /// Sets the components of outputs to zero that the function leaves out.
+    fn complete(&mut self) -> Result<(), CutError> {
+        self.program.note_stored();
+        self.program.by_rows = self.is_only_runs();
+        let Parts { func, order, stored, by_rows, .. } = &mut self.program;
+        if !*by_rows {
+            outputs::complete(func, order, &self.layout, stored);
+        }
+        Ok(())
+    }
+
+    /// Spills what loops keep, if the function is whole.
+    fn spill(&mut self) -> Result<(), CutError> {
+        if !self.program.is_cut() {
+            let Parts { func, order, uniform, .. } = &mut self.program;
+            spill::spill(func, order, &Loops::find(func, order), uniform, self.machine);
+        }
+        Ok(())
+    }
+
+    /// Moves what is computed once a call in front of the loop.
+    fn hoist(&mut self) -> Result<(), CutError> {
+        let Parts { func, order, by_rows, .. } = &mut self.program;
+        self.program.call = call::hoist(func, order, &self.call_values, self.machine.vectors, *by_rows);
+        Ok(())
+    }
+
+    /// Writes what lanes do for each vector of a wave.
+    fn interleave(&mut self) -> Result<(), CutError> {
+        let Parts { func, order, vectors, by_rows, .. } = &mut self.program;
+        *vectors = self.machine.vectors;
+        if *vectors > 1 && !*by_rows {
+            interleave::interleave(func, order, &uniform_values(func), *vectors);
         }
         Ok(())
     }
@@ -299,27 +288,32 @@ impl<'a> Planner<'a> {
         *uses = Uses::count(func, order);
     }
 
-    fn copy(&mut self) {
+    /// Outputs that are inputs passed on.
+    fn copy(&mut self) -> Result<(), CutError> {
         let Parts { func, order, copies, .. } = &mut self.program;
-        let Some(block) = outputs::returning_block(func, order) else { return };
-        *copies = copy::find(func, self.layout, &outputs::of_block(func, self.layout, block));
-        if outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element)) {
-            self.has_removed_uses();
+        if let Some(block) = outputs::returning_block(func, order) {
+            *copies = copy::find(func, &self.layout, &outputs::of_block(func, &self.layout, block));
+            if outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element)) {
+                self.has_removed_uses();
+            }
         }
+        Ok(())
     }
 
-    fn find_rows(&mut self) {
+    /// Arrays of structures where they are cheaper.
+    fn find_rows(&mut self) -> Result<(), CutError> {
         self.find_call_values();
         let Parts { func, order, uniform, uses, copies, .. } = &mut self.program;
         let outputs =
-            outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, self.layout, block)));
-        let finder = rows::Finder::new(func, self.layout, order, uniform, uses, &self.call_values);
+            outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, &self.layout, block)));
+        let finder = rows::Finder::new(func, &self.layout, order, uniform, uses, &self.call_values);
         let found = finder.find(outputs.as_ref(), copies);
         if !found.is_empty() {
             found.write(func);
             *uniform = uniform_values(func);
             self.has_removed_uses();
         }
+        Ok(())
     }
 
     /// Cuts the function where it has barriers, or else for speed, if it is worth it and possible.
