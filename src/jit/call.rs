@@ -217,10 +217,11 @@ impl Code {
             }
             scratch.tables.step(end - start);
         }
+        self.bind_scratch(scratch);
         for start in (first + whole..count).step_by(lanes) {
             let valid = lanes.min(count - start);
-            self.bind_tail(batch, scratch, start, valid);
-            // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory.
+            self.fill_tail(batch, scratch, start, valid);
+            // SAFETY: `bind_scratch` points every stream to `lanes` rows of scratch memory.
             let ended = unsafe { self.call(batch, scratch, &Span::wave(start, lanes), valid - 1)? };
             let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
@@ -346,35 +347,35 @@ impl Code {
         whole
     }
 
-    /// Points the streams to scratch memory that holds the `valid` vertices from `start` on, the last one repeated in
-    /// all lanes after it.
-    fn bind_tail(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, valid: usize) {
-        let lanes = self.lanes() as usize;
-        let Scratch { tail_inputs, tail_outputs, tables, .. } = scratch;
-        for ((stream, format), rows) in batch.inputs.iter().zip(&self.info.inputs).zip(tail_inputs.chunks_mut(lanes)) {
+    /// Puts the `valid` vertices from `start` on into scratch memory, the last one repeated in all lanes after it.
+    fn fill_tail(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, valid: usize) {
+        let rows = scratch.tail_inputs.chunks_mut(self.lanes() as usize);
+        for ((stream, format), rows) in batch.inputs.iter().zip(&self.info.inputs).zip(rows) {
             let Some(format) = format else { continue };
             for (lane, row) in rows.iter_mut().enumerate() {
                 let vertex = start + lane.min(valid - 1);
                 *row = Row::from_bytes(&stream.bytes[vertex * stream.stride..][..format.bytes()]);
             }
         }
-        let (tail_inputs, tail_outputs) = (tail_inputs.as_ptr(), tail_outputs.as_mut_ptr());
-        for (index, args) in tables.inputs.iter_mut().enumerate() {
-            *args = InputArgs { data: tail_inputs.wrapping_add(index * lanes).cast(), stride: size_of::<Row>() };
-        }
-        for (index, args) in tables.outputs.iter_mut().enumerate() {
-            *args = OutputArgs { data: tail_outputs.wrapping_add(index * lanes).cast(), stride: size_of::<Row>() };
-        }
+    }
+
+    /// Points the streams to the rows of a wave in scratch memory.
+    fn bind_scratch(&self, scratch: &mut Scratch) {
+        let (lanes, stride) = (self.lanes() as usize, size_of::<Row>());
+        let Scratch { tail_inputs, tail_outputs, tables, .. } = scratch;
+        tables.inputs.clear();
+        let inputs = tail_inputs.chunks(lanes);
+        tables.inputs.extend(inputs.map(|rows| InputArgs { data: rows.as_ptr().cast(), stride }));
+        tables.outputs.clear();
+        let outputs = tail_outputs.chunks_mut(lanes);
+        tables.outputs.extend(outputs.map(|rows| OutputArgs { data: rows.as_mut_ptr().cast(), stride }));
     }
 
     fn copy_tail(&self, output: &mut OutputBuffer<'_>, scratch: &Scratch, start: usize, valid: usize) {
-        let lanes = self.lanes() as usize;
-        for (index, (element, &components)) in output.elements.iter().zip(&self.info.outputs).enumerate() {
-            if components == 0 {
-                continue;
-            }
+        let rows = scratch.tail_outputs.chunks(self.lanes() as usize);
+        for ((element, &components), rows) in output.elements.iter().zip(&self.info.outputs).zip(rows) {
             let bytes = stored_bytes(components);
-            for (lane, row) in scratch.tail_outputs[index * lanes..][..valid].iter().enumerate() {
+            for (lane, row) in rows[..valid].iter().enumerate().filter(|_| bytes > 0) {
                 let at = element.offset + (start + lane) * element.stride;
                 output.bytes[at..][..bytes].copy_from_slice(&row.to_bytes()[..bytes]);
             }

@@ -5,7 +5,7 @@
 //! Inputs of a wave are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function
 //! for the same lanes have them in the same places, so one can run where a guard of the other has failed.
 
-use super::{Batch, InputArgs, OutputArgs, OutputBuffer, Progress, Row, Scratch, Span};
+use super::{Batch, OutputBuffer, Progress, Row, Scratch, Span};
 use crate::error::CallError;
 use crate::jit::Code;
 use shaderjit_ir::Array;
@@ -89,7 +89,8 @@ impl<'a> WaveRunner<'a> {
             }
         }
         if !self.is_bound {
-            self.bind_streams();
+            code.bind_scratch(&mut self.scratch);
+            self.is_bound = true;
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
         // and nobody else has had the scratch memory since.
@@ -97,18 +98,6 @@ impl<'a> WaveRunner<'a> {
         let progress = ended.progress(&batch.fuel)?;
         code.copy_scratch_outputs(&mut self.scratch);
         Ok(progress)
-    }
-
-    fn bind_streams(&mut self) {
-        let (lanes, stride) = (self.lanes(), size_of::<Row>());
-        let Scratch { tail_inputs, tail_outputs, tables, .. } = &mut self.scratch;
-        tables.inputs.clear();
-        let inputs = tail_inputs.chunks(lanes);
-        tables.inputs.extend(inputs.map(|rows| InputArgs { data: rows.as_ptr().cast(), stride }));
-        tables.outputs.clear();
-        let outputs = tail_outputs.chunks_mut(lanes);
-        tables.outputs.extend(outputs.map(|rows| OutputArgs { data: rows.as_mut_ptr().cast(), stride }));
-        self.is_bound = true;
     }
 
     /// What a lane stored to an output element.

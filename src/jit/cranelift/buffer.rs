@@ -63,7 +63,7 @@ impl Emitter<'_, '_> {
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
     fn window(&mut self, resource: Resource, at: u32) -> Window {
         let key = Memo::Window(resource, at);
-        if let Some(&[base, last, ..]) = self.memo.get(&key) {
+        if let Some(&[base, last, ..]) = self.here.memo.get(&key) {
             return Window { base, last };
         }
         let (data, bytes) = offset::resource(resource.as_u32());
@@ -79,7 +79,7 @@ impl Emitter<'_, '_> {
         let room = self.simd.ins().isub(bytes, needed);
         let nothing = self.simd.iconst(0);
         let last = self.simd.ins().select(fits, room, nothing);
-        self.memo.insert(key, [base, last, base, last]);
+        self.here.memo.insert(key, [base, last, base, last]);
         Window { base, last }
     }
 

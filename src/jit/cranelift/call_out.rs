@@ -36,7 +36,10 @@ impl Emitter<'_, '_> {
         let number = double::number(inst.op).ok_or_else(|| codegen(format!("{} has no native form", inst.op)))?;
         let callee = match self.callees.doubles {
             Some(callee) => callee,
-            None => *self.callees.doubles.insert(self.simd.callee::<Words>(self.call_conv, &[I32, I32, I64])),
+            None => *self
+                .callees
+                .doubles
+                .insert(self.simd.callee::<Words>(self.target.cranelift().call_conv(), &[I32, I32, I64])),
         };
         let words = self.store_operands(inst, callee, Words::offset);
         let number = self.simd.iconst(number);
@@ -50,7 +53,9 @@ impl Emitter<'_, '_> {
     pub(super) fn access(&mut self, inst: &InstData, access: &Access) {
         let callee = match self.callees.textures {
             Some(callee) => callee,
-            None => *self.callees.textures.insert(self.simd.callee::<Rows>(self.call_conv, &[I64; 4])),
+            None => {
+                *self.callees.textures.insert(self.simd.callee::<Rows>(self.target.cranelift().call_conv(), &[I64; 4]))
+            }
         };
         let rows = self.store_operands(inst, callee, texture::offset);
         let numbers = texture::encode(access, self.lanes_of_call(inst));

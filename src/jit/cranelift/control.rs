@@ -1,8 +1,8 @@
 //! The native function's frame, the IR's blocks in it, and the edges between them.
 
-use super::Emitter;
 use super::places::codegen;
 use super::value::Parts;
+use super::{Emitter, Here};
 use crate::error::JitError;
 use crate::jit::abi::{self, offset};
 use crate::jit::{limit, limits};
@@ -70,16 +70,16 @@ impl Emitter<'_, '_> {
         let mut rows = self.begin_streams(first);
         let records = self.tile.as_ref().and_then(|tile| tile.records);
         rows.extend(records);
-        self.simd.ins().jump(self.wave, &wave_args(first, rows));
+        self.simd.ins().jump(self.wave.block, &wave_args(first, rows));
 
-        self.element = self.simd.builder.append_block_param(self.wave, I64);
-        self.first_rows.clear();
+        self.wave.element = self.simd.builder.append_block_param(self.wave.block, I64);
+        self.wave.first_rows.clear();
         for _ in 0..self.carried().len() {
-            let row = self.simd.builder.append_block_param(self.wave, I64);
-            self.first_rows.push(row);
+            let row = self.simd.builder.append_block_param(self.wave.block, I64);
+            self.wave.first_rows.push(row);
         }
-        self.record = records.map(|_| self.simd.builder.append_block_param(self.wave, I64));
-        self.simd.builder.switch_to_block(self.wave);
+        self.wave.record = records.map(|_| self.simd.builder.append_block_param(self.wave.block, I64));
+        self.simd.builder.switch_to_block(self.wave.block);
     }
 
     /// Ends what the IR does for a wave or a tile: goes on to the next one, if there is one.
@@ -96,14 +96,14 @@ impl Emitter<'_, '_> {
     /// Goes on to the next wave, or to another block if that has the element `end`.
     pub(super) fn next_wave(&mut self, end: clif::Value, behind: clif::Block) {
         let lanes = self.simd.ins().iconst(I64, self.places.step as i64);
-        let element = self.simd.ins().iadd(self.element, lanes);
+        let element = self.simd.ins().iadd(self.wave.element, lanes);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
         let mut rows = self.next_rows();
-        if let Some(record) = self.record {
+        if let Some(record) = self.wave.record {
             let bytes = self.places.frame.record as i64;
             rows.push(self.simd.ins().iadd_imm_s(record, bytes));
         }
-        self.simd.ins().brif(more, self.wave, &wave_args(element, rows), behind, &[]);
+        self.simd.ins().brif(more, self.wave.block, &wave_args(element, rows), behind, &[]);
     }
 
     fn create_blocks(&mut self) {
@@ -132,7 +132,7 @@ impl Emitter<'_, '_> {
             None if block == self.program.order[0] => {}
             None => self.simd.builder.switch_to_block(self.blocks[block]),
         }
-        self.forget();
+        self.here = Here::default();
         self.count_outputs(block);
         let data = &self.func.blocks[block];
         self.insts(&data.insts)?;
@@ -160,13 +160,6 @@ impl Emitter<'_, '_> {
             None if self.begins_phase(block).is_some() => None,
             _ => Some(self.blocks[block]),
         }
-    }
-
-    /// Forgets what has been made or loaded: other code begins.
-    fn forget(&mut self) {
-        self.memo.clear();
-        self.offsets.clear();
-        self.loaded.clear();
     }
 
     /// Emits instructions that follow each other.

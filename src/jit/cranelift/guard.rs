@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
         let Some(Guards { failed, .. }) = self.guards else { return };
         let failed = self.simd.builder.use_var(failed);
         let any = self.simd.ins().vany_true(failed);
-        self.stop_if(any, self.element);
+        self.stop_if(any, self.wave.element);
     }
 
     /// Ends the function if a guard has failed in the wave that begins with an element, else goes on in a new block.
@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
         let failed = if self.program.facts.guards { abi::GUARD_FAILED } else { abi::OUT_OF_FUEL };
         let failed = self.simd.iconst(failed);
         match &self.tile {
-            None => self.stop(self.element, failed),
+            None => self.stop(self.wave.element, failed),
             Some(tile) => {
                 let first = tile.first;
                 let step = self.simd.ins().iconst(I64, self.places.step as i64);
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
         let failed = self.simd.builder.use_var(failed);
         let any = self.simd.ins().vany_true(failed);
         let before = self.simd.builder.use_var(stopped);
-        let this = self.simd.ins().select(any, self.element, before);
+        let this = self.simd.ins().select(any, self.wave.element, before);
         let is_first = self.simd.icmp(IntCC::UnsignedLessThan, this, before);
         let after = self.simd.ins().select(is_first, this, before);
         self.simd.builder.def_var(stopped, after);

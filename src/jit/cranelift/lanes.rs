@@ -27,11 +27,6 @@ pub(super) struct OffsetSlots {
 }
 
 impl OffsetSlots {
-    /// Forgets what they hold, where a block begins.
-    pub fn clear(&mut self) {
-        self.keys = [None; SLOTS];
-    }
-
     /// The slot that holds these offsets.
     pub fn find(&self, key: Key) -> Option<KeptOffsets> {
         self.keys.iter().position(|&kept| kept == Some(key)).map(KeptOffsets)
@@ -46,9 +41,9 @@ impl OffsetSlots {
 impl Emitter<'_, '_> {
     /// Keeps a vector's unsigned 32-bit offsets.
     pub(super) fn keep_offsets(&mut self, offsets: clif::Value) -> KeptOffsets {
-        let slot = self.offsets.next;
-        self.offsets.next = (slot + 1) % SLOTS;
-        self.offsets.keys[slot] = None;
+        let slot = self.here.offsets.next;
+        self.here.offsets.next = (slot + 1) % SLOTS;
+        self.here.offsets.keys[slot] = None;
         let memory = self.frame.expect("the plan saw that lanes have addresses of their own");
         self.simd.store(offsets, memory, (self.places.frame.own.start + 16 * slot) as i32);
         KeptOffsets(slot)

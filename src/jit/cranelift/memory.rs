@@ -98,11 +98,11 @@ impl Emitter<'_, '_> {
     /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and returns
     /// the first row of each.
     pub(super) fn begin_streams(&mut self, first: clif::Value) -> Vec<clif::Value> {
-        self.strides.clear();
+        self.wave.strides.clear();
         let mut rows = Vec::new();
         for index in 0..self.carried().len() {
             let [data, stride] = self.load_stream(self.carried()[index]);
-            self.strides.push(stride);
+            self.wave.strides.push(stride);
             // Loops that are no phases begin with the first element of all.
             rows.push(match self.tile {
                 Some(_) => fetch::row_address(&mut self.simd, data, stride, first),
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
     /// The rows of the next wave in the streams that the loop carries.
     pub(super) fn next_rows(&mut self) -> Vec<clif::Value> {
         let shift = self.places.step.ilog2();
-        let streams = std::iter::zip(&self.first_rows, &self.strides);
+        let streams = std::iter::zip(&self.wave.first_rows, &self.wave.strides);
         streams
             .map(|(&row, &stride)| {
                 let step = self.simd.shl(stride, shift);
@@ -132,10 +132,10 @@ impl Emitter<'_, '_> {
     /// The addresses of the rows of a vector's lanes in a stream, or of all vertices of a round if those are fewer.
     pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> Vec<clif::Value> {
         let (mut first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
-            Some(index) => (self.first_rows[index], self.strides[index]),
+            Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
             None => {
                 let [data, stride] = self.load_stream(stream);
-                (fetch::row_address(&mut self.simd, data, stride, self.element), stride)
+                (fetch::row_address(&mut self.simd, data, stride, self.wave.element), stride)
             }
         };
         for _ in 0..vector {
@@ -164,7 +164,7 @@ impl Emitter<'_, '_> {
                 self.define_scalar(result(inst), instance);
             }
             SysVal::VertexId => {
-                let element = self.simd.ins().ireduce(I32, self.element);
+                let element = self.simd.ins().ireduce(I32, self.wave.element);
                 let element = self.simd.ins().splat(I32X4, element);
                 let last = self.simd.load(I32, self.args, offset::LAST);
                 let last = self.simd.ins().splat(I32X4, last);
@@ -184,17 +184,16 @@ impl Emitter<'_, '_> {
 
     /// Begins a block: counts what it sets of each output.
     pub(super) fn count_outputs(&mut self, block: Block) {
-        self.outputs.clear();
         for inst in self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]) {
             if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
-                self.outputs.entry((element, inst.vector)).or_default().unset += 1;
+                self.here.outputs.entry((element, inst.vector)).or_default().unset += 1;
             }
         }
     }
 
     /// Sets a component of an output. The element is stored when that was the last one that the block sets.
     pub(super) fn output(&mut self, inst: &InstData, element: u32, component: u8) -> Result<(), JitError> {
-        let output = self.outputs.get_mut(&(element, inst.vector)).expect("the block's outputs have been counted");
+        let output = self.here.outputs.get_mut(&(element, inst.vector)).expect("the block's outputs have been counted");
         output.components[usize::from(component)] = Some(inst.args[0]);
         output.unset -= 1;
         let (unset, components) = (output.unset, output.components);

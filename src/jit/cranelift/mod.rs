@@ -45,11 +45,10 @@ use call_out::Callees;
 pub use compile::{Cranelift, text};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::SourceLoc;
-use cranelift_codegen::isa::CallConv;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::ReservedValue;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 pub use isa::Isa;
 use lanes::OffsetSlots;
 use places::{Places, tables};
@@ -105,43 +104,25 @@ struct Emitter<'a, 'b> {
     layout: &'a Layout,
     places: Places,
     simd: Simd<'b>,
-    has_fma: bool,
-    /// How functions of this program are called.
-    call_conv: CallConv,
+    target: &'a Target,
     values: SecondaryMap<Value, Parts>,
     blocks: SecondaryMap<Block, clif::Block>,
-    /// What has been made once in this block.
-    memo: HashMap<Memo, [clif::Value; 4]>,
+    here: Here,
     /// The literals that the loop of a phase holds.
     held_literals: Option<HeldLiterals>,
-    /// Literals that were loaded in this block, and the number of instructions then.
-    loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,
     /// Words of inputs fetched so far, by element and vector.
     fetched: Vec<Vec<clif::Value>>,
-    /// What this block sets, by element of the output and vector.
-    outputs: HashMap<(u32, u8), memory::Output>,
     /// The pointer to [`BatchArgs`](super::abi::BatchArgs).
     args: clif::Value,
     /// Number of elements, 64-bit.
     count: clif::Value,
-    /// Number of the element in the wave's first lane, 64-bit.
-    element: clif::Value,
     /// The frame, if there is any.
     frame: Option<clif::Value>,
-    /// Rows that the call's block holds for the loop.
-    held_rows: HashMap<Value, clif::Value>,
     /// The tile, in a function that is cut.
     tile: Option<tile::Tile>,
     /// The phase.
     phase: Option<tile::PhaseLoop>,
-    /// The wave's record there.
-    record: Option<clif::Value>,
-    /// Offsets that differ among lanes.
-    offsets: OffsetSlots,
-    /// Strides of the streams that the loop carries.
-    strides: Vec<clif::Value>,
-    /// Rows of the wave's first lane in those streams.
-    first_rows: Vec<clif::Value>,
+    wave: Wave,
     /// First row of each used uniform space.
     spaces: Vec<clif::Value>,
     /// The table of resources.
@@ -153,44 +134,65 @@ struct Emitter<'a, 'b> {
     /// The wave's fuel, if there are loops.
     meter: Option<fuel::Meter>,
     out_of_fuel: clif::Block,
-    /// Begins a wave.
-    wave: clif::Block,
     /// Ends the function.
     done: clif::Block,
     /// Whether code says what it is for.
     origins: bool,
 }
 
+/// What has been made so far in the block at hand.
+#[derive(Default)]
+struct Here {
+    memo: HashMap<Memo, [clif::Value; 4]>,
+    /// Literals that were loaded, and the number of instructions then.
+    loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,
+    /// Offsets that differ among lanes.
+    offsets: OffsetSlots,
+    /// What it sets, by element of the output and vector.
+    outputs: HashMap<(u32, u8), memory::Output>,
+}
+
+/// The wave at hand, which begins with a native block and its parameters.
+struct Wave {
+    block: clif::Block,
+    /// Number of the element in its first lane, 64-bit.
+    element: clif::Value,
+    /// Its record, in phases.
+    record: Option<clif::Value>,
+    /// Strides of the streams that the loop carries.
+    strides: Vec<clif::Value>,
+    /// Rows of its first lane in those streams.
+    first_rows: Vec<clif::Value>,
+}
+
 impl<'a, 'b> Emitter<'a, 'b> {
-    fn new(program: &'a BatchProgram, layout: &'a Layout, places: Places, mut simd: Simd<'b>, target: &Target) -> Self {
+    fn new(
+        program: &'a BatchProgram,
+        layout: &'a Layout,
+        places: Places,
+        mut simd: Simd<'b>,
+        target: &'a Target,
+    ) -> Self {
         // Set before anything reads them.
         let none = clif::Value::reserved_value();
-        let [out_of_fuel, wave, done] = [(); 3].map(|()| simd.builder.create_block());
+        let [out_of_fuel, block, done] = [(); 3].map(|()| simd.builder.create_block());
         Emitter {
             program,
             func: &program.func,
             layout,
             simd,
-            has_fma: target.has_fma(),
-            call_conv: target.cranelift().call_conv(),
+            target,
             values: SecondaryMap::new(),
             blocks: SecondaryMap::with_default(done),
-            memo: HashMap::new(),
+            here: Here::default(),
             held_literals: None,
-            loaded: HashMap::new(),
             fetched: vec![Vec::new(); program.facts.wanted.len() * usize::from(program.vectors)],
-            outputs: HashMap::new(),
             args: none,
             count: none,
-            element: none,
             frame: None,
-            held_rows: HashMap::new(),
             tile: None,
             phase: None,
-            record: None,
-            offsets: OffsetSlots::default(),
-            strides: Vec::new(),
-            first_rows: Vec::new(),
+            wave: Wave { block, element: none, record: None, strides: Vec::new(), first_rows: Vec::new() },
             spaces: vec![none; program.spaces.len()],
             resources: none,
             scratch: none,
@@ -198,7 +200,6 @@ impl<'a, 'b> Emitter<'a, 'b> {
             guards: None,
             meter: None,
             out_of_fuel,
-            wave,
             done,
             origins: false,
             places,

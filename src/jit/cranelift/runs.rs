@@ -7,6 +7,7 @@ use super::{Emitter, result};
 use crate::error::JitError;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::{F32X4, I32X4};
+use cranelift_entity::packed_option::ReservedValue;
 use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::batch::Stream;
 use shaderjit_ir::function::{Imm, InstData, Origin};
@@ -206,9 +207,12 @@ impl<'a> Emitter<'a, '_> {
     /// A row that an instruction of a run uses.
     fn row_operand(&mut self, run: &Run<'_>, results: &HashMap<Value, clif::Value>, row: Value) -> clif::Value {
         debug_assert_eq!(self.func.ty(row), Type::Row);
-        let known = results.get(&row).or_else(|| run.shared.get(&row)).or_else(|| self.held_rows.get(&row));
+        // The call's block holds some rows for the whole loop.
+        let held = self.values[row].0[0];
+        let held = Some(held).filter(|held| !held.is_reserved_value());
+        let known = results.get(&row).or_else(|| run.shared.get(&row)).copied().or(held);
         match (known, self.func.def_inst(row).map(|def| def.imm)) {
-            (Some(&vector), _) => vector,
+            (Some(vector), _) => vector,
             (None, Some(Imm::Slot(slot))) => self.call_row(slot),
             (None, _) => unreachable!("rows are made, or loaded from the call"),
         }

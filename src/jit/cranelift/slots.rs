@@ -11,7 +11,7 @@ use shaderjit_ir::{Op, Type};
 impl Emitter<'_, '_> {
     /// Loads or stores a slot of the wave: a vector for each word of a value.
     pub(super) fn slot(&mut self, inst: &InstData, slot: u32) {
-        let (memory, start) = match self.record {
+        let (memory, start) = match self.wave.record {
             Some(record) => (record, 0),
             None => (self.frame.expect("slots are there"), self.places.frame.kept.start as i32),
         };
@@ -32,7 +32,7 @@ impl Emitter<'_, '_> {
         match (inst.op, inst.ty) {
             (Op::CallLoad, Type::Row) => {
                 let row = self.call_row(slot);
-                self.held_rows.insert(result(inst), row);
+                self.values[result(inst)].0[0] = row;
             }
             (Op::CallLoad, _) => {
                 let splat = self.call_row(slot);

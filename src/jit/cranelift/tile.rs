@@ -96,7 +96,7 @@ impl Emitter<'_, '_> {
             }
         }
         let latch = (blocks.len() > 1).then(|| self.simd.builder.create_block());
-        self.wave = self.simd.builder.create_block();
+        self.wave.block = self.simd.builder.create_block();
         self.phase = Some(PhaseLoop { number, turn: None, latch });
         self.begin_phase_fuel();
         match *worklist {

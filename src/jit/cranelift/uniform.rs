@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
     /// components.
     fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> clif::Value {
         let key = Memo::Rows(space, row, index);
-        if !self.memo.contains_key(&key) {
+        if !self.here.memo.contains_key(&key) {
             let window = Window::of(self.func, space, row, Some(index));
             let base = self.spaces[space.as_u32() as usize];
             let rows = [0, 1, 2, 3].map(|lane| {
@@ -81,9 +81,9 @@ impl Emitter<'_, '_> {
                 self.simd.load(I8X16, address, window.byte)
             });
             let columns = self.simd.transpose(rows);
-            self.memo.insert(key, columns);
+            self.here.memo.insert(key, columns);
         }
-        self.memo[&key][usize::from(component)]
+        self.here.memo[&key][usize::from(component)]
     }
 
     /// The address of a window that is the same in all lanes.
@@ -110,7 +110,7 @@ impl Emitter<'_, '_> {
         let Window { space, index, first, is_checked, .. } = window;
         let index = index.expect("it differs among lanes");
         let key = (space, first, index);
-        if let Some(kept) = self.offsets.find(key) {
+        if let Some(kept) = self.here.offsets.find(key) {
             return kept;
         }
         let mut number = self.vector(index);
@@ -125,7 +125,7 @@ impl Emitter<'_, '_> {
         }
         let offsets = self.simd.shl(number, 4);
         let kept = self.keep_offsets(offsets);
-        self.offsets.name(kept, key);
+        self.here.offsets.name(kept, key);
         kept
     }
 }

@@ -67,11 +67,11 @@ impl Emitter<'_, '_> {
 
     /// One vector that is made at its first use in a block.
     pub(super) fn memoised(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
-        if let Some(values) = self.memo.get(&key) {
+        if let Some(values) = self.here.memo.get(&key) {
             return values[0];
         }
         let value = make(self);
-        self.memo.insert(key, [value; 4]);
+        self.here.memo.insert(key, [value; 4]);
         value
     }
 
@@ -84,11 +84,11 @@ impl Emitter<'_, '_> {
             return vector;
         }
         let now = self.simd.builder.func.dfg.num_insts();
-        match self.loaded.get(&(ty, word)) {
+        match self.here.loaded.get(&(ty, word)) {
             Some(&(vector, made)) if now - made < REACH => vector,
             _ => {
                 let vector = self.simd.word(ty, word);
-                self.loaded.insert((ty, word), (vector, now));
+                self.here.loaded.insert((ty, word), (vector, now));
                 vector
             }
         }

@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
             Op::Fmul => simd.ins().fmul(a, b),
             Op::Fdiv => simd.ins().fdiv(a, b),
             Op::Fsqrt => simd.ins().sqrt(a),
-            Op::Fma if self.has_fma => simd.ins().fma(a, b, arg(2)),
+            Op::Fma if self.target.has_fma() => simd.ins().fma(a, b, arg(2)),
             Op::Fma => return Err(codegen("the target has no fma".to_string())),
             Op::Fneg => simd.ins().fneg(a),
             Op::Fabs => simd.ins().fabs(a),

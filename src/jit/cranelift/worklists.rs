@@ -83,7 +83,7 @@ impl Emitter<'_, '_> {
     pub(super) fn wave_number(&mut self) -> clif::Value {
         match self.phase.as_ref().and_then(|phase| phase.turn) {
             Some(turn) => turn.number,
-            None => self.waves_between(self.tile().first, self.element),
+            None => self.waves_between(self.tile().first, self.wave.element),
         }
     }
 
@@ -108,21 +108,21 @@ impl Emitter<'_, '_> {
         let Members { numbers, count, .. } = members[worklist as usize];
         let [numbers, count] = [numbers, count].map(|variable| self.simd.builder.use_var(variable));
         let none = self.simd.ins().iconst(I64, 0);
-        self.simd.ins().jump(self.wave, &[BlockArg::from(none)]);
-        let index = self.simd.builder.append_block_param(self.wave, I64);
-        self.simd.builder.switch_to_block(self.wave);
+        self.simd.ins().jump(self.wave.block, &[BlockArg::from(none)]);
+        let index = self.simd.builder.append_block_param(self.wave.block, I64);
+        self.simd.builder.switch_to_block(self.wave.block);
         let offset = self.simd.shl(index, 3);
         let address = self.simd.ins().iadd(numbers, offset);
         let number = self.simd.load(I64, address, 0);
         let elements = self.simd.shl(number, self.places.step.ilog2());
-        self.element = self.simd.ins().iadd(first, elements);
-        self.record = records.map(|records| {
+        self.wave.element = self.simd.ins().iadd(first, elements);
+        self.wave.record = records.map(|records| {
             let bytes = self.simd.ins().iconst(I64, self.places.frame.record as i64);
             let offset = self.simd.ins().imul(number, bytes);
             self.simd.ins().iadd(records, offset)
         });
-        self.first_rows.clear();
-        self.strides.clear();
+        self.wave.first_rows.clear();
+        self.wave.strides.clear();
         Turn { index, count, number }
     }
 
@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
     pub(super) fn next_turn(&mut self, Turn { index, count, .. }: Turn, behind: clif::Block) {
         let next = self.simd.ins().iadd_imm_s(index, 1);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, next, count);
-        self.simd.ins().brif(more, self.wave, &[BlockArg::from(next)], behind, &[]);
+        self.simd.ins().brif(more, self.wave.block, &[BlockArg::from(next)], behind, &[]);
     }
 
     /// In front of a phase that lists waves: there are none yet.
