@@ -137,6 +137,9 @@ pub struct CallPart {
 /// Makes the call's block, and loads what it makes at each use. With `holds_rows` the rows are loaded there as well,
 /// for the whole loop.
 pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors: u8, holds_rows: bool) -> CallPart {
+    if values.insts.is_empty() {
+        return CallPart::default();
+    }
     let rows = values.rows(func, order);
     let floats = used_floats(func, order, values, &rows);
     let mut part = CallPart::default();

@@ -8,10 +8,9 @@ use crate::error::JitError;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::{F32X4, I32X4};
 use cranelift_entity::packed_option::ReservedValue;
-use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::batch::Stream;
 use shaderjit_ir::function::{Imm, InstData, Origin};
-use shaderjit_ir::{Inst, Op, Type, Value};
+use shaderjit_ir::{Inst, Op, Value};
 
 /// Up to how many rows of uniforms a run loads once for all lanes. More would crowd out what they meet.
 const SHARED_UNIFORMS: usize = 6;
@@ -19,8 +18,6 @@ const SHARED_UNIFORMS: usize = 6;
 /// A run, and what its lanes share.
 struct Run<'a> {
     insts: Vec<&'a InstData>,
-    /// Rows of uniforms and of literals that are made once.
-    shared: HashMap<Value, clif::Value>,
     /// The inputs whose rows are loaded whole for their components.
     whole: Vec<Value>,
     /// The addresses of all lanes' rows in the streams that it reads and writes.
@@ -39,7 +36,7 @@ impl<'a> Emitter<'a, '_> {
     pub(super) fn run_of_rows(&mut self, insts: &[Inst]) -> Result<(), JitError> {
         let insts: Vec<&InstData> = insts.iter().map(|&inst| &self.func.insts[inst]).collect();
         self.set_origin(insts[0].origin);
-        let shared = self.shared_rows(&insts);
+        self.share_rows(&insts);
         let streams = insts.iter().filter_map(|inst| match (inst.op, inst.imm) {
             (Op::InputRow, Imm::Stream(element)) => Some(Stream::Input(element)),
             (Op::OutputRow, Imm::Stream(element)) => Some(Stream::Output(element)),
@@ -49,7 +46,7 @@ impl<'a> Emitter<'a, '_> {
         let streams: Vec<_> = streams.map(|stream| (stream, self.rows(stream, vector))).collect();
         let is_whole = |inst: &&&InstData| self.is_loaded_whole(&insts, inst);
         let whole = insts.iter().filter(is_whole).map(|inst| result(inst)).collect();
-        let run = Run { insts, shared, whole, streams };
+        let run = Run { insts, whole, streams };
         let goes_on = |inst: &&InstData| {
             let last = inst.result.and_then(|result| self.program.uses[result].last);
             last.is_some_and(|last| self.func.insts[last].op == Op::RowWord)
@@ -57,9 +54,9 @@ impl<'a> Emitter<'a, '_> {
         let going_on: Vec<Value> = run.insts.iter().copied().filter(goes_on).map(result).collect();
         let mut rows = vec![Vec::new(); going_on.len()];
         for lane in 0..self.places.step.min(4) {
-            let results = self.lane_of_run(&run, lane)?;
-            for (rows, value) in rows.iter_mut().zip(&going_on) {
-                rows.push(results[value]);
+            self.lane_of_run(&run, lane)?;
+            for (rows, &value) in rows.iter_mut().zip(&going_on) {
+                rows.push(self.values[value].0[0]);
             }
         }
         for (value, rows) in going_on.into_iter().zip(rows) {
@@ -71,52 +68,42 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// The literals of a run, and its rows of the call if they are few.
-    fn shared_rows(&mut self, insts: &[&InstData]) -> HashMap<Value, clif::Value> {
-        let mut shared = HashMap::new();
+    /// Makes the literals of a run, and loads its rows of the call if they are few.
+    fn share_rows(&mut self, insts: &[&InstData]) {
         for &arg in insts.iter().flat_map(|inst| inst.args.iter()) {
             let Some(join) = self.func.def_inst(arg).filter(|def| def.op == Op::RowJoin) else { continue };
             let literals = [0, 1, 2, 3].map(|word| self.func.constant(join.args[word]));
             if let [Some(x), Some(y), Some(z), Some(w)] = literals {
-                let words = [x, y, z, w].map(|bits| bits as u32);
-                shared.entry(arg).or_insert_with(|| self.simd.words(F32X4, words));
+                self.values[arg].0[0] = self.simd.words(F32X4, [x, y, z, w].map(|bits| bits as u32));
             }
         }
         let loads = insts.iter().filter(|inst| inst.op == Op::CallLoad);
         if loads.clone().count() <= SHARED_UNIFORMS {
             for inst in loads {
                 if let Imm::Slot(slot) = inst.imm {
-                    shared.insert(result(inst), self.call_row(slot));
+                    self.values[result(inst)].0[0] = self.call_row(slot);
                 }
             }
         }
-        shared
     }
 
-    /// Emits a run for one lane, and returns its results.
-    fn lane_of_run(&mut self, run: &Run<'_>, lane: usize) -> Result<HashMap<Value, clif::Value>, JitError> {
-        let mut results: HashMap<Value, clif::Value> = HashMap::with_capacity(run.insts.len());
+    /// Emits a run for one lane. What it makes takes the place of what it has made for the lane before.
+    fn lane_of_run(&mut self, run: &Run<'_>, lane: usize) -> Result<(), JitError> {
         let mut addresses = Vec::new();
-        for &input in &run.whole {
-            if let Some(stream) = self.input_stream(input) {
-                results.insert(input, self.simd.load(F32X4, run.row(stream, lane), 0));
-            }
-        }
         for inst in &run.insts {
             self.set_origin(inst.origin);
             let vector = match (inst.op, inst.imm) {
                 // Shared, or loaded at each use.
                 (Op::CallLoad, _) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
-                    let uses_it = |other: &&InstData| other.op != Op::RowSplat && other.args.contains(&result(inst));
-                    if results.contains_key(&result(inst)) || !run.insts.iter().any(uses_it) {
+                    let input = result(inst);
+                    let uses_it = |other: &&InstData| other.op != Op::RowSplat && other.args.contains(&input);
+                    if !run.whole.contains(&input) && !run.insts.iter().any(uses_it) {
                         continue;
                     }
                     self.simd.load(F32X4, run.row(Stream::Input(element), lane), 0)
                 }
-                (Op::RowSplat, Imm::Component(component)) => {
-                    self.splat_word(run, &results, inst.args[0], component, lane)
-                }
+                (Op::RowSplat, Imm::Component(component)) => self.splat_word(run, inst.args[0], component, lane),
                 (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.vector(inst.args[0]),
                 (Op::RowEach, _) => {
                     let vector = self.vector(inst.args[0]);
@@ -135,7 +122,7 @@ impl<'a> Emitter<'a, '_> {
                     self.simd.load(F32X4, address, window.byte)
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
-                    let row = self.row_operand(run, &results, inst.args[0]);
+                    let row = self.row_operand(inst.args[0]);
                     let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
                     if stored > 0 {
                         fetch::store_row(&mut self.simd, row, stored, run.row(Stream::Output(element), lane));
@@ -143,14 +130,14 @@ impl<'a> Emitter<'a, '_> {
                     continue;
                 }
                 (Op::GuardOrdered, _) => {
-                    let row = self.row_operand(run, &results, inst.args[0]);
+                    let row = self.row_operand(inst.args[0]);
                     self.guard(row);
                     continue;
                 }
                 (op, _) if op.is_by_row() => {
                     let mut args = [self.args; 3];
                     for (vector, &arg) in args.iter_mut().zip(inst.args.iter()) {
-                        *vector = self.row_operand(run, &results, arg);
+                        *vector = self.row_operand(arg);
                     }
                     // Cranelift overwrites the first factor with the result: one that is made again for each lane can
                     // go, a lane's float that several operations use had better stay.
@@ -162,9 +149,9 @@ impl<'a> Emitter<'a, '_> {
                 }
                 (op, _) => return Err(codegen(format!("{op} in a run of rows"))),
             };
-            results.insert(result(inst), vector);
+            self.values[result(inst)].0[0] = vector;
         }
-        Ok(results)
+        Ok(())
     }
 
     /// Whether a vertex's row is loaded whole for its components. A load into every word is one instruction only as
@@ -178,43 +165,26 @@ impl<'a> Emitter<'a, '_> {
     }
 
     /// One word of a row in all four: loaded from memory if it is there alone.
-    fn splat_word(
-        &mut self,
-        run: &Run<'_>,
-        results: &HashMap<Value, clif::Value>,
-        row: Value,
-        component: u8,
-        lane: usize,
-    ) -> clif::Value {
-        match self.input_stream(row).filter(|_| !run.whole.contains(&row)) {
-            Some(stream) => fetch::broadcast(&mut self.simd, run.row(stream, lane), component),
-            None => {
-                let vector = self.row_operand(run, results, row);
+    fn splat_word(&mut self, run: &Run<'_>, row: Value, component: u8, lane: usize) -> clif::Value {
+        match self.func.def_inst(row) {
+            Some(&InstData { op: Op::InputRow, imm: Imm::Stream(element), .. }) if !run.whole.contains(&row) => {
+                fetch::broadcast(&mut self.simd, run.row(Stream::Input(element), lane), component)
+            }
+            _ => {
+                let vector = self.row_operand(row);
                 let all = self.simd.shuffle(vector, vector, [component; 4]);
                 self.simd.cast(F32X4, all)
             }
         }
     }
 
-    /// The stream that a row comes from, if it is an input's.
-    fn input_stream(&self, row: Value) -> Option<Stream> {
-        match self.func.def_inst(row)? {
-            InstData { op: Op::InputRow, imm: Imm::Stream(element), .. } => Some(Stream::Input(*element)),
-            _ => None,
-        }
-    }
-
-    /// A row that an instruction of a run uses.
-    fn row_operand(&mut self, run: &Run<'_>, results: &HashMap<Value, clif::Value>, row: Value) -> clif::Value {
-        debug_assert_eq!(self.func.ty(row), Type::Row);
-        // The call's block holds some rows for the whole loop.
+    /// A row that an instruction of a run uses: what the lane has made, the lanes share or the loop holds, or else a
+    /// slot of the call.
+    fn row_operand(&mut self, row: Value) -> clif::Value {
         let held = self.values[row].0[0];
-        let held = Some(held).filter(|held| !held.is_reserved_value());
-        let known = results.get(&row).or_else(|| run.shared.get(&row)).copied().or(held);
-        match (known, self.func.def_inst(row).map(|def| def.imm)) {
-            (Some(vector), _) => vector,
-            (None, Some(Imm::Slot(slot))) => self.call_row(slot),
-            (None, _) => unreachable!("rows are made, or loaded from the call"),
+        match self.func.def_inst(row).map(|def| def.imm) {
+            Some(Imm::Slot(slot)) if held.is_reserved_value() => self.call_row(slot),
+            _ => held,
         }
     }
 }
