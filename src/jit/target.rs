@@ -19,7 +19,7 @@ impl Target {
     /// # Errors
     /// [`JitError::Target`] if it is neither x86-64 with SSE4.1 nor AArch64.
     pub fn host() -> Result<Target, JitError> {
-        Target::new(Isa::host()?)
+        Target::new(Isa::new(true)?)
     }
 
     /// What every machine of this architecture has: on x86-64, SSE4.1 without AVX and FMA.
@@ -28,7 +28,7 @@ impl Target {
     /// [`JitError::Target`] as for [`host`](Target::host).
     pub fn baseline() -> Result<Target, JitError> {
         Target::host()?;
-        Target::new(Isa::baseline()?)
+        Target::new(Isa::new(false)?)
     }
 
     fn new(isa: Isa) -> Result<Target, JitError> {

@@ -14,32 +14,21 @@ pub struct Isa {
 }
 
 impl Isa {
-    /// This machine with all that it has.
+    /// This machine with all that it has, or what every machine of its architecture has: on x86-64, SSE4.1 without AVX
+    /// and FMA.
     ///
     /// # Errors
     /// [`JitError::Target`] if Cranelift or [`call`](crate::jit) does not know it.
-    pub fn host() -> Result<Isa, JitError> {
+    pub fn new(with_all: bool) -> Result<Isa, JitError> {
         let mut builder = lookup()?;
-        cranelift_native::infer_native_flags(&mut builder).map_err(|what| JitError::Target(what.to_string()))?;
-        Isa::new(&builder)
-    }
-
-    /// What every machine of this architecture has: on x86-64, SSE4.1 without AVX and FMA.
-    ///
-    /// # Errors
-    /// As [`host`](Isa::host).
-    pub fn baseline() -> Result<Isa, JitError> {
-        let mut builder = lookup()?;
-        if builder.triple().architecture == Architecture::X86_64 {
+        if with_all {
+            cranelift_native::infer_native_flags(&mut builder).map_err(|what| JitError::Target(what.to_string()))?;
+        } else if builder.triple().architecture == Architecture::X86_64 {
             for feature in ["has_sse3", "has_ssse3", "has_sse41"] {
                 builder.enable(feature).map_err(|error| JitError::Target(error.to_string()))?;
             }
         }
-        Isa::new(&builder)
-    }
-
-    fn new(builder: &isa::Builder) -> Result<Isa, JitError> {
-        Ok(Isa { thorough: finish(builder, "backtracking")?, quick: finish(builder, "single_pass")? })
+        Ok(Isa { thorough: finish(&builder, "backtracking")?, quick: finish(&builder, "single_pass")? })
     }
 
     /// The machine's architecture and system.
