@@ -68,11 +68,11 @@ fn expansion_weight(op: Op) -> u32 {
 /// What running a block once costs: its weight if it has been weighed, else that of the instructions, the parameters
 /// and the terminator it has now.
 pub fn block_weight(func: &Function, block: Block) -> u32 {
-    let BlockData { params, insts, weight, .. } = &func.blocks[block];
+    let BlockData { params, weight, .. } = &func.blocks[block];
     if *weight > 0 {
         return *weight;
     }
-    let insts = insts.iter().map(|&inst| op_weight(func.insts[inst].op));
+    let insts = func.insts_in(block).map(|inst| op_weight(inst.op));
     insts.fold((params.len() as u32).saturating_add(1), u32::saturating_add)
 }
 

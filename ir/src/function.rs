@@ -442,6 +442,23 @@ impl Function {
         }
     }
 
+    /// The instructions of a block.
+    pub fn insts_in(&self, block: Block) -> impl DoubleEndedIterator<Item = &InstData> + Clone {
+        self.blocks[block].insts.iter().map(|&inst| &self.insts[inst])
+    }
+
+    /// The values that a block makes: its parameters, and the results of its instructions.
+    pub fn defs_in(&self, block: Block) -> impl Iterator<Item = Value> {
+        let results = self.insts_in(block).filter_map(|inst| inst.result);
+        self.blocks[block].params.iter().copied().chain(results)
+    }
+
+    /// The values that the instructions of a block and its end use, each as often as they do.
+    pub fn uses_in(&self, block: Block) -> impl Iterator<Item = Value> {
+        let args = self.insts_in(block).flat_map(|inst| inst.args.iter().copied());
+        args.chain(self.blocks[block].terminator().uses())
+    }
+
     /// What an edge leads to and gives.
     pub fn edge(&self, edge: Edge) -> &BlockCall {
         let call = match (self.blocks[edge.from].terminator(), edge.call) {
@@ -485,7 +502,7 @@ impl Function {
 
     /// How many slots it uses of the call, or of a wave.
     pub fn slots(&self, memory: Memory) -> u32 {
-        let insts = self.layout.iter().flat_map(|&block| &self.blocks[block].insts).map(|&inst| &self.insts[inst]);
+        let insts = self.layout.iter().flat_map(|&block| self.insts_in(block));
         let ends = insts.filter(|inst| inst.op.memory() == Some(memory)).filter_map(|inst| match inst.imm {
             Imm::Slot(slot) if memory == Memory::Call => Some(slot + 1),
             Imm::Slot(slot) => Some(slot + inst.ty.words()),

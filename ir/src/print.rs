@@ -18,9 +18,7 @@ impl Numbering {
         let mut next = 0;
         for (number, &block) in func.layout.iter().enumerate() {
             blocks[block] = number as u32;
-            let data = &func.blocks[block];
-            let results = data.insts.iter().filter_map(|&inst| func.insts[inst].result);
-            for value in data.params.iter().copied().chain(results) {
+            for value in func.defs_in(block) {
                 values[value] = next;
                 next += 1;
             }
@@ -256,7 +254,7 @@ fn print(
             weight => writeln!(f, " weight {weight}:")?,
         }
         let mut origin = Origin::default();
-        for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
+        for inst in func.insts_in(block) {
             if inst.origin != origin {
                 origin = inst.origin;
                 origin.offset().map_or(Ok(()), |offset| above(f, offset))?;

@@ -13,13 +13,13 @@
 use super::graph::Graph;
 use super::phases;
 use super::records::Records;
-use super::regions::{Exit, Region, Regions};
+use super::regions::{Exit, Regions};
 use super::split::split;
 use super::worklists::Worklists;
 use crate::fuel::EdgeCosts;
-use crate::function::{BlockCall, BlockData, Terminator};
 use crate::op::Effect;
-use crate::{Block, Function, Inst, Op, Type, Value, cfg};
+use crate::pass::join_blocks;
+use crate::{Block, Function, Op, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use thiserror::Error;
 
@@ -92,10 +92,9 @@ pub struct Phases {
 
 /// The cuts that barriers ask for.
 pub fn required(func: &Function) -> Cuts {
-    let is_barrier = |inst: &Inst| func.insts[*inst].op == Op::Barrier;
     let points = |&block: &Block| -> Option<(Block, Vec<usize>)> {
-        let insts = func.blocks[block].insts.iter().enumerate();
-        let points: Vec<usize> = insts.filter(|(_, inst)| is_barrier(inst)).map(|(at, _)| at).collect();
+        let insts = func.insts_in(block).enumerate();
+        let points: Vec<usize> = insts.filter(|(_, inst)| inst.op == Op::Barrier).map(|(at, _)| at).collect();
         (!points.is_empty()).then_some((block, points))
     };
     Cuts { inside: func.layout.iter().filter_map(points).collect(), around_blocks: false }
@@ -113,130 +112,90 @@ pub fn cut(
     cuts: &Cuts,
     limits: CutLimits,
 ) -> Result<Phases, CutError> {
-    let pieces = func.layout.len() + cuts.inside.iter().map(|(_, points)| points.len()).sum::<usize>();
-    if pieces > limits.blocks {
-        return Err(CutError::Blocks(pieces));
+    let mut heads = split(func, costs, cuts)?;
+    if func.layout.len() > limits.blocks {
+        return Err(CutError::Blocks(func.layout.len()));
     }
-    let heads = split(func, costs, cuts)?;
-    let order = cfg::reverse_postorder(func);
-    let graph = Graph::new(func, &order).ok_or(CutError::Irreducible)?;
-    let is_head = |number: &usize| cuts.around_blocks || heads.contains(order[*number]);
-    let heads = (0..order.len()).filter(is_head).collect();
-    let regions = Regions::find(func, &order, &graph, costs, heads)?;
+    if cuts.around_blocks {
+        heads.extend(func.layout.iter().copied());
+    }
+    let graph = Graph::new(func).ok_or(CutError::Irreducible)?;
+    let regions = Regions::find(&graph, costs, heads)?;
     let mut parted = EntitySet::new();
     let (tile, worklists) = loop {
-        let tile = tile_values(func, uniform, &order, &graph, &regions, &parted);
-        let branches: Vec<usize> =
-            regions.regions.iter().filter_map(|region| branch(func, &order, region, &tile)).collect();
-        let worklists = Worklists::find(func, &order, &graph, costs, &branches)?;
-        let is_same = |value: Value| tile.contains(value) && func.constant(value).is_none();
-        let new = worklists.parted(func, &order, &branches, is_same);
+        let tile = tile_values(&graph, uniform, &regions, &parted);
+        // Where a region ends with a branch that each wave takes by itself.
+        let branches = regions.regions.iter().filter_map(|region| match region.exit {
+            Exit::Branch(block) => func.blocks[block].terminator().selector().map(|selector| (block, selector)),
+            _ => None,
+        });
+        let branches: Vec<Block> =
+            branches.filter(|&(_, selector)| !tile.contains(selector)).map(|(block, _)| block).collect();
+        let worklists = Worklists::find(&graph, costs, &branches)?;
+        let mut new = worklists.parted(&graph);
+        new.retain(|&value| tile.contains(value) && func.constant(value).is_none());
         if new.is_empty() {
             break (tile, worklists);
         }
-        new.into_iter().for_each(|value| _ = parted.insert(value));
+        parted.extend(new);
     };
     let is_kept = |value: Value| !tile.contains(value) && func.ty(value) != Type::Row;
-    let records = Records::find(func, &order, &graph, &regions, is_kept);
+    let records = Records::find(&graph, &regions, is_kept);
     if records.slots > limits.slots {
         return Err(CutError::Slots(records.slots));
     }
-    let plan = phases::Plan { order: &order, regions: &regions, tile: &tile, worklists: &worklists, records: &records };
-    let mut phases = phases::write(func, costs, &plan)?;
-    join_tile_blocks(func, costs, &mut phases);
-    Ok(phases)
-}
-
-/// Joins blocks of the tile that follow each other, which is what is left where two phases do.
-fn join_tile_blocks(func: &mut Function, costs: &mut EdgeCosts, phases: &mut Phases) {
+    let mut phases = phases::write(func, costs, &phases::Plan { regions, tile, worklists, records })?;
+    // Where two phases follow each other, so do blocks of the tile.
     let mut of_phases = EntitySet::<Block>::with_capacity(func.blocks.len());
-    phases.phases.iter().flat_map(|phase| &phase.blocks).for_each(|&block| _ = of_phases.insert(block));
-    let mut edges = SecondaryMap::<Block, u32>::with_capacity(func.blocks.len());
-    for &block in &func.layout {
-        cfg::successors(func, block).for_each(|target| edges[target] += 1);
+    of_phases.extend(phases.phases.iter().flat_map(|phase| phase.blocks.iter().copied()));
+    for (block, joined) in join_blocks(func, |block| !of_phases.contains(block)) {
+        costs.move_edges(joined, block);
+        phases.comes[block] = phases.comes[joined];
     }
-    let mut joined = EntitySet::<Block>::new();
-    for block in func.layout.clone() {
-        if of_phases.contains(block) || joined.contains(block) {
-            continue;
-        }
-        while let Terminator::Jump(BlockCall { block: next, args }) = func.blocks[block].terminator() {
-            let next = *next;
-            if of_phases.contains(next) || edges[next] != 1 || !args.is_empty() || next == block {
-                break;
-            }
-            let BlockData { insts, terminator, .. } = std::mem::take(&mut func.blocks[next]);
-            let data = &mut func.blocks[block];
-            data.insts.extend(insts);
-            data.terminator = terminator;
-            costs.move_edges(next, block);
-            phases.comes[block] = phases.comes[next];
-            joined.insert(next);
-        }
-    }
-    func.layout.retain(|&block| !joined.contains(block));
+    Ok(phases)
 }
 
 /// The values that a tile has once: what is the same in all lanes of all its waves, and is not made where waves go
 /// their own ways.
 fn tile_values(
-    func: &Function,
+    graph: &Graph<'_>,
     uniform: &EntitySet<Value>,
-    order: &[Block],
-    graph: &Graph,
     regions: &Regions,
     parted: &EntitySet<Value>,
 ) -> EntitySet<Value> {
+    let func = graph.func;
     let mut tile = uniform.clone();
     // Passes before this one make literals.
-    let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts).map(|&inst| &func.insts[inst]);
+    let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
     tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
+    let has_one_way_out = |block: &Block| match &regions.regions[regions.of[*block]].exit {
+        Exit::Return => false,
+        Exit::To(_, leaving) => leaving.len() == 1,
+        Exit::Branch(_) => true,
+    };
     let mut changed = true;
     while changed {
         changed = false;
-        for region in &regions.regions {
-            for &number in &region.blocks {
-                let data = &func.blocks[order[number]];
-                let is_head = number == region.blocks[0];
-                for (at, &param) in data.params.iter().enumerate() {
-                    if !tile.contains(param) {
-                        continue;
-                    }
-                    let is_same = |&from: &usize| {
-                        let ends_it = match &regions.regions[regions.of[from]].exit {
-                            Exit::Return => false,
-                            Exit::To(_, leaving) => leaving.len() == 1,
-                            Exit::Branch(_) => true,
-                        };
-                        let calls = func.blocks[order[from]].terminator().calls();
-                        let mut given = calls.filter(|call| call.block == order[number]).map(|call| call.args[at]);
-                        ends_it && given.all(|arg| tile.contains(arg))
-                    };
-                    if !is_head || parted.contains(param) || !graph.predecessors[number].iter().all(is_same) {
-                        tile.remove(param);
-                        changed = true;
-                    }
+        for block in regions.regions.iter().flat_map(|region| region.blocks.iter().copied()) {
+            for (at, &param) in func.blocks[block].params.iter().enumerate() {
+                let is_head = regions.regions[regions.of[block]].blocks[0] == block;
+                let is_same = |from: &Block| {
+                    let mut calls = func.blocks[*from].terminator().calls().filter(|call| call.block == block);
+                    has_one_way_out(from) && calls.all(|call| tile.contains(call.args[at]))
+                };
+                if !is_head || parted.contains(param) || !graph.predecessors[block].iter().all(is_same) {
+                    changed |= tile.remove(param);
                 }
-                for inst in data.insts.iter().map(|&inst| &func.insts[inst]) {
-                    let Some(result) = inst.result.filter(|&result| tile.contains(result)) else { continue };
-                    let is_once = matches!(inst.op.effect(), Effect::Pure | Effect::Convergent)
-                        && inst.args.iter().all(|&arg| tile.contains(arg))
-                        && func.ty(result) != Type::Row
-                        && !parted.contains(result);
-                    if !is_once {
-                        tile.remove(result);
-                        changed = true;
-                    }
+            }
+            for inst in func.insts_in(block) {
+                let is_once = matches!(inst.op.effect(), Effect::Pure | Effect::Convergent)
+                    && inst.args.iter().all(|&arg| tile.contains(arg));
+                let may_be = |result| is_once && func.ty(result) != Type::Row && !parted.contains(result);
+                if let Some(result) = inst.result.filter(|&result| !may_be(result)) {
+                    changed |= tile.remove(result);
                 }
             }
         }
     }
     tile
-}
-
-/// The block that ends a region with a branch that each wave takes by itself.
-fn branch(func: &Function, order: &[Block], region: &Region, tile: &EntitySet<Value>) -> Option<usize> {
-    let Exit::Branch(block) = region.exit else { return None };
-    let selector = func.blocks[order[block]].terminator().selector()?;
-    (!tile.contains(selector)).then_some(block)
 }

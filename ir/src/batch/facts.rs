@@ -67,9 +67,7 @@ impl Facts {
         };
         for &block in &program.layout {
             facts.pays |= cfg::successors(program, block).any(|target| program.costs.edge(block, target) > 0);
-            for &inst in &program.blocks[block].insts {
-                facts.note(program, &program.insts[inst]);
-            }
+            program.insts_in(block).for_each(|inst| facts.note(program, inst));
         }
         for word in program.call.fills.iter().flat_map(|fill| fill.words) {
             if let Word::Uniform { space, row, .. } = word {
@@ -126,7 +124,7 @@ fn streams(program: &Parts) -> Vec<Vec<Stream>> {
     let mut stored_by = vec![None; program.outputs as usize];
     for &block in &program.order {
         let phase = program.phase_of(block).unwrap_or(0);
-        for inst in program.blocks[block].insts.iter().map(|&inst| &program.insts[inst]) {
+        for inst in program.insts_in(block) {
             let is_used = inst.result.is_some_and(|result| program.is_used(result));
             match (inst.op, inst.imm) {
                 (Op::Input | Op::InputWord, Imm::Element { element, .. }) | (Op::InputRow, Imm::Stream(element))
@@ -158,8 +156,7 @@ fn streams(program: &Parts) -> Vec<Vec<Stream>> {
 /// For each uniform space, how many rows code of a function may read without a check.
 pub fn static_rows(func: &Function) -> Vec<u32> {
     let mut rows = vec![0; func.spaces.len()];
-    for &inst in func.layout.iter().flat_map(|&block| &func.blocks[block].insts) {
-        let InstData { op, imm, args, .. } = &func.insts[inst];
+    for InstData { op, imm, args, .. } in func.layout.iter().flat_map(|&block| func.insts_in(block)) {
         let last = match *imm {
             Imm::Row { space, row, .. } if *op == Op::UniformLoad => Some((space, row)),
             Imm::Row { space, row, .. } | Imm::SpaceRow { space, row } => {

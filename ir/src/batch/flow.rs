@@ -101,7 +101,7 @@ impl Flow {
 impl Finder<'_> {
     fn block(&mut self, block: Block) {
         let data = &self.func.blocks[block];
-        let insts = data.insts.iter().map(|&inst| &self.func.insts[inst]);
+        let insts = self.func.insts_in(block);
         self.outputs.clear();
         for inst in insts.clone() {
             if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {

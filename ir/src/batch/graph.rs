@@ -1,138 +1,125 @@
-//! The control-flow graph of a function by the numbers that its blocks have in reverse postorder, with dominators and
-//! natural loops.
+//! The control-flow graph of a function in reverse postorder, with dominators and natural loops.
 
 use crate::dom::DominatorTree;
 use crate::{Block, Function, cfg};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use std::ops::Deref;
 
-/// A set of blocks: a bit for each number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockSet(Vec<u64>);
+/// A set of blocks, which are kept in the order in which they are added.
+#[derive(Clone, Default)]
+pub struct BlockSet {
+    list: Vec<Block>,
+    members: EntitySet<Block>,
+}
 
 impl BlockSet {
     /// Adds a block, and says whether it was missing.
-    pub fn insert(&mut self, block: usize) -> bool {
-        let (word, bit) = (block / 64, 1 << (block % 64));
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        let was_missing = self.0[word] & bit == 0;
-        self.0[word] |= bit;
+    pub fn insert(&mut self, block: Block) -> bool {
+        let was_missing = self.members.insert(block);
+        self.list.extend(was_missing.then_some(block));
         was_missing
     }
 
-    pub fn contains(&self, block: usize) -> bool {
-        self.0.get(block / 64).is_some_and(|word| word >> (block % 64) & 1 == 1)
-    }
-
-    /// Their numbers, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
-        let bits = |word: u64| (0..64).filter(move |bit| word >> bit & 1 == 1);
-        self.0
-            .iter()
-            .enumerate()
-            .filter(|&(_, &word)| word != 0)
-            .flat_map(move |(at, &word)| bits(word).map(move |bit| at * 64 + bit))
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    pub fn has(&self, block: Block) -> bool {
+        self.members.contains(block)
     }
 
     /// Whether all blocks of another set are in this one.
-    pub fn contains_all(&self, other: &BlockSet) -> bool {
-        other.iter().all(|block| self.contains(block))
+    pub fn has_all(&self, other: &BlockSet) -> bool {
+        other.iter().all(|&block| self.has(block))
     }
 }
 
-impl FromIterator<usize> for BlockSet {
-    fn from_iter<T: IntoIterator<Item = usize>>(blocks: T) -> BlockSet {
+impl Deref for BlockSet {
+    type Target = [Block];
+
+    fn deref(&self) -> &[Block] {
+        &self.list
+    }
+}
+
+impl FromIterator<Block> for BlockSet {
+    fn from_iter<T: IntoIterator<Item = Block>>(blocks: T) -> BlockSet {
         let mut set = BlockSet::default();
         blocks.into_iter().for_each(|block| _ = set.insert(block));
         set
     }
 }
 
-/// The graph.
-pub struct Graph {
+/// The graph of the blocks that the entry reaches.
+pub struct Graph<'f> {
+    pub func: &'f Function,
     tree: DominatorTree,
-    pub predecessors: Vec<Vec<usize>>,
-    pub successors: Vec<Vec<usize>>,
-    /// The blocks of each loop.
+    pub predecessors: SecondaryMap<Block, Vec<Block>>,
+    pub successors: SecondaryMap<Block, Vec<Block>>,
+    /// The blocks of each loop, its head first. A loop comes behind those around it.
     loops: Vec<BlockSet>,
 }
 
-impl Graph {
-    /// The graph of the blocks in reverse postorder; `None` if a loop has several entries.
-    pub fn new(func: &Function, order: &[Block]) -> Option<Graph> {
-        let count = order.len();
-        let mut graph = Graph {
-            tree: DominatorTree::new(func),
-            predecessors: vec![Vec::new(); count],
-            successors: vec![Vec::new(); count],
-            loops: Vec::new(),
-        };
-        for (from, &block) in order.iter().enumerate() {
-            for target in cfg::successors(func, block) {
-                let to = graph.number(target);
-                if !graph.successors[from].contains(&to) {
-                    graph.successors[from].push(to);
-                    graph.predecessors[to].push(from);
+impl<'f> Graph<'f> {
+    /// The graph of a function; `None` if a loop has several entries.
+    pub fn new(func: &'f Function) -> Option<Graph<'f>> {
+        let tree = DominatorTree::new(func);
+        let (mut predecessors, mut successors) = (SecondaryMap::<_, Vec<_>>::new(), SecondaryMap::<_, Vec<_>>::new());
+        for &from in tree.reverse_postorder() {
+            for to in cfg::successors(func, from) {
+                // Edges of one block come one after the other.
+                if predecessors[to].last() != Some(&from) {
+                    predecessors[to].push(from);
+                    successors[from].push(to);
                 }
             }
         }
-        graph.find_loops()?;
-        Some(graph)
-    }
-
-    fn find_loops(&mut self) -> Option<()> {
-        for head in 0..self.successors.len() {
-            let back: Vec<usize> = self.predecessors[head].iter().copied().filter(|&from| from >= head).collect();
-            if back.iter().any(|&from| !self.dominates(head, from)) {
+        let mut graph = Graph { func, tree, predecessors, successors, loops: Vec::new() };
+        let mut loops = Vec::new();
+        for &head in graph.order() {
+            let is_back = |from: &Block| graph.tree.position(*from) >= graph.tree.position(head);
+            let back: Vec<Block> = graph.predecessors[head].iter().copied().filter(is_back).collect();
+            if back.iter().any(|&from| !graph.tree.dominates(head, from)) {
                 return None;
             }
             if !back.is_empty() {
-                self.loops.push(self.before(back, head));
+                loops.push(graph.before(back, head));
             }
         }
-        Some(())
+        graph.loops = loops;
+        Some(graph)
     }
 
-    /// Some blocks and all that come before them, up to another, which counts.
-    fn before(&self, blocks: Vec<usize>, up_to: usize) -> BlockSet {
+    /// Some blocks and all that come before them, up to another, which is the first.
+    pub fn before(&self, mut blocks: Vec<Block>, up_to: Block) -> BlockSet {
         let mut all = BlockSet::from_iter([up_to]);
-        let mut new = blocks;
-        while let Some(block) = new.pop() {
+        while let Some(block) = blocks.pop() {
             if all.insert(block) {
-                new.extend(&self.predecessors[block]);
+                blocks.extend(&self.predecessors[block]);
             }
         }
         all
     }
 
-    /// A block's number.
-    pub fn number(&self, block: Block) -> usize {
-        self.tree.position(block).expect("the entry reaches it") as usize
+    /// The blocks in reverse postorder.
+    pub fn order(&self) -> &[Block] {
+        self.tree.reverse_postorder()
     }
 
-    /// Whether every way from the entry to a block leads through another.
-    pub fn dominates(&self, block: usize, other: usize) -> bool {
-        let order = self.tree.reverse_postorder();
-        self.tree.dominates(order[block], order[other])
+    /// The last block but itself that every way from the entry to a block leads through.
+    pub fn idom(&self, block: Block) -> Option<Block> {
+        self.tree.idom(block)
     }
 
-    /// The blocks that a block dominates.
-    pub fn dominated_by(&self, block: usize) -> BlockSet {
-        (block..self.successors.len()).filter(|&other| self.dominates(block, other)).collect()
+    /// The blocks that every way from the entry to leads through a block.
+    pub fn dominated_by(&self, block: Block) -> BlockSet {
+        self.order().iter().copied().filter(|&other| self.tree.dominates(block, other)).collect()
     }
 
     /// The blocks that are in some loop.
     pub fn in_loops(&self) -> BlockSet {
-        self.loops.iter().flat_map(BlockSet::iter).collect()
+        self.loops.iter().flat_map(|body| body.iter().copied()).collect()
     }
 
     /// The innermost loop around a block.
-    pub fn innermost_loop(&self, block: usize) -> Option<&BlockSet> {
-        self.loops.iter().filter(|body| body.contains(block)).min_by_key(|body| body.len())
+    pub fn innermost_loop(&self, block: Block) -> Option<&BlockSet> {
+        self.loops.iter().rfind(|body| body.has(block))
     }
 }
 
@@ -140,10 +127,9 @@ impl Graph {
 mod tests {
     use super::*;
     use crate::FunctionBuilder;
-    use crate::cfg::reverse_postorder;
 
-    /// The graph with these edges among so many blocks, the first of which is the entry.
-    fn graph(blocks: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Option<Graph>) {
+    /// A function with these edges among so many blocks, the first of which is the entry, and the blocks.
+    fn function(blocks: usize, edges: &[(usize, usize)]) -> (Function, Vec<Block>) {
         let mut b = FunctionBuilder::new("graph", 1, 0);
         let condition = b.i1(true);
         let mut all = vec![b.current_block()];
@@ -159,34 +145,34 @@ mod tests {
             }
         }
         all[1..].iter().for_each(|&block| b.seal_block(block));
-        let func = b.finish();
-        let order = reverse_postorder(&func);
-        let numbers = all.iter().map(|block| order.iter().position(|other| other == block).unwrap()).collect();
-        (numbers, Graph::new(&func, &order))
+        (b.finish(), all)
     }
 
     #[test]
     fn loops_and_dominators_are_found() {
         // A loop of 1 to 5 with a branch in it, 2 or 3, and in front of its end a loop of 4 alone.
         let edges = [(0, 1), (1, 2), (1, 6), (2, 3), (2, 4), (3, 4), (4, 4), (4, 5), (5, 1)];
-        let (numbers, graph) = graph(7, &edges);
-        let graph = graph.unwrap();
-        let set = |blocks: &[usize]| blocks.iter().map(|&block| numbers[block]).collect::<BlockSet>();
-        let targets = |blocks: &[usize]| blocks.iter().copied().collect::<BlockSet>();
-        assert_eq!(targets(&graph.predecessors[numbers[4]]), set(&[2, 3, 4]));
-        assert_eq!(targets(&graph.successors[numbers[1]]), set(&[2, 6]));
-        assert_eq!(graph.dominated_by(numbers[2]), set(&[2, 3, 4, 5]));
-        assert_eq!(graph.innermost_loop(numbers[4]), Some(&set(&[4])));
-        assert_eq!(graph.innermost_loop(numbers[5]), Some(&set(&[1, 2, 3, 4, 5])));
-        assert_eq!(graph.innermost_loop(numbers[6]), None);
-        assert_eq!(graph.in_loops(), set(&[1, 2, 3, 4, 5]));
-        assert!(set(&[1, 2, 3]).contains_all(&set(&[1, 3])) && !set(&[1, 3]).contains_all(&set(&[1, 2])));
+        let (func, all) = function(7, &edges);
+        let graph = Graph::new(&func).unwrap();
+        let is_set = |blocks: &[Block], expected: &[usize]| {
+            let (blocks, expected) = (BlockSet::from_iter(blocks.iter().copied()), expected.iter().map(|&at| all[at]));
+            let expected = BlockSet::from_iter(expected);
+            blocks.has_all(&expected) && expected.has_all(&blocks)
+        };
+        assert!(is_set(&graph.predecessors[all[4]], &[2, 3, 4]));
+        assert!(is_set(&graph.successors[all[1]], &[2, 6]));
+        assert!(is_set(&graph.dominated_by(all[2]), &[2, 3, 4, 5]));
+        assert!(is_set(graph.innermost_loop(all[4]).unwrap(), &[4]));
+        assert!(is_set(graph.innermost_loop(all[5]).unwrap(), &[1, 2, 3, 4, 5]));
+        assert!(graph.innermost_loop(all[6]).is_none());
+        assert!(is_set(&graph.in_loops(), &[1, 2, 3, 4, 5]));
     }
 
     #[test]
     fn loops_with_several_entries_are_refused() {
-        assert!(graph(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]).1.is_none());
+        let is_refused = |blocks, edges: &[(usize, usize)]| Graph::new(&function(blocks, edges).0).is_none();
+        assert!(is_refused(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]));
         let chain: Vec<(usize, usize)> = (0..200).map(|block| (block, block + 1)).collect();
-        assert!(graph(200, &chain[..199]).1.is_some());
+        assert!(!is_refused(200, &chain[..199]));
     }
 }

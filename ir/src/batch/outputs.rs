@@ -16,7 +16,7 @@ pub fn returning_block(func: &Function, order: &[Block]) -> Option<Block> {
 /// For each output element of the layout, the values that a block sets its components to.
 pub fn of_block(func: &Function, layout: &Layout, block: Block) -> Vec<Components> {
     let mut outputs = vec![[None; 4]; layout.outputs.len()];
-    for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
+    for data in func.insts_in(block) {
         if let (Op::Output, Imm::Element { element, component }) = (data.op, data.imm)
             && let Some(components) = outputs.get_mut(element as usize)
         {

@@ -8,8 +8,8 @@
 use super::cut::Cuts;
 use super::flow::{ELSEWHERE, Flow, Flowing};
 use super::graph::Graph;
-use super::is_of_run;
 use super::plan::Planner;
+use super::{Parts, is_of_run};
 use crate::function::{Imm, InstData, Terminator};
 use crate::op::Effect;
 use crate::texture::is_texture_op;
@@ -38,34 +38,30 @@ const SPACING: usize = 8;
 
 /// Where to cut a function for speed; `None` if it had better stay whole.
 pub(super) fn find(planner: &Planner) -> Option<Cuts> {
-    let func = &planner.program.func;
-    if planner.program.by_rows
-        || !can_be_cut(func, &planner.program.order, |value| planner.program.uniform.contains(value))
-    {
+    let Parts { func, order, uniform, by_rows, .. } = &planner.program;
+    if *by_rows || !can_be_cut(func, order, |value| uniform.contains(value)) {
         return None;
     }
-    let graph = Graph::new(func, &planner.program.order)?;
+    // Where there are loops, what runs once counts for little.
+    let loops = Graph::new(func)?.in_loops();
     let flow = Flow::find(func, planner);
     let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
-    // Where there are loops, what runs once counts for little.
-    let loops = graph.in_loops();
-    if loops.len() == 0 && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
+    if loops.is_empty() && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
         return None;
     }
+    let mut tries =
+        Tries { flow: &flow, chains: vec![0; flow.values.len()], loaded_by: vec![0; flow.values.len()], tried: 0 };
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
-    for (number, steps) in flow.blocks.iter().enumerate() {
-        let block = planner.program.order[number];
+    for (&block, steps) in order.iter().zip(&flow.blocks) {
         let data = &func.blocks[block];
-        let asks = |inst: &Inst| {
-            let inst = &func.insts[*inst];
-            inst.op == Op::Any && !planner.program.uniform.contains(inst.args[0])
-        };
-        if weight(steps) == 0 && !data.insts.iter().any(asks) && *data.terminator() != Terminator::Return {
+        let mut insts = func.insts_in(block);
+        let asks = |inst: &InstData| inst.op == Op::Any && !uniform.contains(inst.args[0]);
+        if weight(steps) == 0 && !insts.any(asks) && *data.terminator() != Terminator::Return {
             continue;
         }
-        let (ends, cost) = cheapest(&flow, steps.start + 1, &candidates(&flow, func, &data.insts, steps));
-        if loops.len() == 0 || loops.contains(number) {
-            whole += uncut(&flow, steps);
+        let (ends, cost) = tries.cheapest(steps.start + 1, &candidates(&flow, func, &data.insts, steps));
+        if loops.is_empty() || loops.has(block) {
+            whole += tries.uncut(steps);
             // What edges give goes through memory.
             cut += cost + 2 * flow.steps[steps.end - 1].weight;
         }
@@ -87,12 +83,11 @@ pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -
         Type::Row => is_made_there(value) || is_uniform(value),
         _ => true,
     };
-    order.iter().map(|&block| &func.blocks[block]).all(|data| {
-        data.params.iter().all(|&param| is_word(param))
-            && data.insts.iter().map(|&inst| &func.insts[inst]).all(|inst| {
-                let is_seen_late = matches!(inst.op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
-                (inst.op.effect() == Effect::Pure && !is_texture_op(inst.op) || is_seen_late)
-                    && inst.result.is_none_or(is_word)
+    order.iter().all(|&block| {
+        let is_seen_late = |op| matches!(op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
+        func.defs_in(block).all(is_word)
+            && func.insts_in(block).all(|inst| {
+                (inst.op.effect() == Effect::Pure && !is_texture_op(inst.op) || is_seen_late(inst.op))
                     && inst.args.iter().copied().all(is_word)
             })
     })
@@ -144,65 +139,98 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
     b.op == Op::RowWord || is_of_run(b) && is_of_run(a) && a.op != Op::OutputRow
 }
 
-/// The cheapest choice of candidates for the steps from `start` on, and what it costs.
-fn cheapest(flow: &Flow, start: usize, candidates: &[usize]) -> (Vec<usize>, usize) {
-    // For each number of candidates the least cost up to there, and where the last phase begins.
-    let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
-    best[0].0 = 0;
-    // Of each value the steps of the chain that ends with it, and whether the phase at hand has loaded it.
-    let (mut chains, mut loaded_by) = (vec![0; flow.values.len()], vec![0; flow.values.len()]);
-    for begin in 0..candidates.len() {
-        let first = if begin == 0 { start } else { candidates[begin - 1] };
-        let (mut at, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
-        for (number, &end) in candidates.iter().enumerate().skip(begin) {
-            for step in &flow.steps[at..end] {
-                weight += step.weight;
-                let mut chain = 0;
-                for value in flow.uses(step) {
-                    let Flowing { made, last_use, fetching, .. } = flow.values[value];
-                    if made as usize >= first {
-                        // It need not be stored, after all.
-                        accesses -= usize::from(last_use as usize == at);
-                        chain = chains[value].max(chain);
-                    } else if loaded_by[value] != begin + 1 {
-                        loaded_by[value] = begin + 1;
-                        accesses += fetching;
-                    }
-                }
-                chain += step.latency;
-                longest = chain.max(longest);
-                for value in step.makes.clone() {
-                    chains[value] = chain;
-                    accesses += usize::from(flow.values[value].last_use as usize > at);
-                }
-                at += 1;
-            }
-            let cost = best[begin].0 + weight * longest / WAIT + accesses;
-            if cost < best[number + 1].0 {
-                best[number + 1] = (cost, begin);
-            }
-            if weight > LONGEST {
-                break;
-            }
-        }
-    }
-    let (mut ends, mut end) = (Vec::new(), candidates.len());
-    while end > 0 {
-        ends.push(candidates[end - 1]);
-        end = best[end].1;
-    }
-    ends.reverse();
-    (ends, best[candidates.len()].0)
+/// Tries phases.
+struct Tries<'a> {
+    flow: &'a Flow,
+    /// Of each value the steps of the chain that ends with it in the phase at hand, if that has made it.
+    chains: Vec<usize>,
+    /// The last phase that has loaded it.
+    loaded_by: Vec<usize>,
+    /// How many phases have been tried.
+    tried: usize,
 }
 
-/// What some steps cost as a loop of their own that loads and stores nothing.
-fn uncut(flow: &Flow, steps: &Range<usize>) -> usize {
-    let (mut weight, mut longest, mut chains) = (0, 0, vec![0; flow.values.len()]);
-    for step in &flow.steps[steps.clone()] {
-        let chain = flow.uses(step).map(|value| chains[value]).max().unwrap_or(0) + step.latency;
-        step.makes.clone().for_each(|value| chains[value] = chain);
-        weight += step.weight;
-        longest = chain.max(longest);
+/// What is known of a phase.
+struct Tried {
+    number: usize,
+    first: usize,
+    weight: usize,
+    /// The steps of its longest chain.
+    longest: usize,
+    /// Its loads and stores, and what it costs besides.
+    accesses: usize,
+}
+
+impl Tried {
+    fn stall(&self) -> usize {
+        self.weight * self.longest / WAIT
     }
-    weight * longest / WAIT
+}
+
+impl Tries<'_> {
+    /// A phase without steps.
+    fn begin(&mut self, first: usize) -> Tried {
+        self.tried += 1;
+        Tried { number: self.tried, first, weight: 0, longest: 0, accesses: PHASE }
+    }
+
+    /// Adds some steps to a phase.
+    fn add(&mut self, phase: &mut Tried, steps: Range<usize>) {
+        for (at, step) in steps.clone().zip(&self.flow.steps[steps]) {
+            let mut chain = 0;
+            for value in self.flow.uses(step) {
+                let Flowing { made, last_use, fetching, .. } = self.flow.values[value];
+                if made as usize >= phase.first {
+                    // It need not be stored, after all.
+                    phase.accesses -= usize::from(last_use as usize == at);
+                    chain = self.chains[value].max(chain);
+                } else if std::mem::replace(&mut self.loaded_by[value], phase.number) != phase.number {
+                    phase.accesses += fetching;
+                }
+            }
+            chain += step.latency;
+            for value in step.makes.clone() {
+                self.chains[value] = chain;
+                phase.accesses += usize::from(self.flow.values[value].last_use as usize > at);
+            }
+            phase.weight += step.weight;
+            phase.longest = chain.max(phase.longest);
+        }
+    }
+
+    /// The cheapest choice of candidates for the steps from `start` on, and what it costs.
+    fn cheapest(&mut self, start: usize, candidates: &[usize]) -> (Vec<usize>, usize) {
+        // For each number of candidates the least cost up to there, and where the last phase begins.
+        let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
+        best[0].0 = 0;
+        for begin in 0..candidates.len() {
+            let mut at = if begin == 0 { start } else { candidates[begin - 1] };
+            let mut phase = self.begin(at);
+            for (number, &end) in candidates.iter().enumerate().skip(begin) {
+                self.add(&mut phase, at..end);
+                at = end;
+                let cost = best[begin].0 + phase.stall() + phase.accesses;
+                if cost < best[number + 1].0 {
+                    best[number + 1] = (cost, begin);
+                }
+                if phase.weight > LONGEST {
+                    break;
+                }
+            }
+        }
+        let (mut ends, mut end) = (Vec::new(), candidates.len());
+        while end > 0 {
+            ends.push(candidates[end - 1]);
+            end = best[end].1;
+        }
+        ends.reverse();
+        (ends, best[candidates.len()].0)
+    }
+
+    /// What some steps cost as a loop of their own that loads and stores nothing.
+    fn uncut(&mut self, steps: &Range<usize>) -> usize {
+        let mut phase = self.begin(steps.start);
+        self.add(&mut phase, steps.clone());
+        phase.stall()
+    }
 }

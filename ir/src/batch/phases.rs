@@ -4,75 +4,49 @@
 use super::cut::{CutError, Phase, Phases};
 use super::records::{Kept, Records};
 use super::regions::{Exit, Region, Regions};
-use super::rewrite::rewrite;
+use super::rewrite::{load, rewrite, store};
 use super::worklists::{Split, Worklists};
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Imm, Origin, Terminator};
 use crate::{Block, Function, Inst, Op, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 use foldhash::{HashMap, HashMapExt};
 
 /// What is known of a function that is cut.
-pub struct Plan<'a> {
-    pub order: &'a [Block],
-    pub regions: &'a Regions,
+pub struct Plan {
+    pub regions: Regions,
     /// The values that a tile has once.
-    pub tile: &'a EntitySet<Value>,
-    pub worklists: &'a Worklists,
-    pub records: &'a Records,
+    pub tile: EntitySet<Value>,
+    pub worklists: Worklists,
+    pub records: Records,
 }
 
 /// Makes phases of the regions of a function.
 ///
 /// # Errors
 /// [`CutError::Selector`].
-pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan<'_>) -> Result<Phases, CutError> {
-    let &Plan { order, regions, tile, worklists, records } = plan;
-    let mut params = SecondaryMap::<Block, Vec<Value>>::new();
-    let mut made = SecondaryMap::<Value, usize>::with_capacity(func.values.len());
-    for (number, &block) in order.iter().enumerate() {
-        let data = &func.blocks[block];
-        params[block].clone_from(&data.params);
-        let results = data.insts.iter().filter_map(|&inst| func.insts[inst].result);
-        data.params.iter().copied().chain(results).for_each(|value| made[value] = regions.of[number]);
-    }
-    let mut cutter = Cutter {
-        func,
-        old_costs: costs,
-        costs: EdgeCosts::none(costs.whole()),
-        order,
-        regions,
-        tile,
-        worklists,
-        records,
-        params,
-        made,
-        layout: Vec::new(),
-        phases: Phases { worklists: worklists.count() as u32, ..Phases::default() },
-    };
-    for region in 0..regions.regions.len() {
+pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan) -> Result<Phases, CutError> {
+    let phases = Phases { worklists: plan.worklists.count(), ..Phases::default() };
+    let whole = costs.whole();
+    let mut cutter = Cutter { func, old_costs: costs, costs: EdgeCosts::none(whole), plan, layout: Vec::new(), phases };
+    for region in 0..plan.regions.regions.len() {
         cutter.region(region)?;
     }
     let Cutter { layout, phases, costs: new_costs, .. } = cutter;
     (func.layout, *costs) = (layout, new_costs);
+    for region in &plan.regions.regions {
+        func.blocks[region.blocks[0]].params.retain(|&param| plan.tile.contains(param));
+    }
     Ok(phases)
 }
 
-/// Makes phases of regions.
+/// Makes phases of regions. Blocks keep their parameters until all are made.
 struct Cutter<'a> {
     func: &'a mut Function,
     /// What edges cost before.
     old_costs: &'a EdgeCosts,
     costs: EdgeCosts,
-    order: &'a [Block],
-    regions: &'a Regions,
-    tile: &'a EntitySet<Value>,
-    worklists: &'a Worklists,
-    records: &'a Records,
-    /// The parameters that each block had.
-    params: SecondaryMap<Block, Vec<Value>>,
-    /// The region that makes each value.
-    made: SecondaryMap<Value, usize>,
+    plan: &'a Plan,
     layout: Vec<Block>,
     phases: Phases,
 }
@@ -87,70 +61,69 @@ struct Making<'a> {
     /// Where the tile goes on.
     end: Block,
     /// Parameters of the head that have been loaded where the phase begins.
-    entered: HashMap<Value, Value>,
+    entered: Loaded,
 }
 
-/// A block of a phase.
-#[derive(Clone, Default)]
-struct Local {
-    insts: Vec<Inst>,
-    /// What it has loaded.
-    loaded: HashMap<Value, Value>,
-}
+/// What values have been loaded as.
+type Loaded = HashMap<Value, Value>;
 
 impl Cutter<'_> {
     /// Makes a region the tile's block at its head, its phase, and the tile's block behind that; or only one of the
     /// tile, if waves have nothing to do.
-    fn region(&mut self, number: usize) -> Result<(), CutError> {
-        let regions = self.regions;
-        let Region { blocks, exit } = &regions.regions[number];
-        let head = self.order[blocks[0]];
-        let split = if let Exit::Branch(block) = *exit { self.worklists.split(block) } else { None };
-        let worklist = self.worklists.of(blocks[0]).map(|worklist| worklist as u32);
+    fn region(&mut self, region: usize) -> Result<(), CutError> {
+        let Plan { regions, worklists, .. } = self.plan;
+        let Region { blocks, exit } = &regions.regions[region];
+        let head = blocks[0];
+        let split = if let Exit::Branch(block) = *exit { worklists.splits[block] } else { None };
+        let worklist = worklists.of[head];
+        let (from, terminator) = self.way_out(blocks, exit);
         let (of_tile, of_waves) = self.sorted(blocks, split);
-        let terminators: Vec<Terminator> =
-            blocks.iter().map(|&block| self.func.blocks[self.order[block]].terminator().clone()).collect();
-        let sets_params = terminators.iter().flat_map(Terminator::calls).any(|call| self.sets_params(call));
-        let tile = self.tile;
-        self.func.blocks[head].params.retain(|&param| tile.contains(param));
-        self.func.blocks[head].insts = of_tile;
         self.phases.comes[head] = worklist;
         self.layout.push(head);
-        let is_moved = |&param: &Value| {
-            let Kept { edge, slot } = self.records.of(param);
-            edge.is_some() && slot.is_some() && edge != slot
-        };
-        let moves_params = self.params[head].iter().any(is_moved);
-        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && !sets_params && !moves_params && split.is_none();
+        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && split.is_none() && !self.has_moves(head);
         let mut end = head;
         if !is_idle {
             let body = self.func.blocks.push(BlockData::default());
             end = self.func.blocks.push(BlockData::default());
-            let entered = HashMap::new();
-            let mut phase = Making { region: number, exit, split, blocks: Vec::new(), end, entered };
-            for (at, insts) in of_waves.into_iter().enumerate() {
-                let block = if at == 0 { body } else { self.order[blocks[at]] };
-                self.block(&mut phase, blocks[at], block, insts, &terminators[at])?;
+            let mut phase = Making { region, exit, split, blocks: Vec::new(), end, entered: Loaded::new() };
+            for (&old, insts) in blocks.iter().zip(of_waves) {
+                self.block(&mut phase, old, if old == head { body } else { old }, &insts)?;
             }
             self.func.blocks[head].terminator = Some(jump(body));
             self.layout.extend(&phase.blocks);
             self.layout.push(end);
-            self.phases.comes[end] = split.map(|split| split.worklist as u32).or(worklist);
+            self.phases.comes[end] = split.map(|split| split.worklist).or(worklist);
             self.phases.phases.push(Phase { blocks: phase.blocks, next: end, worklist });
         }
-        self.end_of_region(exit, blocks, &terminators, split, end);
+        self.func.blocks[head].insts = of_tile;
+        self.end_of_region(blocks, split, (from, end), terminator);
         Ok(())
     }
 
+    /// How the tile goes on behind a region: the branch that ends it, or the way that all its edges lead, and whose
+    /// block's that is.
+    fn way_out(&self, blocks: &[Block], exit: &Exit) -> (Block, Terminator) {
+        match exit {
+            Exit::Return => (blocks[0], Terminator::Return),
+            Exit::Branch(from) => (*from, self.func.blocks[*from].terminator().clone()),
+            Exit::To(to, leaving) => {
+                // Where several blocks leave, what they give is what waves keep, and costs nothing.
+                let mut calls = self.func.blocks[leaving[0]].terminator().calls();
+                let call = calls.find(|call| call.block == *to).expect("it leads there");
+                (leaving[0], Terminator::Jump(call.clone()))
+            }
+        }
+    }
+
     /// What a tile computes of the blocks of a region, and what waves do in each.
-    fn sorted(&mut self, blocks: &[usize], split: Option<Split>) -> (Vec<Inst>, Vec<Vec<Inst>>) {
+    fn sorted(&mut self, blocks: &[Block], split: Option<Split>) -> (Vec<Inst>, Vec<Vec<Inst>>) {
         let (mut of_tile, mut of_waves) = (Vec::new(), Vec::<Vec<Inst>>::new());
         for &block in blocks {
-            let insts = std::mem::take(&mut self.func.blocks[self.order[block]].insts);
+            let insts = std::mem::take(&mut self.func.blocks[block].insts);
             let mut rest = Vec::with_capacity(insts.len());
             for inst in insts {
                 let data = &self.func.insts[inst];
-                if data.result.is_some_and(|result| self.tile.contains(result)) {
+                if data.result.is_some_and(|result| self.plan.tile.contains(result)) {
                     of_tile.push(inst);
                 } else if matches!(data.op, Op::Input | Op::InputWord) && !of_waves.is_empty() {
                     // Elements are fetched where the phase begins.
@@ -164,44 +137,39 @@ impl Cutter<'_> {
         (of_tile, of_waves)
     }
 
-    /// Whether an edge sets parameters that waves keep.
-    fn sets_params(&self, call: &BlockCall) -> bool {
-        self.params[call.block].iter().any(|&param| self.records.of(param).edge.is_some())
+    /// Whether waves move parameters for a block: its own to where others have them from, or those that its edges set.
+    fn has_moves(&self, block: Block) -> bool {
+        let blocks = &self.func.blocks;
+        let is_set = |param: &Value| self.plan.records.of(*param).edge.is_some();
+        let is_moved = |param: &Value| {
+            let Kept { edge, slot, .. } = self.plan.records.of(*param);
+            edge.is_some() && slot.is_some() && edge != slot
+        };
+        blocks[block].params.iter().any(is_moved)
+            || blocks[block].terminator().calls().any(|call| blocks[call.block].params.iter().any(is_set))
     }
 
-    /// What the tile does at the end of a region: the branch that ends it, or the way that all its edges lead.
+    /// What the tile does at the end of a region, which was the end of block `from` and is that of block `end` now.
     fn end_of_region(
         &mut self,
-        exit: &Exit,
-        blocks: &[usize],
-        terminators: &[Terminator],
+        blocks: &[Block],
         split: Option<Split>,
-        end: Block,
+        (from, end): (Block, Block),
+        mut terminator: Terminator,
     ) {
-        let of = |block: usize| &terminators[blocks.iter().position(|&other| other == block).expect("it is inside")];
-        let (from, mut terminator) = match exit {
-            Exit::Return => (blocks[0], Terminator::Return),
-            Exit::Branch(block) => (*block, of(*block).clone()),
-            Exit::To(to, leaving) => {
-                // Where several blocks leave, what they give is what waves keep, and costs nothing.
-                let call = of(leaving[0]).calls().find(|call| call.block == self.order[*to]);
-                (leaving[0], Terminator::Jump(call.expect("it leads there").clone()))
-            }
-        };
         self.func.origin = Origin::default();
         for call in terminator.calls_mut() {
-            self.costs.set(end, call.block, self.old_costs.edge(self.order[from], call.block));
-            let mut params = self.params[call.block].iter();
-            call.args.retain(|_| params.next().is_some_and(|&param| self.tile.contains(param)));
+            self.costs.set(end, call.block, self.old_costs.edge(from, call.block));
+            let mut params = self.func.blocks[call.block].params.iter();
+            call.args.retain(|_| params.next().is_some_and(|&param| self.plan.tile.contains(param)));
         }
         if let (Some(split), Terminator::BrIf { condition, .. }) = (split, &mut terminator) {
-            let any = self.func.make_inst(Op::WorklistAny, Type::I1, &[], Imm::Worklist(split.worklist as u32));
+            let any = self.func.make_inst(Op::WorklistAny, Type::I1, &[], Imm::Worklist(split.worklist));
             *condition = self.func.insts[any].result.expect("it has a result");
             self.func.blocks[end].insts.push(any);
         }
-        for &worklist in blocks.iter().flat_map(|&block| self.worklists.entered(block)) {
-            let outer = self.worklists.outer(worklist).map(|outer| outer as u32);
-            let imm = Imm::Nested { worklist: worklist as u32, outer };
+        for &worklist in blocks.iter().flat_map(|&block| &self.plan.worklists.entered[block]) {
+            let imm = Imm::Nested { worklist, outer: self.plan.worklists.outer(worklist) };
             let enter = self.func.make_inst(Op::WorklistEnter, Type::I32, &[], imm);
             self.func.blocks[end].insts.push(enter);
         }
@@ -209,42 +177,36 @@ impl Cutter<'_> {
     }
 
     /// Makes a block of a phase: its instructions, with what comes from other phases and goes there, and its end.
-    fn block(
-        &mut self,
-        phase: &mut Making<'_>,
-        number: usize,
-        block: Block,
-        insts: Vec<Inst>,
-        terminator: &Terminator,
-    ) -> Result<(), CutError> {
+    fn block(&mut self, phase: &mut Making<'_>, old: Block, block: Block, insts: &[Inst]) -> Result<(), CutError> {
         phase.blocks.push(block);
-        let mut local = Local::default();
+        let mut new = Vec::with_capacity(insts.len());
         self.func.origin = Origin::default();
-        for param in self.params[self.order[number]].clone() {
-            let Kept { edge, slot } = self.records.of(param);
+        for param in self.func.blocks[old].params.clone() {
+            let Kept { edge, slot, .. } = self.plan.records.of(param);
             match (edge, slot) {
                 (Some(edge), Some(slot)) if edge != slot => {
-                    let value = self.load(&mut local.insts, param, edge);
+                    let value = load(self.func, &mut new, edge, param);
                     phase.entered.insert(param, value);
-                    self.store(&mut local.insts, slot, value);
+                    store(self.func, &mut new, slot, value);
                 }
-                (None, Some(slot)) => self.store(&mut local.insts, slot, param),
+                (None, Some(slot)) => store(self.func, &mut new, slot, param),
                 _ => {}
             }
         }
-        let Local { insts: mut new, mut loaded } = local;
-        let used = |cutter: &mut Cutter<'_>, new: &mut Vec<Inst>, value| cutter.local(phase, new, &mut loaded, value);
-        rewrite(self, &insts, &mut new, used, |cutter, new, inst| {
+        let mut loaded = phase.entered.clone();
+        let region = phase.region;
+        let used = |cutter: &mut Cutter<'_>, new: &mut _, value| cutter.local(region, new, &mut loaded, value);
+        rewrite(self, insts, &mut new, used, |cutter, new, inst| {
             let result = cutter.func.insts[inst].result;
-            if let Some((result, slot)) = result.and_then(|result| Some((result, cutter.records.of(result).slot?))) {
-                cutter.store(new, slot, result);
+            if let Some((result, slot)) = result.and_then(|result| Some((result, cutter.plan.records.of(result).slot?)))
+            {
+                store(cutter.func, new, slot, result);
             }
         });
-        let mut local = Local { insts: new, loaded };
         self.func.origin = Origin::default();
-        let terminator = self.end_of_block(phase, &mut local, (number, block), terminator)?;
+        let terminator = self.end_of_block(phase, &mut new, &mut loaded, (old, block))?;
         let data = &mut self.func.blocks[block];
-        (data.insts, data.terminator) = (local.insts, Some(terminator));
+        (data.insts, data.terminator) = (new, Some(terminator));
         Ok(())
     }
 
@@ -252,108 +214,89 @@ impl Cutter<'_> {
     fn end_of_block(
         &mut self,
         phase: &mut Making<'_>,
-        local: &mut Local,
-        (number, block): (usize, Block),
-        terminator: &Terminator,
+        insts: &mut Vec<Inst>,
+        loaded: &mut Loaded,
+        (old, block): (Block, Block),
     ) -> Result<Terminator, CutError> {
-        let leaves = |call: &BlockCall| match phase.exit {
+        let &mut Making { region, exit, end, .. } = phase;
+        let leaves = |call: &BlockCall| match exit {
             Exit::Return => false,
-            Exit::Branch(end) => *end == number,
-            Exit::To(head, _) => self.order[*head] == call.block,
+            Exit::Branch(last) => *last == old,
+            Exit::To(head, _) => *head == call.block,
         };
-        let leaving: Vec<bool> = terminator.calls().map(leaves).collect();
-        if !leaving.contains(&false) {
-            if let Some(Split { mask, worklist, .. }) = phase.split.filter(|_| *phase.exit == Exit::Branch(number)) {
-                let mask = self.local(phase, &mut local.insts, &mut local.loaded, mask);
-                let imm = Imm::Worklist(worklist as u32);
-                local.insts.push(self.func.make_inst(Op::WorklistPush, Type::I1, &[mask], imm));
+        let mut terminator = self.func.blocks[old].terminator().clone();
+        if terminator.calls().all(leaves) {
+            if let Some(Split { mask, worklist, .. }) = phase.split {
+                let mask = self.local(region, insts, loaded, mask);
+                insts.push(self.func.make_inst(Op::WorklistPush, Type::I1, &[mask], Imm::Worklist(worklist)));
             }
-            let calls: Vec<&BlockCall> = terminator.calls().collect();
-            self.pass_on(phase, local, &calls);
-            return Ok(jump(phase.end));
+            self.pass_on(region, insts, loaded, terminator.calls());
+            return Ok(jump(end));
         }
-        let mut new = terminator.clone();
-        match &mut new {
+        match &mut terminator {
             Terminator::BrIf { condition, .. } => {
                 // Lanes have the same of what has been kept, which only the wave knows.
-                let kept = self.local(phase, &mut local.insts, &mut local.loaded, *condition);
+                let kept = self.local(region, insts, loaded, *condition);
                 if kept != *condition {
                     let any = self.func.make_inst(Op::Any, Type::I1, &[kept], Imm::None);
-                    local.insts.push(any);
+                    insts.push(any);
                     *condition = self.func.insts[any].result.expect("it has a result");
                 }
             }
             Terminator::Switch { value, .. } => {
-                if self.local(phase, &mut local.insts, &mut local.loaded, *value) != *value {
-                    return Err(CutError::Selector(self.order[number]));
+                if self.local(region, insts, loaded, *value) != *value {
+                    return Err(CutError::Selector(old));
                 }
             }
             Terminator::Jump(_) | Terminator::Return => {}
         }
-        for (call, leaves) in new.calls_mut().zip(leaving) {
-            if leaves {
-                let between = self.func.blocks.push(BlockData::default());
-                let mut local = Local { insts: Vec::new(), loaded: local.loaded.clone() };
-                self.pass_on(phase, &mut local, &[call]);
-                self.func.blocks[between].insts = local.insts;
-                self.func.blocks[between].terminator = Some(jump(phase.end));
-                phase.blocks.push(between);
-                *call = BlockCall { block: between, args: Vec::new() };
+        for call in terminator.calls_mut() {
+            if leaves(call) {
+                let mut insts = Vec::new();
+                self.pass_on(region, &mut insts, &mut loaded.clone(), [&*call]);
+                let between = BlockData { insts, terminator: Some(jump(end)), ..BlockData::default() };
+                *call = BlockCall { block: self.func.blocks.push(between), args: Vec::new() };
+                phase.blocks.push(call.block);
             } else {
-                self.costs.set(block, call.block, self.old_costs.edge(self.order[number], call.block));
-                for arg in &mut call.args {
-                    *arg = self.local(phase, &mut local.insts, &mut local.loaded, *arg);
-                }
+                self.costs.set(block, call.block, self.old_costs.edge(old, call.block));
+                call.args.iter_mut().for_each(|arg| *arg = self.local(region, insts, loaded, *arg));
             }
         }
-        Ok(new)
+        Ok(terminator)
     }
 
     /// Sets the parameters that edges which leave a phase give. All are read before any is set: a loop may swap two.
-    fn pass_on(&mut self, phase: &Making<'_>, local: &mut Local, calls: &[&BlockCall]) {
+    fn pass_on<'c>(
+        &mut self,
+        region: usize,
+        insts: &mut Vec<Inst>,
+        loaded: &mut Loaded,
+        calls: impl IntoIterator<Item = &'c BlockCall>,
+    ) {
         let mut set = Vec::new();
         for call in calls {
             for (at, &arg) in call.args.iter().enumerate() {
-                let param = self.params[call.block][at];
-                let Kept { edge: Some(edge), slot } = self.records.of(param) else { continue };
+                let param = self.func.blocks[call.block].params[at];
+                let Kept { edge: Some(edge), slot, .. } = self.plan.records.of(param) else { continue };
                 if arg != param || slot != Some(edge) {
-                    set.push((edge, self.local(phase, &mut local.insts, &mut local.loaded, arg)));
+                    set.push((edge, self.local(region, insts, loaded, arg)));
                 }
             }
         }
-        set.into_iter().for_each(|(slot, value)| self.store(&mut local.insts, slot, value));
+        set.into_iter().for_each(|(slot, value)| store(self.func, insts, slot, value));
     }
 
-    /// What a block of a phase has of a value.
-    fn local(
-        &mut self,
-        phase: &Making<'_>,
-        insts: &mut Vec<Inst>,
-        loaded: &mut HashMap<Value, Value>,
-        value: Value,
-    ) -> Value {
-        if let Some(&local) = loaded.get(&value).or_else(|| phase.entered.get(&value)) {
-            return local;
-        }
-        let Kept { edge, slot } = self.records.of(value);
-        match slot {
-            Some(slot) if edge.is_some() || self.made[value] != phase.region => {
-                let local = self.load(insts, value, slot);
+    /// What a block of a region has of a value.
+    fn local(&mut self, region: usize, insts: &mut Vec<Inst>, loaded: &mut Loaded, value: Value) -> Value {
+        match (loaded.get(&value), self.plan.records.source(value, region)) {
+            (Some(&local), _) => local,
+            (None, Some(slot)) => {
+                let local = load(self.func, insts, slot, value);
                 loaded.insert(value, local);
                 local
             }
-            _ => value,
+            (None, None) => value,
         }
-    }
-
-    fn load(&mut self, insts: &mut Vec<Inst>, value: Value, slot: u32) -> Value {
-        let inst = self.func.make_inst(Op::SlotLoad, self.func.ty(value), &[], Imm::Slot(slot));
-        insts.push(inst);
-        self.func.insts[inst].result.expect("a load has a result")
-    }
-
-    fn store(&mut self, insts: &mut Vec<Inst>, slot: u32, value: Value) {
-        insts.push(self.func.make_inst(Op::SlotStore, self.func.ty(value), &[value], Imm::Slot(slot)));
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::graph::Graph;
 use super::regions::{Exit, Regions};
-use crate::{Block, Function, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::Value;
+use cranelift_entity::SecondaryMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -15,6 +15,8 @@ pub struct Kept {
     pub edge: Option<u32>,
     /// The slot it is in for other regions, or, if that is the same, for its own one as well.
     pub slot: Option<u32>,
+    /// The region that makes it.
+    made: usize,
 }
 
 /// The slots of a function that is cut.
@@ -24,67 +26,50 @@ pub struct Records {
     pub slots: u32,
 }
 
+/// A value that goes on.
+struct Going {
+    value: Value,
+    /// Whether edges between regions set it.
+    is_param: bool,
+    /// The regions that use it and do not make it.
+    users: Vec<usize>,
+}
+
 /// A stay in a slot, by numbers of regions.
 struct Stay {
     value: Value,
     first: usize,
     last: usize,
-    holds: Holds,
-}
-
-/// What a slot holds of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    /// What edges set.
-    Edge,
-    /// What other regions use.
-    Own,
-    /// Both: no branch that sets it can lead to where the value it had is needed.
-    Both,
-}
-
-/// The regions that use values.
-#[derive(Default)]
-struct Uses {
-    /// For each value those that are not its own, one after the other.
-    regions: SecondaryMap<Value, Vec<usize>>,
-    /// Parameters that edges between regions set.
-    params: EntitySet<Value>,
-    /// Those, and the values that other regions than their own use.
-    values: Vec<Value>,
-    /// The region that makes each value.
-    made: SecondaryMap<Value, usize>,
+    /// Whether edges set it there, and whether other regions have it from there. Both, if no branch that sets it can
+    /// lead to where the value it had is needed.
+    is_set: bool,
+    is_used: bool,
 }
 
 impl Records {
     /// Gives each value that goes on its slots, if it [is kept](is_kept) in any.
-    pub fn find(
-        func: &Function,
-        order: &[Block],
-        graph: &Graph,
-        regions: &Regions,
-        is_kept: impl Fn(Value) -> bool,
-    ) -> Records {
+    pub fn find(graph: &Graph<'_>, regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Records {
         let next = successors(graph, regions);
         let mut before = vec![Vec::new(); next.len()];
         for (from, targets) in next.iter().enumerate() {
             targets.iter().for_each(|&to| before[to].push(from));
         }
-        let uses = uses(func, order, regions, is_kept);
+        let mut records = Records { kept: SecondaryMap::with_capacity(graph.func.values.len()), slots: 0 };
         let mut stays = Vec::new();
         let mut live = vec![usize::MAX; next.len()];
-        for (number, &value) in uses.values.iter().enumerate() {
-            let own = uses.made[value];
+        for (number, Going { value, is_param, users: mut new }) in
+            records.going(graph, regions, is_kept).into_iter().enumerate()
+        {
+            let own = records.kept[value].made;
             let (mut first, mut last) = (own, own);
-            let mut new = uses.regions[value].clone();
             while let Some(region) = new.pop() {
                 if region != own && std::mem::replace(&mut live[region], number) != number {
                     (first, last) = (first.min(region), last.max(region));
                     new.extend(&before[region]);
                 }
             }
-            if !uses.params.contains(value) {
-                stays.push(Stay { value, first, last, holds: Holds::Own });
+            if !is_param {
+                stays.push(Stay { value, first, last, is_set: false, is_used: true });
                 continue;
             }
             let edges = before[own].iter().copied();
@@ -92,31 +77,58 @@ impl Records {
             let is_free = before[own].iter().all(|&from| next[from].iter().all(|&to| to == own || live[to] != number));
             if is_free {
                 let (first, last) = (first.min(early), last.max(late));
-                stays.push(Stay { value, first, last, holds: Holds::Both });
+                stays.push(Stay { value, first, last, is_set: true, is_used: true });
             } else {
-                stays.push(Stay { value, first: early, last: late, holds: Holds::Edge });
-                stays.push(Stay { value, first, last, holds: Holds::Own });
+                stays.push(Stay { value, first: early, last: late, is_set: true, is_used: false });
+                stays.push(Stay { value, first, last, is_set: false, is_used: true });
             }
         }
         stays.sort_by_key(|stay| stay.first);
-        let mut records = Records { kept: SecondaryMap::new(), slots: 0 };
         // Slots that are free from a region on: no wave comes to a region before all have left the one before it.
         let mut free: [BinaryHeap<Reverse<(usize, u32)>>; 2] = Default::default();
-        for Stay { value, first, last, holds } in stays {
-            let words = func.ty(value).words();
+        for Stay { value, first, last, is_set, is_used } in stays {
+            let words = graph.func.ty(value).words();
             let free = &mut free[words as usize - 1];
             let freed = free.peek().is_some_and(|Reverse((from, _))| *from <= first).then(|| free.pop()).flatten();
             let slot = freed.map_or_else(|| records.new_slot(words), |Reverse((_, slot))| slot);
             free.push(Reverse((last + 1, slot)));
             let kept = &mut records.kept[value];
-            if holds != Holds::Own {
-                kept.edge = Some(slot);
-            }
-            if holds != Holds::Edge {
-                kept.slot = Some(slot);
-            }
+            kept.edge = is_set.then_some(slot).or(kept.edge);
+            kept.slot = is_used.then_some(slot).or(kept.slot);
         }
         records
+    }
+
+    /// Notes which region makes each value, and gives those that go on: first what edges set.
+    fn going(&mut self, graph: &Graph<'_>, regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Vec<Going> {
+        let mut going = Vec::new();
+        // Where each value is in there, plus 1.
+        let mut places = SecondaryMap::<Value, usize>::with_capacity(graph.func.values.len());
+        for (number, region) in regions.regions.iter().enumerate() {
+            for value in region.blocks.iter().flat_map(|&block| graph.func.defs_in(block)) {
+                self.kept[value].made = number;
+            }
+            let params = graph.func.blocks[region.blocks[0]].params.iter().copied();
+            for value in params.filter(|&param| is_kept(param)) {
+                going.push(Going { value, is_param: true, users: Vec::new() });
+                places[value] = going.len();
+            }
+        }
+        for &block in graph.order() {
+            let region = regions.of[block];
+            let strange = graph.func.uses_in(block).filter(|&value| self.kept[value].made != region && is_kept(value));
+            for value in strange {
+                if places[value] == 0 {
+                    going.push(Going { value, is_param: false, users: Vec::new() });
+                    places[value] = going.len();
+                }
+                let users = &mut going[places[value] - 1].users;
+                if users.last() != Some(&region) {
+                    users.push(region);
+                }
+            }
+        }
+        going
     }
 
     fn new_slot(&mut self, words: u32) -> u32 {
@@ -128,42 +140,20 @@ impl Records {
     pub fn of(&self, value: Value) -> Kept {
         self.kept[value]
     }
+
+    /// The slot that a region loads a value from; none if it has the value itself.
+    pub fn source(&self, value: Value, region: usize) -> Option<u32> {
+        let Kept { edge, slot, made } = self.kept[value];
+        slot.filter(|_| edge.is_some() || made != region)
+    }
 }
 
 /// The regions that each region may go on in.
-fn successors(graph: &Graph, regions: &Regions) -> Vec<Vec<usize>> {
+fn successors(graph: &Graph<'_>, regions: &Regions) -> Vec<Vec<usize>> {
     let next = |exit: &Exit| match exit {
         Exit::Return => Vec::new(),
         Exit::To(head, _) => vec![regions.of[*head]],
         Exit::Branch(block) => graph.successors[*block].iter().map(|&head| regions.of[head]).collect(),
     };
     regions.regions.iter().map(|region| next(&region.exit)).collect()
-}
-
-fn uses(func: &Function, order: &[Block], regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Uses {
-    let mut uses = Uses::default();
-    for (number, &block) in order.iter().enumerate() {
-        let (data, region) = (&func.blocks[block], regions.of[number]);
-        let results = data.insts.iter().filter_map(|&inst| func.insts[inst].result);
-        data.params.iter().copied().chain(results).for_each(|value| uses.made[value] = region);
-        if regions.regions[region].blocks[0] == number {
-            for &param in data.params.iter().filter(|&&param| is_kept(param)) {
-                uses.params.insert(param);
-                uses.values.push(param);
-            }
-        }
-    }
-    for (number, &block) in order.iter().enumerate() {
-        let (data, region) = (&func.blocks[block], regions.of[number]);
-        let args = data.insts.iter().flat_map(|&inst| func.insts[inst].args.iter().copied());
-        for value in args.chain(data.terminator().uses()) {
-            if uses.made[value] != region && is_kept(value) && uses.regions[value].last() != Some(&region) {
-                if uses.regions[value].is_empty() && !uses.params.contains(value) {
-                    uses.values.push(value);
-                }
-                uses.regions[value].push(region);
-            }
-        }
-    }
-    uses
 }

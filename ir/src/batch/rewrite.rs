@@ -1,7 +1,8 @@
 //! Instructions put in front of uses and behind definitions.
 
 use super::run_length;
-use crate::{Function, Inst, Value};
+use crate::function::Imm;
+use crate::{Function, Inst, Op, Value};
 
 impl AsMut<Function> for Function {
     fn as_mut(&mut self) -> &mut Function {
@@ -35,4 +36,16 @@ pub fn rewrite<C: AsMut<Function>>(
         new.push(inst);
         done(context, new, inst);
     }
+}
+
+/// Stores a value in a slot.
+pub fn store(func: &mut Function, insts: &mut Vec<Inst>, slot: u32, value: Value) {
+    insts.push(func.make_inst(Op::SlotStore, func.ty(value), &[value], Imm::Slot(slot)));
+}
+
+/// Loads a value from a slot that it has been stored in.
+pub fn load(func: &mut Function, insts: &mut Vec<Inst>, slot: u32, value: Value) -> Value {
+    let inst = func.make_inst(Op::SlotLoad, func.ty(value), &[], Imm::Slot(slot));
+    insts.push(inst);
+    func.insts[inst].result.expect("a load has a result")
 }

@@ -5,11 +5,11 @@
 //! use, so that a load is part of what uses it.
 
 use super::Machine;
-use super::rewrite::rewrite;
-use crate::function::{Imm, Origin};
+use super::rewrite::{load, rewrite, store};
+use crate::function::Origin;
 use crate::loops::Loops;
 use crate::op::Memory;
-use crate::{Block, Function, Inst, Op, Type, Value};
+use crate::{Block, Function, Inst, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// A value that is kept.
@@ -88,48 +88,37 @@ fn find(
 fn write(func: &mut Function, kept: &SecondaryMap<Value, Option<Kept>>, number: u32, block: Block) {
     let insts = std::mem::take(&mut func.blocks[block].insts);
     let mut new = Vec::with_capacity(insts.len());
-    func.origin = Origin::default();
-    for param in func.blocks[block].params.clone() {
-        store(func, &mut new, kept[param], param);
-    }
-    let used = |func: &mut Function, new: &mut Vec<Inst>, value| load(func, new, kept[value], number, value);
-    rewrite(func, &insts, &mut new, used, |func, new, inst| {
-        if let Some(result) = func.insts[inst].result {
-            store(func, new, kept[result], result);
+    let made = |func: &mut Function, new: &mut Vec<Inst>, value: Value| {
+        if let Some(Kept { slot, .. }) = kept[value] {
+            store(func, new, slot, value);
         }
+    };
+    let used = |func: &mut Function, new: &mut Vec<Inst>, value: Value| match kept[value] {
+        Some(Kept { slot, from }) if from <= number => load(func, new, slot, value),
+        _ => value,
+    };
+    func.origin = Origin::default();
+    func.blocks[block].params.clone().into_iter().for_each(|param| made(func, &mut new, param));
+    rewrite(func, &insts, &mut new, used, |func, new, inst| {
+        func.insts[inst].result.into_iter().for_each(|result| made(func, new, result));
     });
     func.origin = Origin::default();
     let mut terminator = func.blocks[block].terminator.take();
     if let Some(terminator) = &mut terminator {
-        terminator.for_each_use_mut(|value| *value = load(func, &mut new, kept[*value], number, *value));
+        terminator.for_each_use_mut(|value| *value = used(func, &mut new, *value));
     }
     let data = &mut func.blocks[block];
     (data.insts, data.terminator) = (new, terminator);
-}
-
-fn store(func: &mut Function, insts: &mut Vec<Inst>, kept: Option<Kept>, value: Value) {
-    if let Some(Kept { slot, .. }) = kept {
-        insts.push(func.make_inst(Op::SlotStore, func.ty(value), &[value], Imm::Slot(slot)));
-    }
-}
-
-fn load(func: &mut Function, insts: &mut Vec<Inst>, kept: Option<Kept>, block: u32, value: Value) -> Value {
-    let Some(Kept { slot, .. }) = kept.filter(|kept| kept.from <= block) else { return value };
-    let inst = func.make_inst(Op::SlotLoad, func.ty(value), &[], Imm::Slot(slot));
-    insts.push(inst);
-    func.insts[inst].result.expect("a load has a result")
 }
 
 /// Where values are made and used, and those that are held and used in a later block than their own.
 fn spans(func: &Function, order: &[Block], is_held: impl Fn(Value) -> bool) -> (SecondaryMap<Value, Span>, Vec<Value>) {
     let (mut spans, mut values) = (SecondaryMap::<Value, Span>::with_capacity(func.values.len()), Vec::new());
     for (number, &block) in (0u32..).zip(order) {
-        let data = &func.blocks[block];
-        let insts = data.insts.iter().map(|&inst| &func.insts[inst]);
-        for value in insts.clone().flat_map(|inst| inst.args.iter().copied()).chain(data.terminator().uses()) {
+        for value in func.uses_in(block) {
             spans[value].last_use = spans[value].last_use.max(number);
         }
-        for value in data.params.iter().copied().chain(insts.filter_map(|inst| inst.result)) {
+        for value in func.defs_in(block) {
             spans[value].made = number;
             values.push(value);
         }

@@ -4,9 +4,9 @@
 use super::cut::{CutError, Cuts};
 use super::rewrite::rewrite;
 use crate::fuel::EdgeCosts;
-use crate::function::{BlockCall, BlockData, Imm, Terminator};
+use crate::function::{BlockCall, Imm, Terminator};
 use crate::{Block, Function, Inst, Op, Type, Value};
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use foldhash::{HashMap, HashMapExt};
 
 /// Splits blocks where they are cut, and gives edges that lead from one block to the same other one blocks of their
@@ -14,59 +14,41 @@ use foldhash::{HashMap, HashMapExt};
 pub fn split(func: &mut Function, costs: &mut EdgeCosts, cuts: &Cuts) -> Result<EntitySet<Block>, CutError> {
     let mut heads = EntitySet::new();
     for (block, points) in &cuts.inside {
-        let whole = *block;
-        let points = keep_together(func, whole, points);
-        let mut from = whole;
-        let terminator = func.blocks[whole].terminator.take();
-        let insts = std::mem::take(&mut func.blocks[whole].insts);
-        let mut begin = 0;
-        for (number, &end) in points.iter().chain([&insts.len()]).enumerate() {
-            let part = insts[begin..end].iter().copied();
-            let part = part.filter(|&inst| func.insts[inst].op != Op::Barrier).collect();
-            func.blocks[from].insts = part;
-            begin = end;
-            if number < points.len() {
-                let next = add_block_behind(func, from);
+        let terminator = func.blocks[*block].terminator.take();
+        let mut last = *block;
+        for (number, part) in parts(func, *block, points).into_iter().enumerate() {
+            if number > 0 {
+                let next = func.add_block();
+                func.blocks[last].terminator = Some(Terminator::Jump(BlockCall { block: next, args: Vec::new() }));
                 heads.insert(next);
-                func.blocks[from].terminator = Some(Terminator::Jump(BlockCall { block: next, args: Vec::new() }));
-                from = next;
+                last = next;
+            }
+            func.blocks[last].insts = part;
+        }
+        func.blocks[last].terminator = terminator;
+        costs.move_edges(*block, last);
+    }
+    bring_rows_home(func)?;
+    // For each block the last one that an edge has been seen from.
+    let mut seen = SecondaryMap::<Block, Option<Block>>::new();
+    for from in func.layout.clone() {
+        let mut terminator = func.blocks[from].terminator.take();
+        for call in terminator.iter_mut().flat_map(Terminator::calls_mut) {
+            if seen[call.block].replace(from) == Some(from) && !call.args.is_empty() {
+                let between = func.add_block();
+                costs.set(between, call.block, costs.edge(from, call.block));
+                let call = std::mem::replace(call, BlockCall { block: between, args: Vec::new() });
+                func.blocks[between].terminator = Some(Terminator::Jump(call));
             }
         }
         func.blocks[from].terminator = terminator;
-        costs.move_edges(whole, from);
-    }
-    bring_rows_home(func)?;
-    for block in func.layout.clone() {
-        let terminator = func.blocks[block].terminator();
-        let mut seen: Vec<Block> = Vec::new();
-        let is_again = |call: &BlockCall| {
-            let is_again = seen.contains(&call.block) && !call.args.is_empty();
-            seen.push(call.block);
-            is_again
-        };
-        let again: Vec<bool> = terminator.calls().map(is_again).collect();
-        for at in (0..again.len()).filter(|&at| again[at]) {
-            let between = add_block_behind(func, block);
-            let terminator = func.blocks[block].terminator.as_mut().expect("the block is finished");
-            let call = terminator.calls_mut().nth(at).expect("there are as many edges");
-            let call = std::mem::replace(call, BlockCall { block: between, args: Vec::new() });
-            costs.set(between, call.block, costs.edge(block, call.block));
-            func.blocks[between].terminator = Some(Terminator::Jump(call));
-        }
     }
     Ok(heads)
 }
 
-fn add_block_behind(func: &mut Function, block: Block) -> Block {
-    let new = func.blocks.push(BlockData::default());
-    let at = func.layout.iter().position(|&other| other == block).expect("the block is in the layout");
-    func.layout.insert(at + 1, new);
-    new
-}
-
-/// Moves what a cut may not part: what takes words of a row goes to where the row is made, and the components of an
-/// output to where the last of them is set. Gives the places of the cuts then.
-fn keep_together(func: &mut Function, block: Block, points: &[usize]) -> Vec<usize> {
+/// The instructions of a block that is cut, but with what a cut may not part: what takes words of a row is where the
+/// row is made, and the components of an output are where the last of them is set.
+fn parts(func: &mut Function, block: Block, points: &[usize]) -> Vec<Vec<Inst>> {
     let insts = std::mem::take(&mut func.blocks[block].insts);
     let output = |inst: Inst| match (func.insts[inst].op, func.insts[inst].imm) {
         (Op::Output, Imm::Element { element, .. }) => Some(element),
@@ -78,7 +60,7 @@ fn keep_together(func: &mut Function, block: Block, points: &[usize]) -> Vec<usi
     // The part in which each row is made, if not by joining words.
     let mut made = HashMap::new();
     let mut parts = vec![Vec::new(); points.len() + 1];
-    for (at, &inst) in insts.iter().enumerate() {
+    for (at, &inst) in insts.iter().enumerate().filter(|&(_, &inst)| func.insts[inst].op != Op::Barrier) {
         let (data, number) = (&func.insts[inst], part_of(at));
         let with_row = if data.op == Op::RowWord { made.get(&data.args[0]) } else { None };
         let with_output = output(inst).and_then(|element| set.get(&element));
@@ -87,14 +69,7 @@ fn keep_together(func: &mut Function, block: Block, points: &[usize]) -> Vec<usi
             made.insert(result, number);
         }
     }
-    let mut end = 0;
-    let ends = parts[..points.len()].iter().map(|part| {
-        end += part.len();
-        end
-    });
-    let ends = ends.collect();
-    func.blocks[block].insts = parts.concat();
-    ends
+    parts
 }
 
 /// Makes rows of words again in each block that uses them: rows do not go from block to block.
@@ -103,13 +78,13 @@ fn bring_rows_home(func: &mut Function) -> Result<(), CutError> {
         return Ok(());
     }
     let mut stranger = None;
+    let mut homes = SecondaryMap::<Value, Option<Block>>::new();
     for block in func.layout.clone() {
+        func.insts_in(block).filter_map(|inst| inst.result).for_each(|value| homes[value] = Some(block));
         let insts = std::mem::take(&mut func.blocks[block].insts);
-        let mut here = EntitySet::<Value>::new();
-        here.extend(insts.iter().filter_map(|&inst| func.insts[inst].result));
         let (mut new, mut again) = (Vec::with_capacity(insts.len()), HashMap::<Value, Value>::new());
         let home = |func: &mut Function, new: &mut Vec<Inst>, row: Value| {
-            if func.ty(row) != Type::Row || here.contains(row) {
+            if func.ty(row) != Type::Row || homes[row] == Some(block) {
                 return row;
             }
             *again.entry(row).or_insert_with(|| {

@@ -22,14 +22,11 @@ impl Uses {
         let mut uses: SecondaryMap<Value, Uses> = SecondaryMap::with_capacity(func.values.len());
         for &block in blocks {
             for &inst in &func.blocks[block].insts {
-                let data = &func.insts[inst];
-                for &arg in data.args.iter() {
-                    let uses = &mut uses[arg];
-                    match data.op {
-                        Op::GuardOrdered => uses.guards += 1,
-                        _ => uses.others += 1,
-                    }
-                    uses.last = Some(inst);
+                let is_guard = func.insts[inst].op == Op::GuardOrdered;
+                for &arg in func.insts[inst].args.iter() {
+                    let Uses { guards, others, last } = &mut uses[arg];
+                    *if is_guard { guards } else { others } += 1;
+                    *last = Some(inst);
                 }
             }
             func.blocks[block].terminator().uses().for_each(|value| uses[value].others += 1);

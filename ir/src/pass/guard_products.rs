@@ -18,7 +18,7 @@ pub fn guard_products(func: &mut Function) -> bool {
     let mut any = false;
     for index in 0..func.layout.len() {
         let block = func.layout[index];
-        if func.blocks[block].insts.iter().any(|&inst| func.insts[inst].op == Op::Fmulz) {
+        if func.insts_in(block).any(|inst| inst.op == Op::Fmulz) {
             guard_block(func, block);
             any = true;
         }

@@ -32,6 +32,7 @@ pub use order::order;
 pub use params::simplify_params;
 pub use reduce::make_reducible;
 pub use returns::merge_returns;
+pub(crate) use straighten::join_blocks;
 pub use straighten::straighten;
 pub use thread::thread;
 pub use unreachable::remove_unreachable;

@@ -14,8 +14,7 @@ use cranelift_entity::SecondaryMap;
 pub fn order(func: &mut Function) {
     for index in 0..func.layout.len() {
         let block = func.layout[index];
-        let mut insts = func.blocks[block].insts.iter().map(|&inst| func.insts[inst].op);
-        if insts.any(|op| matches!(op, Op::Input | Op::Output)) {
+        if func.insts_in(block).any(|inst| matches!(inst.op, Op::Input | Op::Output)) {
             func.blocks[block].insts = Order::new(func, block).insts();
         }
     }

@@ -2,23 +2,30 @@
 
 use super::aliases::Aliases;
 use crate::cfg;
+use crate::entity::Block;
 use crate::function::{Function, Terminator};
 use cranelift_entity::EntitySet;
 
 /// Appends every block that is reached only by one jump to the block that jumps.
 pub fn straighten(func: &mut Function) {
+    join_blocks(func, |_| true);
+}
+
+/// Does so where both blocks may be joined. Gives each block that has grown, and the one that is part of it now.
+pub(crate) fn join_blocks(func: &mut Function, may_be_joined: impl Fn(Block) -> bool) -> Vec<(Block, Block)> {
     let predecessors = cfg::predecessors(func);
     let mut alias = Aliases::default();
     let layout = func.layout.clone();
-    let mut gone = EntitySet::with_capacity(func.blocks.len());
-    for &block in &layout {
+    let (mut gone, mut joins) = (EntitySet::with_capacity(func.blocks.len()), Vec::new());
+    for &block in layout.iter().filter(|&&block| may_be_joined(block)) {
         if gone.contains(block) {
             continue;
         }
         while let Some(Terminator::Jump(call)) = &func.blocks[block].terminator {
             let target = call.block;
             // A block that jumps to itself has itself as its predecessor, and the entry has none.
-            if predecessors[target].len() != 1 || target == block || gone.contains(target) {
+            let is_alone = predecessors[target].len() == 1 && target != block && !gone.contains(target);
+            if !is_alone || !may_be_joined(target) {
                 break;
             }
             let args = call.args.clone();
@@ -30,10 +37,12 @@ pub fn straighten(func: &mut Function) {
             data.insts.extend(joined.insts);
             data.terminator = joined.terminator;
             gone.insert(target);
+            joins.push((block, target));
         }
     }
     func.layout.retain(|&block| !gone.contains(block));
     alias.apply(func);
+    joins
 }
 
 #[cfg(test)]

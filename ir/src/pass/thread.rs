@@ -149,9 +149,7 @@ fn outside_users(func: &Function, candidates: &[Crossroads]) -> SecondaryMap<Blo
     }
     let mut users: SecondaryMap<Block, Vec<(Value, Block)>> = SecondaryMap::new();
     for &user in &func.layout {
-        let data = &func.blocks[user];
-        let args = data.insts.iter().flat_map(|&inst| func.insts[inst].args.iter().copied());
-        for value in args.chain(data.terminator().uses()) {
+        for value in func.uses_in(user) {
             let from = match func.values[value].def {
                 ValueDef::Param(block) if is_candidate.contains(block) => Some(block),
                 _ => block_of_any[value],

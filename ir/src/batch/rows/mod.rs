@@ -151,7 +151,7 @@ impl<'a> Finder<'a> {
             return;
         }
         for &block in self.order {
-            let results = self.func.blocks[block].insts.iter().filter_map(|&inst| self.func.insts[inst].result);
+            let results = self.func.insts_in(block).filter_map(|inst| inst.result);
             results.for_each(|result| self.block_of[result] = block.as_u32() + 1);
         }
         for row in gathered {

@@ -74,7 +74,7 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
     let mut replaced = Aliases::default();
     for index in 0..func.layout.len() {
         let block = func.layout[index];
-        if !func.blocks[block].insts.iter().any(|&inst| func.insts[inst].op.attribute() == Attribute::Composite) {
+        if !func.insts_in(block).any(|inst| inst.op.attribute() == Attribute::Composite) {
             continue;
         }
         let insts = std::mem::take(&mut func.blocks[block].insts);

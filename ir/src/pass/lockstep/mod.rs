@@ -106,7 +106,7 @@ fn returns_with_outputs(func: &Function) -> Option<Block> {
     let mut returning = func.layout.iter().filter(|&&block| *func.blocks[block].terminator() == Terminator::Return);
     let (Some(&block), None) = (returning.next(), returning.next()) else { return None };
     let mut others = func.layout.iter().filter(|&&other| other != block);
-    let sets_output = |&other: &Block| func.blocks[other].insts.iter().any(|&inst| func.insts[inst].op == Op::Output);
+    let sets_output = |&other: &Block| func.insts_in(other).any(|inst| inst.op == Op::Output);
     (!others.any(sets_output)).then_some(block)
 }
 

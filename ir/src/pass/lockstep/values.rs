@@ -55,8 +55,7 @@ impl ValueMap {
                     map.params[param] = b.declare_var(func.ty(param)).into();
                 }
             }
-            let operands = data.insts.iter().flat_map(|&inst| func.insts[inst].args.to_vec());
-            for value in operands.chain(data.terminator().uses()) {
+            for value in func.uses_in(block) {
                 match sight(func, tree, divergence, value, block) {
                     Sight::Direct => {}
                     Sight::Left if map.left[value].is_some() => {}
