@@ -15,10 +15,9 @@ use crate::prepared::{ExactForm, Prepared};
 use crate::shader::Shader;
 use crate::tiering::{Home, Maker, Outcome, Tier, Workers};
 use crate::vertex_format::VertexFormat;
-use shaderjit_ir::batch;
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::Verified;
-use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
+use shaderjit_ir::{Function, FunctionBuilder, Op, Type, batch, bounds};
 use std::fmt;
 use std::sync::{Arc, Once, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -213,7 +212,7 @@ impl Workshop {
             };
             let Passed { function, interface, exact, times } = passed;
             let facts = Facts::of(&function, &interface);
-            let static_rows = batch::static_rows(&function);
+            let static_rows = bounds::static_rows(&function);
             // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
             let is_wide = !shader.format().is_pica() && batch::vectors(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {

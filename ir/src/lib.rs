@@ -29,6 +29,7 @@
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
 pub mod batch;
+pub mod bounds;
 pub mod builder;
 pub mod cfg;
 pub mod dom;
@@ -39,6 +40,7 @@ mod float;
 pub mod fuel;
 pub mod function;
 mod fused;
+mod graph;
 pub mod interp;
 pub mod loops;
 pub mod op;
@@ -51,6 +53,7 @@ pub mod region;
 pub mod texture;
 pub mod types;
 pub mod uniform;
+pub mod uses;
 pub mod verify;
 
 pub use builder::FunctionBuilder;

@@ -401,7 +401,7 @@ impl Code {
         let (start, count) = (span.vertices.start, span.vertices.len());
         let stopped = |stop| CallError::stopped(stop, &batch.fuel);
         batch.fuel.check().map_err(stopped)?;
-        let textures = TextureArgs::new(batch.textures);
+        let textures = TextureArgs::new(batch.textures, &self.info.accesses);
         let tank = Tank::new(batch.fuel);
         let mut args = BatchArgs {
             inputs: scratch.tables.inputs.as_ptr(),

@@ -36,6 +36,7 @@ use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
 use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine, Pass};
+use shaderjit_ir::texture::Access;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
 
@@ -106,6 +107,8 @@ struct CodeInfo {
     tables: Vec<Option<UniformRows>>,
     /// Number of resources.
     resources: usize,
+    /// Its accesses to textures.
+    accesses: Vec<Access>,
     /// Bytes of register arrays, a multiple of 64.
     scratch_bytes: usize,
     /// Where they lie.

@@ -151,7 +151,7 @@ in_rust_mode! {
     ///
     /// # Safety
     /// As for [`texture::access`].
-    access_textures(args: *const texture::TextureArgs<'_>, what: u64, names: u64, rows: *mut Rows) calls texture::access
+    access_textures(args: *const texture::TextureArgs<'_>, number: u64, lanes: u64, rows: *mut Rows) calls texture::access
 }
 
 /// Calls [`refuel::refuel`] in the mode Rust expects and preserves every register, so that native code which has fuel

@@ -5,8 +5,9 @@
 //! would crowd out what varies. Components of rows that need no computing are put there by the call itself, which keeps
 //! them out of the code: the *fills*. The rest is done by the *call's block*, the first of the program.
 
+use super::is_of_run;
 use super::rewrite::rewrite;
-use super::{STATIC_ROWS, is_of_run};
+use crate::bounds::STATIC_ROWS;
 use crate::entity::{Block, Inst, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Origin, Terminator};
 use crate::op::{Effect, Op};

@@ -10,13 +10,13 @@
 //! * branches between phases are the tile's. Where they depend on the lanes of a wave, waves part: see
 //!   [worklists](super::worklists).
 
-use super::graph::Graph;
 use super::phases;
 use super::records::Records;
 use super::regions::{Exit, Regions};
 use super::split::split;
 use super::worklists::Worklists;
 use crate::fuel::EdgeCosts;
+use crate::graph::Graph;
 use crate::op::Effect;
 use crate::pass::join_blocks;
 use crate::{Block, Function, Op, Type, Value};

@@ -3,13 +3,14 @@
 //! What the instructions are is the format's own [definition](crate::packing). They stand in the entry block, where
 //! rows are fetched: in place of the input, or at the end for one that another block has, which may run many times.
 
-use super::{Layout, Uses};
+use super::Layout;
 use crate::entity::Value;
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use crate::packing::Packing;
 use crate::pass::{Aliases, Emit, ExpandOptions, Writer};
 use crate::types::Type;
+use crate::uses::Uses;
 
 /// No format has an [`Op::Fmad`].
 const OPTIONS: ExpandOptions = ExpandOptions { fused: false };

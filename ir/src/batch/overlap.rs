@@ -7,10 +7,10 @@
 
 use super::cut::Cuts;
 use super::flow::{ELSEWHERE, Flow, Flowing};
-use super::graph::Graph;
 use super::plan::Planner;
 use super::{Parts, is_of_run};
 use crate::function::{Imm, InstData, Terminator};
+use crate::graph::Graph;
 use crate::op::Effect;
 use crate::texture::is_texture_op;
 use crate::{Block, Function, Inst, Op, Type, Value};

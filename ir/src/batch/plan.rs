@@ -3,8 +3,8 @@
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
-    BatchProgram, Facts, Layout, Machine, Parts, Uses, copy, formats, interleave, is_of_run, outputs, overlap, rows,
-    spill, text, verify,
+    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, rows, spill,
+    text, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -16,6 +16,7 @@ use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
 use crate::pass::dce;
 use crate::uniform::uniform_values;
+use crate::uses::Uses;
 use crate::verify::{Verified, VerifyErrors};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use thiserror::Error;

@@ -1,9 +1,9 @@
 //! Colouring of live intervals: the slots of what goes on from one [region](super::regions) to another, and of what
 //! the heads of regions are given.
 
-use super::graph::Graph;
 use super::regions::{Exit, Regions};
 use crate::Value;
+use crate::graph::Graph;
 use cranelift_entity::SecondaryMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

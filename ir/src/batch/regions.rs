@@ -6,10 +6,10 @@
 //! regions, where all waves of a tile take them together.
 
 use super::cut::CutError;
-use super::graph::Graph;
 use crate::Block;
 use crate::fuel::EdgeCosts;
 use crate::function::Terminator;
+use crate::graph::Graph;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// How a region ends.

@@ -13,7 +13,8 @@
 //! ```
 
 use super::call::CallPart;
-use super::{BatchProgram, Copy, Fill, MAX_VECTORS, Phase, Phases, PlanError, STATIC_ROWS, Word};
+use super::{BatchProgram, Copy, Fill, MAX_VECTORS, Phase, Phases, PlanError, Word};
+use crate::bounds::STATIC_ROWS;
 use crate::fuel::EdgeCosts;
 use crate::op::{SLOTS, WORKLISTS};
 use crate::parse::{ParseError, parse};

@@ -6,10 +6,10 @@
 //! take. So every wave does what it would do by itself, and nothing else.
 
 use super::cut::CutError;
-use super::graph::{BlockSet, Graph};
-use super::uses::Uses;
 use crate::fuel::EdgeCosts;
 use crate::function::{Terminator, ValueDef};
+use crate::graph::{BlockSet, Graph};
+use crate::uses::Uses;
 use crate::{Block, Inst, Op, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 

@@ -1,7 +1,7 @@
 //! Uniform spaces in the form native code reads.
 
 use crate::jit::limits::{self, WINDOW_ROWS};
-use shaderjit_ir::batch::STATIC_ROWS;
+use shaderjit_ir::bounds::STATIC_ROWS;
 
 /// A row as native code reads it.
 #[repr(C, align(16))]

@@ -50,7 +50,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A texture access.
-    pub(super) fn access(&mut self, inst: &InstData, access: &Access) {
+    pub(super) fn access(&mut self, inst: &InstData, access: Access) {
         let callee = match self.callees.textures {
             Some(callee) => callee,
             None => {
@@ -58,10 +58,11 @@ impl Emitter<'_, '_> {
             }
         };
         let rows = self.store_operands(inst, callee, texture::offset);
-        let numbers = texture::encode(access, self.lanes_of_call(inst));
-        let [what, names] = numbers.map(|bits| self.simd.ins().iconst(I64, bits as i64));
+        let numbers = [self.accesses.len(), self.lanes_of_call(inst)];
+        let [number, lanes] = numbers.map(|number| self.simd.ins().iconst(I64, number as i64));
+        self.accesses.push(access);
         let textures = self.simd.load(I64, self.args, abi::offset::TEXTURES);
-        self.call(callee, mode::access_textures as *const () as usize, &[textures, what, names, rows]);
+        self.call(callee, mode::access_textures as *const () as usize, &[textures, number, lanes, rows]);
         self.load_result(inst, rows, texture::offset);
     }
 

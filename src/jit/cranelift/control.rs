@@ -209,13 +209,9 @@ impl Emitter<'_, '_> {
                 let value = self.selector(*value)?;
                 let (mut switch, mut edges) = (Switch::new(), Vec::with_capacity(cases.len() + 1));
                 for (case, call) in cases {
-                    let case = u128::from(*case);
-                    // The first of equal cases is the one that counts.
-                    if !switch.entries().contains_key(&case) {
-                        let target = self.simd.builder.create_block();
-                        switch.set_entry(case, target);
-                        edges.push((target, call, self.edge_args(call)));
-                    }
+                    let target = self.simd.builder.create_block();
+                    switch.set_entry(u128::from(*case), target);
+                    edges.push((target, call, self.edge_args(call)));
                 }
                 let otherwise = self.simd.builder.create_block();
                 edges.push((otherwise, default, self.edge_args(default)));

@@ -81,6 +81,7 @@ fn emit(
         uniform_rows: facts.readable_rows.clone(),
         tables: tables(program),
         resources: func.resources.len(),
+        accesses: Vec::new(),
         scratch_bytes: places.scratch_bytes as usize * waves,
         arrays: places.arrays.clone(),
         frame_bytes: places.frame.bytes(),
@@ -90,12 +91,44 @@ fn emit(
         copies: program.copies.to_vec(),
         fills: program.call.fills.clone(),
     };
-    let simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
-    let mut emitter = Emitter { origins, ..Emitter::new(program, layout, places, simd, target) };
+    let mut simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
+    // Set before anything reads them.
+    let none = clif::Value::reserved_value();
+    let [out_of_fuel, block, done] = [(); 3].map(|()| simd.builder.create_block());
+    let mut emitter = Emitter {
+        program,
+        func: &program.func,
+        layout,
+        simd,
+        target,
+        values: SecondaryMap::new(),
+        blocks: SecondaryMap::with_default(done),
+        here: Here::default(),
+        held_literals: None,
+        fetched: vec![Vec::new(); program.facts.wanted.len() * usize::from(program.vectors)],
+        args: none,
+        count: none,
+        frame: None,
+        tile: None,
+        phase: None,
+        wave: Wave { block, element: none, record: None, strides: Vec::new(), first_rows: Vec::new() },
+        spaces: vec![none; program.spaces.len()],
+        resources: none,
+        scratch: none,
+        callees: Callees::default(),
+        accesses: Vec::new(),
+        guards: None,
+        meter: None,
+        out_of_fuel,
+        done,
+        origins,
+        places,
+    };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
-    emitter.simd.builder.finalize(target.cranelift().select(false).frontend_config());
-    Ok(info)
+    let Emitter { simd, accesses, .. } = emitter;
+    simd.builder.finalize(target.cranelift().select(false).frontend_config());
+    Ok(CodeInfo { accesses, ..info })
 }
 
 struct Emitter<'a, 'b> {
@@ -129,6 +162,8 @@ struct Emitter<'a, 'b> {
     resources: clif::Value,
     scratch: clif::Value,
     callees: Callees,
+    /// Texture accesses so far.
+    accesses: Vec<Access>,
     /// What a wave keeps of guards, if there are any.
     guards: Option<guard::Guards>,
     /// The wave's fuel, if there are loops.
@@ -165,47 +200,7 @@ struct Wave {
     first_rows: Vec<clif::Value>,
 }
 
-impl<'a, 'b> Emitter<'a, 'b> {
-    fn new(
-        program: &'a BatchProgram,
-        layout: &'a Layout,
-        places: Places,
-        mut simd: Simd<'b>,
-        target: &'a Target,
-    ) -> Self {
-        // Set before anything reads them.
-        let none = clif::Value::reserved_value();
-        let [out_of_fuel, block, done] = [(); 3].map(|()| simd.builder.create_block());
-        Emitter {
-            program,
-            func: &program.func,
-            layout,
-            simd,
-            target,
-            values: SecondaryMap::new(),
-            blocks: SecondaryMap::with_default(done),
-            here: Here::default(),
-            held_literals: None,
-            fetched: vec![Vec::new(); program.facts.wanted.len() * usize::from(program.vectors)],
-            args: none,
-            count: none,
-            frame: None,
-            tile: None,
-            phase: None,
-            wave: Wave { block, element: none, record: None, strides: Vec::new(), first_rows: Vec::new() },
-            spaces: vec![none; program.spaces.len()],
-            resources: none,
-            scratch: none,
-            callees: Callees::default(),
-            guards: None,
-            meter: None,
-            out_of_fuel,
-            done,
-            origins: false,
-            places,
-        }
-    }
-
+impl Emitter<'_, '_> {
     /// Says what the next code is for, if that is to be listed.
     fn set_origin(&mut self, origin: Origin) {
         if self.origins {
@@ -250,7 +245,7 @@ impl<'a, 'b> Emitter<'a, 'b> {
             // Its operands are what its users see of it.
             (Op::RowJoin, _) => {}
             (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
-            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, &access),
+            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);

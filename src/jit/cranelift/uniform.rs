@@ -7,7 +7,7 @@ use crate::jit::abi::offset;
 use crate::jit::limits::WINDOW_ROWS;
 use cranelift_codegen::ir::types::{F32, I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
-use shaderjit_ir::batch::{STATIC_ROWS, last_row};
+use shaderjit_ir::bounds::{STATIC_ROWS, last_row};
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Function, Space, Type, Value};
 

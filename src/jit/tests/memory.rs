@@ -4,7 +4,7 @@ use super::{Case, Rows, check, compile, lockstep};
 use crate::error::JitError;
 use crate::jit::{CodegenOptions, Layout, Target, limits};
 use crate::vertex_format::VertexFormat;
-use shaderjit_ir::batch::STATIC_ROWS;
+use shaderjit_ir::bounds::STATIC_ROWS;
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 /// Indices in range, at the end, past it, and wrapping.

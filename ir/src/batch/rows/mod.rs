@@ -12,11 +12,12 @@ mod write;
 
 use super::copy::Copy;
 use super::outputs::Components;
-use super::{CallValues, Layout, Uses};
+use super::{CallValues, Layout};
 use crate::entity::{Block, Space, Value};
 use crate::function::{Function, Imm, InstData, Origin};
 use crate::op::Op;
 use crate::types::Type;
+use crate::uses::Uses;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::BTreeMap;
 

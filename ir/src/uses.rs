@@ -18,7 +18,7 @@ pub struct Uses {
 
 impl Uses {
     /// The uses of every value in some blocks.
-    pub(super) fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
+    pub fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
         let mut uses: SecondaryMap<Value, Uses> = SecondaryMap::with_capacity(func.values.len());
         for &block in blocks {
             for &inst in &func.blocks[block].insts {
