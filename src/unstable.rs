@@ -30,7 +30,7 @@ impl CompiledShader {
     /// # Errors
     /// There is no native code, or it could not be planned again.
     pub fn batch_program(&self, last: Pass) -> Result<BatchProgram, JitError> {
-        self.made_again(|function, layout, _, options| jit::plan_up_to(function, layout, options, last))
+        self.made_again(|function, layout, _, options| jit::plan(function, layout, options, last))
     }
 
     /// The source instructions that its native code was made for: see [`jit::origins`](crate::jit::origins).

@@ -10,7 +10,7 @@ mod support;
 use libtest_mimic::{Arguments, Failed, Trial};
 use run_line::RunLine;
 use shaderjit::VertexFormat;
-use shaderjit::jit::{CodegenOptions, Layout, plan_up_to};
+use shaderjit::jit::{CodegenOptions, Layout, plan};
 use shaderjit_ir::batch::{self, BatchProgram};
 use shaderjit_ir::function::Function;
 use shaderjit_ir::op::{Memory, Op};
@@ -210,7 +210,7 @@ impl TestFile {
         };
         let mut programs = Vec::new();
         for func in self.functions()? {
-            let text = plan_up_to(&Verified::new(func)?, &layout, &options, pass)?.to_string();
+            let text = plan(&Verified::new(func)?, &layout, &options, pass)?.to_string();
             let again = BatchProgram::parse(&text)?.to_string();
             if without_comments(&again) != without_comments(&text) {
                 return Err(format!("the program does not read back:\n{}", difference(&text, &again)).into());

@@ -5,7 +5,7 @@ use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
 use crate::op::{Memory, Op, SysVal, TypeRule};
 use crate::texture::TextureShape;
 use crate::types::Type;
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::ops::Deref;
 
 /// The operands of an instruction, inline.
@@ -440,6 +440,13 @@ impl Function {
             ValueDef::Inst(inst) => Some(&self.insts[inst]),
             ValueDef::Param(_) => None,
         }
+    }
+
+    /// A map with a place for each value that there is now.
+    pub fn value_map<T: Clone + Default>(&self) -> SecondaryMap<Value, T> {
+        let mut map = SecondaryMap::new();
+        map.resize(self.values.len());
+        map
     }
 
     /// The instructions of a block.

@@ -12,7 +12,9 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 /// all its incoming values are. Starts from "all uniform" and takes back what is not, until nothing changes.
 pub fn uniform_values(func: &Function) -> EntitySet<Value> {
     let mut analysis = Analysis::new(func);
-    while analysis.step(&|_, _| false, &|_| false) {}
+    // Where all blocks come behind what leads to them, nothing is used before its round: one says all.
+    let is_forward = analysis.is_forward();
+    while analysis.step(&|_, _| false, &|_| false) && !is_forward {}
     analysis.uniform()
 }
 
@@ -36,6 +38,17 @@ pub(crate) struct Analysis<'f> {
 impl<'f> Analysis<'f> {
     pub(crate) fn new(func: &'f Function) -> Analysis<'f> {
         Analysis { func, predecessors: cfg::predecessors(func), divergent: EntitySet::with_capacity(func.values.len()) }
+    }
+
+    /// Whether every edge leads to a later block of the layout, and one to each block but the entry.
+    fn is_forward(&self) -> bool {
+        let mut before = EntitySet::with_capacity(self.func.blocks.len());
+        self.func.layout.iter().enumerate().all(|(at, &block)| {
+            let edges = &self.predecessors[block];
+            let is_forward = edges.is_empty() == (at == 0) && edges.iter().all(|edge| before.contains(edge.from));
+            before.insert(block);
+            is_forward
+        })
     }
 
     /// One round over the function; whether anything changed. `is_divergent_use(value, block)` says that lanes see

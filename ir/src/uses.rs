@@ -19,7 +19,7 @@ pub struct Uses {
 impl Uses {
     /// The uses of every value in some blocks.
     pub fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
-        let mut uses: SecondaryMap<Value, Uses> = SecondaryMap::with_capacity(func.values.len());
+        let mut uses: SecondaryMap<Value, Uses> = func.value_map();
         for &block in blocks {
             for &inst in &func.blocks[block].insts {
                 let is_guard = func.insts[inst].op == Op::GuardOrdered;

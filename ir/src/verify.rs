@@ -473,7 +473,7 @@ impl<'f> Verifier<'f> {
     /// Where each value is defined.
     fn definitions(&mut self) -> SecondaryMap<Value, Definition> {
         let func = self.func;
-        let mut definitions: SecondaryMap<Value, Definition> = SecondaryMap::new();
+        let mut definitions: SecondaryMap<Value, Definition> = func.value_map();
         for &block in &func.layout {
             let data = &func.blocks[block];
             let params = data.params.iter().map(|&param| (param, ValueDef::Param(block), Place::Block(block), 0));

@@ -9,7 +9,7 @@ use crate::pipeline::{self, PassOptions};
 use crate::vertex_format::VertexFormat;
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
-use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, TILE};
+use shaderjit_ir::batch::{self, BatchInterpreter, BatchProgram, TILE};
 use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -125,7 +125,8 @@ pub fn differential(case: &DifferentialCase) {
             if vectors == 1 { interpret::<4>(&func, case, fuel[0]) } else { interpret::<8>(&func, case, fuel[0]) };
         let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
         let options = CodegenOptions { vectors };
-        let program = jit::plan(&func, &layout, &options).expect("what the passes make can be planned");
+        let program =
+            jit::plan(&func, &layout, &options, batch::Pass::LAST).expect("what the passes make can be planned");
         let planned = match vectors {
             1 => interpret_program::<4>(&program, case, fuel[2]),
             _ => interpret_program::<8>(&program, case, fuel[2]),

@@ -111,22 +111,16 @@ pub struct BatchArgs {
 pub mod offset {
     use super::*;
 
-    pub const INPUTS: i32 = offset_of!(BatchArgs, inputs) as i32;
-    pub const OUTPUTS: i32 = offset_of!(BatchArgs, outputs) as i32;
-    pub const SPACES: i32 = offset_of!(BatchArgs, spaces) as i32;
-    pub const RESOURCES: i32 = offset_of!(BatchArgs, resources) as i32;
-    pub const TEXTURES: i32 = offset_of!(BatchArgs, textures) as i32;
-    pub const SCRATCH: i32 = offset_of!(BatchArgs, scratch) as i32;
-    pub const FRAME: i32 = offset_of!(BatchArgs, frame) as i32;
-    pub const SPENT: i32 = offset_of!(BatchArgs, spent) as i32;
-    pub const FUEL: i32 = offset_of!(BatchArgs, fuel) as i32;
-    pub const GRANTED: i32 = offset_of!(BatchArgs, granted) as i32;
-    pub const LEFT: i32 = offset_of!(BatchArgs, left) as i32;
-    pub const FIRST_VERTEX: i32 = offset_of!(BatchArgs, first_vertex) as i32;
-    pub const LAST: i32 = offset_of!(BatchArgs, last) as i32;
-    pub const INSTANCE: i32 = offset_of!(BatchArgs, instance) as i32;
-    pub const ZERO: i32 = offset_of!(BatchArgs, zero) as i32;
-    pub const STOPPED: i32 = offset_of!(BatchArgs, stopped) as i32;
+    macro_rules! fields {
+        ($($name:ident $field:ident,)*) => { $(pub const $name: i32 = offset_of!(BatchArgs, $field) as i32;)* };
+    }
+
+    fields! {
+        INPUTS inputs, OUTPUTS outputs, SPACES spaces, RESOURCES resources, TEXTURES textures,
+        SCRATCH scratch, FRAME frame, SPENT spent, FUEL fuel, GRANTED granted,
+        LEFT left, FIRST_VERTEX first_vertex, LAST last, INSTANCE instance, ZERO zero,
+        STOPPED stopped,
+    }
 
     /// Fields of entry `index` of the inputs' table: data, stride.
     pub fn input(index: u32) -> (i32, i32) {

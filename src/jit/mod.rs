@@ -205,30 +205,17 @@ impl std::fmt::Debug for Code {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &CodegenOptions) -> Result<Code, JitError> {
-    compile_program(&plan(func, layout, options)?, layout, target)
+    compile_program(&plan(func, layout, options, Pass::LAST)?, layout, target)
 }
 
-/// The batch program that [`compile`] makes code of.
+/// The batch program of a function, up to one of planning's passes. [`compile`] makes code of what the last one gives.
 ///
 /// # Errors
 /// [`JitError::Limit`] if the function is over a bound. [`JitError::Codegen`] if there is no such number of vectors,
 /// the function cannot be cut at its barriers, or planning has a defect.
-pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions) -> Result<BatchProgram, JitError> {
-    plan_up_to(func, layout, options, Pass::LAST)
-}
-
-/// The batch program as it is behind one of planning's passes.
-///
-/// # Errors
-/// As [`plan`].
-pub fn plan_up_to(
-    func: &Verified,
-    layout: &Layout,
-    options: &CodegenOptions,
-    last: Pass,
-) -> Result<BatchProgram, JitError> {
+pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions, last: Pass) -> Result<BatchProgram, JitError> {
     limit("the function's size", batch::size(func), limits::FUNCTION_SIZE)?;
-    let program = BatchProgram::plan_up_to(func, &layout.of_batch(), options.machine()?, last);
+    let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?, last);
     program.map_err(|error| JitError::Codegen(error.to_string()))
 }
 
@@ -255,7 +242,7 @@ pub fn clif_text(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<String, JitError> {
-    cranelift::text(&plan(func, layout, options)?, layout, target)
+    cranelift::text(&plan(func, layout, options, Pass::LAST)?, layout, target)
 }
 
 /// The source instructions that the code of [`compile`] was made for: by ascending offset in the code, the byte offset
@@ -270,7 +257,7 @@ pub fn origins(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<Vec<(u32, Option<u32>)>, JitError> {
-    Cranelift.origins(&plan(func, layout, options)?, layout, target)
+    Cranelift.origins(&plan(func, layout, options, Pass::LAST)?, layout, target)
 }
 
 /// Checks what every back end relies on: offsets into the tables of a call fit its instructions.

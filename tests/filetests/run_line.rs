@@ -8,7 +8,7 @@ use shaderjit::jit::{
     compile_program, plan,
 };
 use shaderjit_ir::Op;
-use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine};
+use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, Pass};
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
@@ -209,7 +209,7 @@ fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), St
     let mut func = in_lockstep(func)?;
     pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
     let func = Verified::new(func).map_err(|errors| errors.to_string())?;
-    Ok((plan(&func, &layout, &CodegenOptions::default()).map_err(|error| error.to_string())?, layout))
+    Ok((plan(&func, &layout, &CodegenOptions::default(), Pass::LAST).map_err(|error| error.to_string())?, layout))
 }
 
 /// All lanes at once, as a batch program.

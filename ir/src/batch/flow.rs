@@ -6,7 +6,6 @@ use super::{run_length, words_behind};
 use crate::function::{BlockCall, Imm, InstData, Terminator};
 use crate::{Block, Function, Inst, Op, Value};
 use cranelift_entity::SecondaryMap;
-use foldhash::{HashMap, HashMapExt};
 use std::ops::Range;
 
 /// What it costs to make addresses of an index anew, in memory accesses.
@@ -42,7 +41,6 @@ pub struct Step {
 }
 
 /// What flows where.
-#[derive(Default)]
 pub struct Flow {
     /// For each block one for its parameters, one for each instruction, and one for its end.
     pub steps: Vec<Step>,
@@ -65,7 +63,7 @@ struct Finder<'a> {
     /// For each of them the last step that uses it.
     used_by: Vec<u32>,
     /// For each output element, how many instructions have yet to set a component, and what others have set.
-    outputs: HashMap<u32, (usize, Vec<Value>)>,
+    outputs: Vec<(usize, Vec<Value>)>,
 }
 
 /// The parameters that a block's edges set, and what each is set to.
@@ -79,11 +77,16 @@ impl Flow {
         let mut finder = Finder {
             func,
             planner,
-            flow: Flow::default(),
+            flow: Flow {
+                steps: Vec::with_capacity(func.size() + func.layout.len()),
+                blocks: Vec::with_capacity(func.layout.len()),
+                values: Vec::with_capacity(func.size()),
+                used: Vec::with_capacity(2 * func.size()),
+            },
             block: 0,
-            numbers: SecondaryMap::with_capacity(func.values.len()),
-            used_by: Vec::new(),
-            outputs: HashMap::new(),
+            numbers: func.value_map(),
+            used_by: Vec::with_capacity(func.size()),
+            outputs: vec![(0, Vec::new()); func.outputs as usize],
         };
         for (number, &block) in (0..).zip(&planner.program.order) {
             finder.block = number;
@@ -102,10 +105,9 @@ impl Finder<'_> {
     fn block(&mut self, block: Block) {
         let data = &self.func.blocks[block];
         let insts = self.func.insts_in(block);
-        self.outputs.clear();
         for inst in insts.clone() {
             if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
-                self.outputs.entry(element).or_default().0 += 1;
+                self.outputs[element as usize].0 += 1;
             }
         }
         let first = self.flow.steps.len();
@@ -156,7 +158,7 @@ impl Finder<'_> {
             return (0, 0);
         }
         if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
-            let (unset, set) = self.outputs.get_mut(&element).expect("outputs have been counted");
+            let (unset, set) = &mut self.outputs[element as usize];
             set.push(inst.args[0]);
             *unset -= 1;
             if *unset == 0 {

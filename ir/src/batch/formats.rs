@@ -126,7 +126,7 @@ mod tests {
         func.lockstep = true;
         let layout = Layout { inputs: vec![packing], outputs: vec![4, 4] };
         let machine = Machine { vectors: 1, registers: 16 };
-        BatchProgram::plan(&Verified::new(func).unwrap(), &layout, machine).unwrap()
+        BatchProgram::plan(&Verified::new(func).unwrap(), &layout, machine, crate::batch::Pass::LAST).unwrap()
     }
 
     #[test]

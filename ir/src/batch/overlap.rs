@@ -49,8 +49,8 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
     if loops.is_empty() && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
         return None;
     }
-    let mut tries =
-        Tries { flow: &flow, chains: vec![0; flow.values.len()], loaded_by: vec![0; flow.values.len()], tried: 0 };
+    let count = flow.values.len();
+    let mut tries = Tries { flow: &flow, chains: vec![0; count], loaded_by: vec![usize::MAX; count] };
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (&block, steps) in order.iter().zip(&flow.blocks) {
         let data = &func.blocks[block];
@@ -142,60 +142,44 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
 /// Tries phases.
 struct Tries<'a> {
     flow: &'a Flow,
-    /// Of each value the steps of the chain that ends with it in the phase at hand, if that has made it.
+    /// Of each value the steps of the chain that ends with it, in the last phase that was tried with what makes it.
     chains: Vec<usize>,
-    /// The last phase that has loaded it.
+    /// The first step of the last phase that has loaded it.
     loaded_by: Vec<usize>,
-    /// How many phases have been tried.
-    tried: usize,
-}
-
-/// What is known of a phase.
-struct Tried {
-    number: usize,
-    first: usize,
-    weight: usize,
-    /// The steps of its longest chain.
-    longest: usize,
-    /// Its loads and stores, and what it costs besides.
-    accesses: usize,
-}
-
-impl Tried {
-    fn stall(&self) -> usize {
-        self.weight * self.longest / WAIT
-    }
 }
 
 impl Tries<'_> {
-    /// A phase without steps.
-    fn begin(&mut self, first: usize) -> Tried {
-        self.tried += 1;
-        Tried { number: self.tried, first, weight: 0, longest: 0, accesses: PHASE }
-    }
-
-    /// Adds some steps to a phase.
-    fn add(&mut self, phase: &mut Tried, steps: Range<usize>) {
-        for (at, step) in steps.clone().zip(&self.flow.steps[steps]) {
-            let mut chain = 0;
-            for value in self.flow.uses(step) {
-                let Flowing { made, last_use, fetching, .. } = self.flow.values[value];
-                if made as usize >= phase.first {
-                    // It need not be stored, after all.
-                    phase.accesses -= usize::from(last_use as usize == at);
-                    chain = self.chains[value].max(chain);
-                } else if std::mem::replace(&mut self.loaded_by[value], phase.number) != phase.number {
-                    phase.accesses += fetching;
+    /// The stalls and the memory accesses of the phases from a step on that end in front of others, up to one that is
+    /// too long.
+    fn costs(&mut self, first: usize, ends: &[usize]) -> Vec<(usize, usize)> {
+        let Tries { flow, chains, loaded_by } = self;
+        let (mut costs, mut at, mut weight, mut longest, mut accesses) = (Vec::new(), first, 0, 0, PHASE);
+        for &end in ends {
+            for step in &flow.steps[at..end] {
+                let mut chain = 0;
+                for value in flow.uses(step) {
+                    let Flowing { made, last_use, fetching, .. } = flow.values[value];
+                    if made as usize >= first {
+                        // It need not be stored, after all.
+                        accesses -= usize::from(last_use as usize == at);
+                        chain = chains[value].max(chain);
+                    } else if std::mem::replace(&mut loaded_by[value], first) != first {
+                        accesses += fetching;
+                    }
                 }
+                chain += step.latency;
+                for value in step.makes.clone() {
+                    chains[value] = chain;
+                    accesses += usize::from(flow.values[value].last_use as usize > at);
+                }
+                (weight, longest, at) = (weight + step.weight, chain.max(longest), at + 1);
             }
-            chain += step.latency;
-            for value in step.makes.clone() {
-                self.chains[value] = chain;
-                phase.accesses += usize::from(self.flow.values[value].last_use as usize > at);
+            costs.push((weight * longest / WAIT, accesses));
+            if weight > LONGEST {
+                break;
             }
-            phase.weight += step.weight;
-            phase.longest = chain.max(phase.longest);
         }
+        costs
     }
 
     /// The cheapest choice of candidates for the steps from `start` on, and what it costs.
@@ -204,18 +188,10 @@ impl Tries<'_> {
         let mut best = vec![(usize::MAX, 0); candidates.len() + 1];
         best[0].0 = 0;
         for begin in 0..candidates.len() {
-            let mut at = if begin == 0 { start } else { candidates[begin - 1] };
-            let mut phase = self.begin(at);
-            for (number, &end) in candidates.iter().enumerate().skip(begin) {
-                self.add(&mut phase, at..end);
-                at = end;
-                let cost = best[begin].0 + phase.stall() + phase.accesses;
-                if cost < best[number + 1].0 {
-                    best[number + 1] = (cost, begin);
-                }
-                if phase.weight > LONGEST {
-                    break;
-                }
+            let (before, behind) = best.split_at_mut(begin + 1);
+            let first = if begin == 0 { start } else { candidates[begin - 1] };
+            for (best, (stall, accesses)) in behind.iter_mut().zip(self.costs(first, &candidates[begin..])) {
+                *best = (*best).min((before[begin].0 + stall + accesses, begin));
             }
         }
         let (mut ends, mut end) = (Vec::new(), candidates.len());
@@ -227,10 +203,8 @@ impl Tries<'_> {
         (ends, best[candidates.len()].0)
     }
 
-    /// What some steps cost as a loop of their own that loads and stores nothing.
+    /// What some steps stall as a loop of their own.
     fn uncut(&mut self, steps: &Range<usize>) -> usize {
-        let mut phase = self.begin(steps.start);
-        self.add(&mut phase, steps.clone());
-        phase.stall()
+        self.costs(steps.start, &[steps.end])[0].0
     }
 }

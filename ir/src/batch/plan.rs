@@ -91,25 +91,12 @@ pub struct Planner {
 }
 
 impl BatchProgram {
-    /// Plans a function for a layout and a machine.
+    /// Plans a function for a layout and a machine, up to one of the passes.
     ///
     /// # Errors
     /// [`PlanError::Cut`] if the function has barriers where it cannot be cut, [`PlanError::Verify`] if planning has a
     /// defect: the program breaks a rule.
-    pub fn plan(func: &Verified, layout: &Layout, machine: Machine) -> Result<BatchProgram, PlanError> {
-        BatchProgram::plan_up_to(func, layout, machine, Pass::LAST)
-    }
-
-    /// The program as it is behind one of the passes.
-    ///
-    /// # Errors
-    /// As [`plan`](Self::plan).
-    pub fn plan_up_to(
-        func: &Verified,
-        layout: &Layout,
-        machine: Machine,
-        last: Pass,
-    ) -> Result<BatchProgram, PlanError> {
+    pub fn plan(func: &Verified, layout: &Layout, machine: Machine, last: Pass) -> Result<BatchProgram, PlanError> {
         let (uniform, costs) = (uniform_values(func), EdgeCosts::new(func));
         let end = Pass::ALL.iter().position(|pass| pass.name == last.name).map_or(0, |at| at + 1);
         Planner::new(Function::clone(func), uniform, costs, layout.clone(), machine).run(&Pass::ALL[..end])

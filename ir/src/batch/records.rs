@@ -54,7 +54,7 @@ impl Records {
         for (from, targets) in next.iter().enumerate() {
             targets.iter().for_each(|&to| before[to].push(from));
         }
-        let mut records = Records { kept: SecondaryMap::with_capacity(graph.func.values.len()), slots: 0 };
+        let mut records = Records { kept: graph.func.value_map(), slots: 0 };
         let mut stays = Vec::new();
         let mut live = vec![usize::MAX; next.len()];
         for (number, Going { value, is_param, users: mut new }) in
@@ -103,7 +103,7 @@ impl Records {
     fn going(&mut self, graph: &Graph<'_>, regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Vec<Going> {
         let mut going = Vec::new();
         // Where each value is in there, plus 1.
-        let mut places = SecondaryMap::<Value, usize>::with_capacity(graph.func.values.len());
+        let mut places = graph.func.value_map::<usize>();
         for (number, region) in regions.regions.iter().enumerate() {
             for value in region.blocks.iter().flat_map(|&block| graph.func.defs_in(block)) {
                 self.kept[value].made = number;

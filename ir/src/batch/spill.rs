@@ -72,7 +72,7 @@ fn find(
     for number in (0..order.len()).rev() {
         next[number] = if crowded[number] { number as u32 } else { next[number + 1] };
     }
-    let (mut kept, mut slot) = (SecondaryMap::with_capacity(func.values.len()), func.slots(Memory::Slot));
+    let (mut kept, mut slot) = (func.value_map(), func.slots(Memory::Slot));
     for &value in &values {
         let Span { made, last_use } = spans[value];
         let from = next[made as usize + 1];
@@ -113,7 +113,7 @@ fn write(func: &mut Function, kept: &SecondaryMap<Value, Option<Kept>>, number: 
 
 /// Where values are made and used, and those that are held and used in a later block than their own.
 fn spans(func: &Function, order: &[Block], is_held: impl Fn(Value) -> bool) -> (SecondaryMap<Value, Span>, Vec<Value>) {
-    let (mut spans, mut values) = (SecondaryMap::<Value, Span>::with_capacity(func.values.len()), Vec::new());
+    let (mut spans, mut values) = (func.value_map::<Span>(), Vec::new());
     for (number, &block) in (0u32..).zip(order) {
         for value in func.uses_in(block) {
             spans[value].last_use = spans[value].last_use.max(number);

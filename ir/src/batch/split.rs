@@ -78,7 +78,7 @@ fn bring_rows_home(func: &mut Function) -> Result<(), CutError> {
         return Ok(());
     }
     let mut stranger = None;
-    let mut homes = SecondaryMap::<Value, Option<Block>>::new();
+    let mut homes = func.value_map::<Option<Block>>();
     for block in func.layout.clone() {
         func.insts_in(block).filter_map(|inst| inst.result).for_each(|value| homes[value] = Some(block));
         let insts = std::mem::take(&mut func.blocks[block].insts);

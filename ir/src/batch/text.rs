@@ -137,20 +137,19 @@ impl Head {
                 self.cut.comes[block(name)?] = Some(self.worklist(worklist)?);
             }
             ["cost", from, "to", to, cost] => self.costs.set(block(from)?, block(to)?, cost.parse().ok()?),
-            ["phase", ref names @ .., "next", next, "worklist", worklist] => {
-                let worklist = Some(self.worklist(worklist)?);
-                self.phase(names.iter().map(|name| block(name)).collect::<Option<_>>()?, block(next)?, worklist)?;
-            }
-            ["phase", ref names @ .., "next", next] => {
-                self.phase(names.iter().map(|name| block(name)).collect::<Option<_>>()?, block(next)?, None)?;
+            ["phase", first, ref rest @ ..] => {
+                let (names, next, worklist) = match *rest {
+                    [ref names @ .., "next", next, "worklist", worklist] => (names, next, Some(worklist)),
+                    [ref names @ .., "next", next] => (names, next, None),
+                    _ => return None,
+                };
+                let worklist = worklist.map(|worklist| self.worklist(worklist).ok_or(())).transpose().ok()?;
+                let blocks = [&first].into_iter().chain(names).map(|name| block(name)).collect::<Option<_>>()?;
+                self.cut.phases.push(Phase { blocks, next: block(next)?, worklist });
             }
             _ => return None,
         }
         Some(())
-    }
-
-    fn phase(&mut self, blocks: Vec<Block>, next: Block, worklist: Option<u32>) -> Option<()> {
-        (!blocks.is_empty()).then(|| self.cut.phases.push(Phase { blocks, next, worklist }))
     }
 
     fn worklist(&mut self, number: &str) -> Option<u32> {

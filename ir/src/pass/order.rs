@@ -46,7 +46,7 @@ impl<'a> Order<'a> {
             complete: vec![0; func.outputs as usize],
         };
         // Of each value that is made here the place behind it.
-        let mut made: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(func.values.len());
+        let mut made: SecondaryMap<Value, u32> = func.value_map();
         for &inst in insts {
             let data = &func.insts[inst];
             match data.op {

@@ -115,12 +115,7 @@ impl<'a> WaveRunner<'a> {
         let (first, end) = (row(first.min(end)), row(end));
         let elements = &self.scratch.arrays[first..end];
         let (vector, lane) = (lane / 4 % vectors, lane % 4);
-        match vectors {
-            1 => rows.extend(elements.as_chunks::<4>().0.iter().map(|element| element.map(|row| row.0[lane]))),
-            _ => {
-                let elements = elements.as_chunks::<8>().0.iter();
-                rows.extend(elements.map(|element| [0, 2, 4, 6].map(|row| element[row + vector].0[lane])));
-            }
-        }
+        let elements = elements.chunks_exact(4 * vectors);
+        rows.extend(elements.map(|element| [0, 1, 2, 3].map(|row| element[row * vectors + vector].0[lane])));
     }
 }

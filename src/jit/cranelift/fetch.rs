@@ -124,11 +124,3 @@ fn store_low_half(simd: &mut Simd<'_>, value: Value, row: Value) {
     let low = simd.ins().extractlane(halves, 0u8);
     simd.store(low, row, 0);
 }
-
-/// Lane 0 of a vector of floats, for scalar code.
-pub fn first_lane(simd: &mut Simd<'_>, value: Value) -> Value {
-    debug_assert_eq!(simd.ty(value), F32X4);
-    let lane = simd.ins().extractlane(value, 0u8);
-    debug_assert_eq!(simd.ty(lane), F32);
-    lane
-}

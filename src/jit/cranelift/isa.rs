@@ -20,7 +20,12 @@ impl Isa {
     /// # Errors
     /// [`JitError::Target`] if Cranelift or [`call`](crate::jit) does not know it.
     pub fn new(with_all: bool) -> Result<Isa, JitError> {
-        let mut builder = lookup()?;
+        let host = Triple::host();
+        // Others have modes that `call` cannot set.
+        if !matches!(host.architecture, Architecture::X86_64 | Architecture::Aarch64(_)) {
+            return Err(JitError::Target(host.architecture.to_string()));
+        }
+        let mut builder = isa::lookup(host).map_err(|error| JitError::Target(error.to_string()))?;
         if with_all {
             cranelift_native::infer_native_flags(&mut builder).map_err(|what| JitError::Target(what.to_string()))?;
         } else if builder.triple().architecture == Architecture::X86_64 {
@@ -69,15 +74,4 @@ fn finish(builder: &isa::Builder, allocator: &str) -> Result<OwnedTargetIsa, Jit
         flags.set(name, value).map_err(|error| JitError::Target(error.to_string()))?;
     }
     builder.finish(settings::Flags::new(flags)).map_err(|error| JitError::Target(error.to_string()))
-}
-
-/// Only architectures for which [`call`](crate::jit) can set the floating-point mode.
-fn lookup() -> Result<isa::Builder, JitError> {
-    let host = Triple::host();
-    match host.architecture {
-        Architecture::X86_64 | Architecture::Aarch64(_) => {
-            isa::lookup(host).map_err(|error| JitError::Target(error.to_string()))
-        }
-        other => Err(JitError::Target(other.to_string())),
-    }
 }

@@ -39,7 +39,7 @@ mod value;
 mod vector;
 mod worklists;
 
-use super::{CodeInfo, Layout, Target};
+use super::{CodeInfo, Layout, Target, UniformRows};
 use crate::error::JitError;
 use call_out::Callees;
 pub use compile::{Cranelift, text};
@@ -51,7 +51,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::HashMap;
 pub use isa::Isa;
 use lanes::OffsetSlots;
-use places::{Places, tables};
+use places::Places;
 use shaderjit_ir::batch::{BatchProgram, TILE};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
@@ -74,12 +74,13 @@ fn emit(
     let places = Places::new(program, layout)?;
     let waves = if program.is_cut() { TILE } else { 1 };
     let reads = facts.reads.iter().copied().chain(std::iter::repeat(false));
+    let tables = func.spaces.values().zip(&facts.readable_rows);
     let info = CodeInfo {
         lanes: places.vectors as u32 * 4,
         inputs: layout.inputs.iter().zip(reads).map(|(&format, reads)| reads.then_some(format)).collect(),
         outputs: layout.outputs.clone(),
         uniform_rows: facts.readable_rows.clone(),
-        tables: tables(program),
+        tables: tables.map(|(space, &rows)| Some(UniformRows::from_rows(space.table.as_ref()?, rows))).collect(),
         resources: func.resources.len(),
         accesses: Vec::new(),
         scratch_bytes: places.scratch_bytes as usize * waves,

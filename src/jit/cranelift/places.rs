@@ -3,7 +3,7 @@
 use super::lanes;
 use crate::error::JitError;
 use crate::jit::abi::ArrayPlace;
-use crate::jit::{Layout, UniformRows, limit, limits};
+use crate::jit::{Layout, limit, limits};
 use cranelift_entity::SecondaryMap;
 use shaderjit_ir::batch::{BatchProgram, Frame, TILE};
 use shaderjit_ir::{Array, Function};
@@ -52,12 +52,6 @@ impl Places {
             zeroed_bytes,
         })
     }
-}
-
-/// The tables of a program, ready for calls.
-pub fn tables(program: &BatchProgram) -> Vec<Option<UniformRows>> {
-    let tables = program.spaces.values().zip(&program.facts.readable_rows);
-    tables.map(|(space, &rows)| space.table.as_ref().map(|table| UniformRows::from_rows(table, rows))).collect()
 }
 
 /// The arrays' places, the end of those that are not kept, and the end.

@@ -1,7 +1,6 @@
 //! How IR values are held in Cranelift values: the table in [`emit`](super).
 
 use super::Emitter;
-use super::fetch;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_entity::packed_option::ReservedValue;
@@ -136,7 +135,7 @@ impl Emitter<'_, '_> {
             Some(bits) if ty == Type::I32 => self.simd.iconst(bits as u32),
             _ if ty == Type::F32 => {
                 let splat = self.vector(value);
-                fetch::first_lane(&mut self.simd, splat)
+                self.simd.ins().extractlane(splat, 0u8)
             }
             _ => self.values[value].0[0],
         }
