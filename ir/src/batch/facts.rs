@@ -20,7 +20,7 @@ const COPIED_AT_ONCE: usize = 192;
 const WEIGHT_AT_ONCE: u64 = 1 << 20;
 
 /// An input or output element's place in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     /// That of an input element.
     Input(u32),

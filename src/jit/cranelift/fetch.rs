@@ -15,28 +15,6 @@ pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Val
     simd.ins().iadd(data, offset)
 }
 
-/// The addresses of `count` rows from `row0` on, 2 or a multiple of 4 of them, in forms that are addressing modes where
-/// they can be.
-pub fn row_addresses(simd: &mut Simd<'_>, row0: Value, stride: Value, count: usize) -> Vec<Value> {
-    if count == 2 {
-        return vec![row0, simd.ins().iadd(row0, stride)];
-    }
-    let twice = simd.shl(stride, 1);
-    let mut rows = Vec::with_capacity(count);
-    let mut first = row0;
-    while rows.len() < count {
-        if !rows.is_empty() {
-            let four = simd.shl(stride, 2);
-            first = simd.ins().iadd(first, four);
-        }
-        let second = simd.ins().iadd(first, stride);
-        let third = simd.ins().iadd(first, twice);
-        let fourth = simd.ins().iadd(second, twice);
-        rows.extend([first, second, third, fourth]);
-    }
-    rows
-}
-
 /// The 32-bit words of four vertices whose rows are at `rows`, each in a vector of its own, of any type. Bits past the
 /// end of a row are anything.
 pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec<Value> {

@@ -2,7 +2,7 @@
 
 use super::fetch;
 use super::places::codegen;
-use super::value::vector_type;
+use super::value::{Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::{ArrayPlace, offset};
@@ -129,20 +129,33 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    /// The addresses of the rows of a vector's lanes in a stream, or of all vertices of a round if those are fewer.
+    /// The addresses of the rows of a vector's lanes in a stream, or of all vertices of a round if those are fewer, in
+    /// forms that are addressing modes where they can be.
     pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> Vec<clif::Value> {
-        let (mut first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
-            Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
+        let [mut first, stride, twice, _] = match self.here.memo.get(&Memo::Stream(stream)) {
+            Some(&known) => known,
             None => {
-                let [data, stride] = self.load_stream(stream);
-                (fetch::row_address(&mut self.simd, data, stride, self.wave.element), stride)
+                let (first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
+                    Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
+                    None => {
+                        let [data, stride] = self.load_stream(stream);
+                        (fetch::row_address(&mut self.simd, data, stride, self.wave.element), stride)
+                    }
+                };
+                let known = [first, stride, self.simd.shl(stride, 1), first];
+                self.here.memo.insert(Memo::Stream(stream), known);
+                known
             }
         };
         for _ in 0..vector {
-            let rows = self.simd.shl(stride, 2);
-            first = self.simd.ins().iadd(first, rows);
+            let four = self.simd.shl(stride, 2);
+            first = self.simd.ins().iadd(first, four);
         }
-        fetch::row_addresses(&mut self.simd, first, stride, self.places.step.min(4))
+        let second = self.simd.ins().iadd(first, stride);
+        let [third, fourth] = [first, second].map(|row| self.simd.ins().iadd(row, twice));
+        let mut rows = vec![first, second, third, fourth];
+        rows.truncate(self.places.step);
+        rows
     }
 
     /// A word of an input element's rows.

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_entity::packed_option::ReservedValue;
 use foldhash::HashMap;
+use shaderjit_ir::batch::Stream;
 use shaderjit_ir::{Op, Resource, Space, Type, Value};
 
 /// How many native instructions after its load something is used from its register.
@@ -37,6 +38,8 @@ impl Default for Parts {
 pub enum Memo {
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
+    /// The first row of a stream, its stride, and twice that.
+    Stream(Stream),
     /// The columns of the rows at `row + index` of a space.
     Rows(Space, u32, Value),
     /// The address of the window at `first + index` of a space, for a uniform index.
