@@ -135,7 +135,7 @@ impl Engine {
                 layout.inputs[number] = default_format(element);
             }
         }
-        let lanes = options.lanes.unwrap_or(prepared.lanes);
+        let lanes = options.lanes.unwrap_or_else(|| prepared.lanes());
         match options.backend {
             Backend::Jit => Ok(self.shop.compiled(&prepared, &layout, lanes)?),
             Backend::Tiered => {
@@ -213,8 +213,6 @@ impl Workshop {
             let Passed { function, interface, exact, times } = passed;
             let facts = Facts::of(&function, &interface);
             let static_rows = bounds::static_rows(&function);
-            // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
-            let is_wide = !shader.format().is_pica() && batch::vectors(&function) == 2;
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 entry: options.entry,
@@ -223,7 +221,7 @@ impl Workshop {
                 variables: OnceLock::new(),
                 facts,
                 static_rows,
-                lanes: if is_wide { Lanes::Eight } else { Lanes::Four },
+                lanes: OnceLock::new(),
                 interface,
                 function,
                 exact,

@@ -9,9 +9,9 @@ use crate::pipeline::{self, PassOptions};
 use crate::shader::Shader;
 use crate::stage::Stage;
 use crate::variables::Variables;
-use shaderjit_ir::Function;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::verify::Verified;
+use shaderjit_ir::{Function, batch};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub(crate) struct Prepared {
     pub facts: Facts,
     /// How many rows native code reads without a check; one entry a space.
     pub static_rows: Vec<u32>,
-    /// How many lanes suit it.
-    pub lanes: Lanes,
+    /// How many lanes suit it, once somebody asks.
+    pub lanes: OnceLock<Lanes>,
     /// The container's digest.
     pub digest: Option<Digest>,
     /// What loops may take.
@@ -67,6 +67,15 @@ impl Prepared {
         made.get_or_init(|| {
             pipeline::run(source.clone(), &PassOptions { fused: self.fused, guards: false }, None)
                 .expect("the passes have accepted the program with guards, and refuse nothing after them")
+        })
+    }
+
+    /// How many lanes suit the program.
+    pub fn lanes(&self) -> Lanes {
+        *self.lanes.get_or_init(|| {
+            // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
+            let is_wide = !self.shader.format().is_pica() && batch::vectors(&self.function) == 2;
+            if is_wide { Lanes::Eight } else { Lanes::Four }
         })
     }
 

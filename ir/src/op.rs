@@ -367,6 +367,11 @@ impl TypeRule {
         }
     }
 
+    /// Whether it allows rows beside words.
+    const fn allows_rows(self) -> bool {
+        matches!(self, TypeRule::Float | TypeRule::Bits)
+    }
+
     /// Whether the rule leaves a choice in code for one invocation, which the text form then spells out
     /// (`select.f32`).
     pub const fn is_set(self) -> bool {
@@ -508,6 +513,21 @@ macro_rules! define_ops {
 }
 for_each_op!(define_ops);
 
+/// What a property is for each op: passes ask for some so often that looking through the operands takes time.
+macro_rules! tabulated {
+    ($property:path) => {{
+        static TABLE: [bool; Op::ALL.len()] = {
+            let (mut table, mut at) = ([false; Op::ALL.len()], 0);
+            while at < table.len() {
+                table[at] = $property(Op::ALL[at]);
+                at += 1;
+            }
+            table
+        };
+        &TABLE
+    }};
+}
+
 impl Op {
     /// The op of that mnemonic.
     pub fn from_mnemonic(name: &str) -> Option<Op> {
@@ -516,7 +536,16 @@ impl Op {
 
     /// Whether the instruction's type must be spelt out: some operand or the result may have several.
     pub fn is_typed(self) -> bool {
-        self.result().is_set() || self.operands().iter().any(|rule| rule.is_set())
+        tabulated!(Op::has_choice)[self as usize]
+    }
+
+    const fn has_choice(self) -> bool {
+        let (rules, mut found, mut at) = (self.operands(), self.result().is_set(), 0);
+        while at < rules.len() {
+            found |= rules[at].is_set();
+            at += 1;
+        }
+        found
     }
 
     /// Whether the op has a meaning only where lanes run in lockstep.
@@ -538,8 +567,16 @@ impl Op {
 
     /// Whether the op can be of type `row`, and then does the same in each word.
     pub fn is_by_row(self) -> bool {
-        let is_by_row = |rule: &TypeRule| matches!(rule, TypeRule::Float | TypeRule::Bits);
-        self.operands().iter().any(is_by_row) || self.operands().is_empty() && is_by_row(&self.result())
+        tabulated!(Op::takes_rows)[self as usize]
+    }
+
+    const fn takes_rows(self) -> bool {
+        let (rules, mut found, mut at) = (self.operands(), false, 0);
+        while at < rules.len() {
+            found |= rules[at].allows_rows();
+            at += 1;
+        }
+        found || rules.is_empty() && self.result().allows_rows()
     }
 
     /// The type of an instruction that is made to be of type `ty`, which counts only where the op leaves a choice.

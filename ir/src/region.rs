@@ -360,7 +360,7 @@ impl Divergence {
                 });
                 scope || header
             };
-            while analysis.step(&is_divergent_use, &is_divergent_join) {}
+            while analysis.step(is_divergent_use, is_divergent_join) {}
             let is_divergent_branch = |block: Block| {
                 let selector = func.blocks[block].terminator().selector();
                 selector.is_some_and(|value| analysis.is_divergent(value) || is_divergent_use(value, block))

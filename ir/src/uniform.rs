@@ -14,7 +14,7 @@ pub fn uniform_values(func: &Function) -> EntitySet<Value> {
     let mut analysis = Analysis::new(func);
     // Where all blocks come behind what leads to them, nothing is used before its round: one says all.
     let is_forward = analysis.is_forward();
-    while analysis.step(&|_, _| false, &|_| false) && !is_forward {}
+    while analysis.step(|_, _| false, |_| false) && !is_forward {}
     analysis.uniform()
 }
 
@@ -32,12 +32,12 @@ fn is_uniform_op(inst: &InstData, args_uniform: bool) -> bool {
 pub(crate) struct Analysis<'f> {
     func: &'f Function,
     predecessors: SecondaryMap<Block, Vec<cfg::Edge>>,
-    divergent: EntitySet<Value>,
+    divergent: SecondaryMap<Value, bool>,
 }
 
 impl<'f> Analysis<'f> {
     pub(crate) fn new(func: &'f Function) -> Analysis<'f> {
-        Analysis { func, predecessors: cfg::predecessors(func), divergent: EntitySet::with_capacity(func.values.len()) }
+        Analysis { func, predecessors: cfg::predecessors(func), divergent: func.value_map() }
     }
 
     /// Whether every edge leads to a later block of the layout, and one to each block but the entry.
@@ -56,34 +56,33 @@ impl<'f> Analysis<'f> {
     /// `is_divergent_join` holds are divergent even if every incoming value is uniform, unless they are all the same.
     pub(crate) fn step(
         &mut self,
-        is_divergent_use: &dyn Fn(Value, Block) -> bool,
-        is_divergent_join: &dyn Fn(Block) -> bool,
+        is_divergent_use: impl Fn(Value, Block) -> bool,
+        is_divergent_join: impl Fn(Block) -> bool,
     ) -> bool {
         let mut changed = false;
         let func = self.func;
         for &block in &func.layout {
             let data = &func.blocks[block];
             for (index, &param) in data.params.iter().enumerate() {
-                if self.divergent.contains(param) {
+                if self.divergent[param] {
                     continue;
                 }
                 let diverges = is_divergent_join(block)
                     || self.predecessors[block].iter().any(|edge| {
                         let value = func.edge(*edge).args[index];
-                        self.divergent.contains(value) || is_divergent_use(value, edge.from)
+                        self.divergent[value] || is_divergent_use(value, edge.from)
                     });
                 if diverges {
-                    self.divergent.insert(param);
+                    self.divergent[param] = true;
                     changed = true;
                 }
             }
             for &inst in &data.insts {
                 let inst = &func.insts[inst];
-                let Some(result) = inst.result.filter(|&result| !self.divergent.contains(result)) else { continue };
-                let args_uniform =
-                    inst.args.iter().all(|&arg| !self.divergent.contains(arg) && !is_divergent_use(arg, block));
+                let Some(result) = inst.result.filter(|&result| !self.divergent[result]) else { continue };
+                let args_uniform = inst.args.iter().all(|&arg| !self.divergent[arg] && !is_divergent_use(arg, block));
                 if !is_uniform_op(inst, args_uniform) {
-                    self.divergent.insert(result);
+                    self.divergent[result] = true;
                     changed = true;
                 }
             }
@@ -93,15 +92,13 @@ impl<'f> Analysis<'f> {
 
     /// Whether a value is known to differ between lanes.
     pub(crate) fn is_divergent(&self, value: Value) -> bool {
-        self.divergent.contains(value)
+        self.divergent[value]
     }
 
     /// What is left: the uniform values.
     pub(crate) fn uniform(&self) -> EntitySet<Value> {
         let mut uniform = EntitySet::with_capacity(self.func.values.len());
-        for value in self.func.values.keys().filter(|&value| !self.divergent.contains(value)) {
-            uniform.insert(value);
-        }
+        uniform.extend(self.func.values.keys().filter(|&value| !self.divergent[value]));
         uniform
     }
 }

@@ -476,19 +476,21 @@ impl<'f> Verifier<'f> {
         let mut definitions: SecondaryMap<Value, Definition> = func.value_map();
         for &block in &func.layout {
             let data = &func.blocks[block];
-            let params = data.params.iter().map(|&param| (param, ValueDef::Param(block), Place::Block(block), 0));
-            let results = data.insts.iter().enumerate().filter_map(|(index, &inst)| {
-                let result = func.insts[inst].result?;
-                Some((result, ValueDef::Inst(inst), Place::Inst(block, inst), index + 1))
-            });
-            for (value, def, place, position) in params.chain(results) {
-                if func.values[value].def != def || definitions[value].block.is_some() {
+            let mut define = |value: Value, def, place, position| {
+                let definition = &mut definitions[value];
+                if func.values[value].def != def || definition.block.is_some() {
                     let message = "the value is defined twice, or elsewhere by its own data".to_string();
                     self.report(Rule::Definition, place, message);
                 }
-                definitions[value] = Definition { block: block.into(), position };
-                if func.ty(value) == Type::Row && position == 0 {
+                *definition = Definition { block: block.into(), position };
+                if position == 0 && func.ty(value) == Type::Row {
                     self.report(Rule::RowInBlock, place, "a parameter is a row".to_string());
+                }
+            };
+            data.params.iter().for_each(|&param| define(param, ValueDef::Param(block), Place::Block(block), 0));
+            for (position, &inst) in (1..).zip(&data.insts) {
+                if let Some(result) = func.insts[inst].result {
+                    define(result, ValueDef::Inst(inst), Place::Inst(block, inst), position);
                 }
             }
         }
@@ -511,22 +513,25 @@ impl<'f> Verifier<'f> {
         };
         for &block in &func.layout {
             let data = &func.blocks[block];
-            for (index, &inst) in data.insts.iter().enumerate() {
-                for &arg in func.insts[inst].args.iter().filter(|&&arg| !is_defined(arg, block, index + 1)) {
-                    self.undominated(arg, Place::Inst(block, inst));
-                }
-                let is_of_call = |arg: Value| func.def_inst(arg).is_some_and(|def| def.op == Op::CallLoad);
-                let is_elsewhere = |&&arg: &&Value| {
-                    func.ty(arg) == Type::Row
-                        && !is_of_call(arg)
-                        && definitions[arg].block.expand().is_some_and(|from| from != block)
+            for (position, &inst) in (1..).zip(&data.insts) {
+                // Most operands are made just before.
+                let is_in_front = |arg: Value| {
+                    let definition = definitions[arg];
+                    definition.block == block.into() && definition.position < position
                 };
-                for &arg in func.insts[inst].args.iter().filter(is_elsewhere) {
-                    let message = format!("{} from another block", self.typed(arg));
-                    self.report(Rule::RowInBlock, Place::Inst(block, inst), message);
+                for &arg in func.insts[inst].args.iter().filter(|&&arg| !is_in_front(arg)) {
+                    if !is_defined(arg, block, position) {
+                        self.undominated(arg, Place::Inst(block, inst));
+                    }
+                    let is_of_call = |arg: Value| func.def_inst(arg).is_some_and(|def| def.op == Op::CallLoad);
+                    let is_elsewhere = definitions[arg].block.expand().is_some_and(|from| from != block);
+                    if func.ty(arg) == Type::Row && is_elsewhere && !is_of_call(arg) {
+                        let message = format!("{} from another block", self.typed(arg));
+                        self.report(Rule::RowInBlock, Place::Inst(block, inst), message);
+                    }
                 }
             }
-            for arg in data.terminator().uses().filter(|&arg| !is_defined(arg, block, usize::MAX)) {
+            for arg in data.terminator().uses().filter(|&arg| !is_defined(arg, block, u32::MAX)) {
                 self.undominated(arg, Place::Terminator(block));
             }
         }
@@ -607,7 +612,7 @@ impl<'f> Verifier<'f> {
 #[derive(Clone, Copy, Default)]
 struct Definition {
     block: PackedOption<Block>,
-    position: usize,
+    position: u32,
 }
 
 fn exists<K: EntityRef, V>(map: &PrimaryMap<K, V>, key: K) -> bool {

@@ -19,9 +19,10 @@ use foldhash::{HashMap, HashMapExt};
 /// Most floats that are hoisted; the rest is computed where it is used. Each may take a slot.
 const MAX_FLOATS: usize = 512;
 
-/// For how many instructions two vectors of one float's users share a load. With one vector each user has its own,
-/// which is part of it.
-const REACH: usize = 8;
+/// For how many instructions of a vector the users of one float share a load where lanes have several. Further behind it is
+/// loaded again, as with one vector by each user: then it is part of the instruction that uses it, and takes no register
+/// until then.
+pub const REACH: usize = 8;
 
 /// One word that a call fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,16 +111,14 @@ impl CallValues {
         let mut in_runs = EntitySet::new();
         let mut rows = Vec::new();
         for &block in order {
-            for data in func.blocks[block].insts.iter().rev().map(|&inst| &func.insts[inst]) {
-                if is_of_run(data) {
-                    data.args.iter().filter(|&&arg| func.ty(arg) == Type::Row).for_each(|&row| _ = in_runs.insert(row));
-                }
+            for data in func.insts_in(block).filter(|inst| is_of_run(inst)) {
+                data.args.iter().filter(|&&arg| func.ty(arg) == Type::Row).for_each(|&row| _ = in_runs.insert(row));
             }
-            for data in func.blocks[block].insts.iter().map(|&inst| &func.insts[inst]) {
+            for data in func.insts_in(block).filter(|inst| inst.op == Op::RowJoin) {
                 let is_held = |&arg: &Value| self.floats.contains(arg) || func.constant(arg).is_some();
-                let is_row = data.op == Op::RowJoin && data.args.iter().all(is_held);
                 let is_literal = data.args.iter().all(|&arg| func.constant(arg).is_some());
-                rows.extend(data.result.filter(|&row| is_row && !is_literal && in_runs.contains(row)));
+                let is_one = data.args.iter().all(is_held) && !is_literal;
+                rows.extend(data.result.filter(|&row| is_one && in_runs.contains(row)));
             }
         }
         rows
@@ -283,7 +282,6 @@ impl Loaded<'_> {
         if let Some(held) = self.held[value] {
             return held;
         }
-        let is_row = func.ty(value) == Type::Row;
         let row = self.rows.iter().find(|(row, _)| *row == value).map(|&(_, load)| load);
         let float = self.floats.get(&value).filter(|(_, at)| new.len() - at < self.reach).map(|&(load, _)| load);
         if let Some(load) = row.or(float) {
@@ -291,7 +289,7 @@ impl Loaded<'_> {
         }
         let inst = func.make_inst(Op::CallLoad, func.ty(value), &[], Imm::Slot(slot));
         let load = func.insts[inst].result.expect("a load has a result");
-        if is_row {
+        if func.ty(value) == Type::Row {
             new.push(inst);
             self.rows.push((value, load));
         } else {

@@ -178,6 +178,9 @@ fn tile_values(
         changed = false;
         for block in regions.regions.iter().flat_map(|region| region.blocks.iter().copied()) {
             for (at, &param) in func.blocks[block].params.iter().enumerate() {
+                if !tile.contains(param) {
+                    continue;
+                }
                 let is_head = regions.regions[regions.of[block]].blocks[0] == block;
                 let is_same = |from: &Block| {
                     let mut calls = func.blocks[*from].terminator().calls().filter(|call| call.block == block);
@@ -188,10 +191,10 @@ fn tile_values(
                 }
             }
             for inst in func.insts_in(block) {
+                let Some(result) = inst.result.filter(|&result| tile.contains(result)) else { continue };
                 let is_once = matches!(inst.op.effect(), Effect::Pure | Effect::Convergent)
                     && inst.args.iter().all(|&arg| tile.contains(arg));
-                let may_be = |result| is_once && func.ty(result) != Type::Row && !parted.contains(result);
-                if let Some(result) = inst.result.filter(|&result| !may_be(result)) {
+                if !is_once || func.ty(result) == Type::Row || parted.contains(result) {
                     changed |= tile.remove(result);
                 }
             }

@@ -9,7 +9,7 @@ use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
 /// What it costs to make addresses of an index anew, in memory accesses.
-const INDEX: usize = 6;
+const INDEX: u32 = 6;
 
 /// A value that differs among lanes.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Flowing {
     /// Number of the last one in its block that uses it; [`ELSEWHERE`] if other blocks use it.
     pub last_use: u32,
     /// What it costs to have it in other code than what makes it, in memory accesses.
-    pub fetching: usize,
+    pub fetching: u32,
 }
 
 /// Past all steps.
@@ -38,6 +38,13 @@ pub struct Step {
     pub makes: Range<usize>,
     /// The values it uses, in [`Flow::used`].
     uses: Range<usize>,
+}
+
+impl Step {
+    /// Whether there is no code for it.
+    pub fn is_idle(&self) -> bool {
+        self.weight == 0 && self.latency == 0 && self.makes.is_empty() && self.uses.is_empty()
+    }
 }
 
 /// What flows where.

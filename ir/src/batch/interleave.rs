@@ -4,20 +4,22 @@
 //! One vector goes ahead for a few instructions before the others follow. Instruction by instruction, they would hold
 //! as many times more in registers; vector behind vector, the processor would wait for each.
 
+use super::call::REACH;
 use super::{run_length, words_behind};
 use crate::function::{Imm, InstData};
 use crate::op::Effect;
 use crate::{Block, Function, Inst, Op, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// How many instructions one vector is ahead at most. Fewer hold more in registers, more overlap less in the processor.
+/// How many instructions one vector is ahead at most, loads of the call not counted. Fewer hold more in registers, more overlap less in the processor.
 const AHEAD: usize = 8;
 
 /// Writes a function for so many vectors of lanes, of which the [uniform](crate::uniform) values are known.
 pub fn interleave(func: &mut Function, order: &[Block], uniform: &EntitySet<Value>, vectors: u8) {
     let copies = vec![SecondaryMap::with_capacity(func.values.len()); usize::from(vectors) - 1];
     let params = SecondaryMap::new();
-    let mut interleaver = Interleaver { func, uniform, copies, params, insts: Vec::new(), behind: Vec::new() };
+    let (insts, behind) = (Vec::new(), Vec::new());
+    let mut interleaver = Interleaver { func, uniform, copies, params, insts, behind, ahead: 0 };
     order.iter().for_each(|&block| interleaver.params(block));
     order.iter().for_each(|&block| interleaver.block(block));
     order.iter().for_each(|&block| interleaver.edges(block));
@@ -32,8 +34,10 @@ struct Interleaver<'a> {
     params: SecondaryMap<Block, Vec<Value>>,
     /// What the block at hand has so far.
     insts: Vec<Inst>,
-    /// What the first vector has of it, and the others have yet to get.
-    behind: Vec<Inst>,
+    /// What the first vector has of it, and where; the others have yet to get that.
+    behind: Vec<(usize, Inst)>,
+    /// How many of those count.
+    ahead: usize,
 }
 
 impl Interleaver<'_> {
@@ -65,6 +69,7 @@ impl Interleaver<'_> {
 
     fn block(&mut self, block: Block) {
         let insts = std::mem::take(&mut self.func.blocks[block].insts);
+        self.insts.reserve(insts.len() * usize::from(self.vectors()));
         let mut rest = &insts[..];
         while let Some((&inst, behind)) = rest.split_first() {
             let run = run_length(self.func, rest);
@@ -87,6 +92,7 @@ impl Interleaver<'_> {
         let is_word = |value: Value| !matches!(self.func.ty(value), Type::F64 | Type::Row);
         let (is_for_all, goes_ahead) = match op {
             Op::SlotStore | Op::SlotLoad => (false, ty != Type::F64),
+            Op::CallLoad => (ty == Type::Row, ty != Type::Row),
             Op::GuardOrdered => (!self.differs(args[0]), true),
             Op::Output | Op::ArrayStore | Op::ArrayStoreMasked => (false, false),
             _ => {
@@ -100,9 +106,10 @@ impl Interleaver<'_> {
             self.func.insts[inst].imm = Imm::Slot(slot * u32::from(self.vectors()));
         }
         if goes_ahead && !is_for_all {
+            self.behind.push((self.insts.len(), inst));
             self.insts.push(inst);
-            self.behind.push(inst);
-            if self.behind.len() >= AHEAD {
+            self.ahead += usize::from(op != Op::CallLoad);
+            if self.ahead >= AHEAD {
                 self.catch_up();
             }
             return;
@@ -129,32 +136,40 @@ impl Interleaver<'_> {
     /// Writes instructions for the first vector, then for each other one.
     fn each_vector(&mut self, insts: &[Inst]) {
         self.insts.extend(insts);
-        self.copy(insts);
+        for vector in 1..self.vectors() {
+            insts.iter().for_each(|&inst| self.copy(inst, vector));
+        }
     }
 
     /// Writes what the vectors behind have yet to get.
     fn catch_up(&mut self) {
         let behind = std::mem::take(&mut self.behind);
-        self.copy(&behind);
-    }
-
-    fn copy(&mut self, insts: &[Inst]) {
+        self.ahead = 0;
         for vector in 1..self.vectors() {
-            for &inst in insts {
-                let InstData { op, ty, args, mut imm, result, origin, .. } = self.func.insts[inst];
-                if let (Imm::Slot(slot), Op::SlotStore | Op::SlotLoad) = (&mut imm, op) {
-                    *slot += u32::from(vector) * ty.words();
+            for &(at, inst) in &behind {
+                // Further behind, a vector loads what is the call's again.
+                let is_near = || self.insts.len() - at < REACH * usize::from(self.vectors());
+                if self.func.insts[inst].op != Op::CallLoad || !is_near() {
+                    self.copy(inst, vector);
                 }
-                let args: Vec<Value> = args.iter().map(|&arg| self.of_vector(arg, vector)).collect();
-                self.func.origin = origin;
-                let copy = self.func.make_inst(op, ty, &args, imm);
-                self.func.insts[copy].vector = vector;
-                if let Some(result) = result {
-                    self.copies[usize::from(vector) - 1][result] = self.func.insts[copy].result;
-                }
-                self.insts.push(copy);
             }
         }
+    }
+
+    /// Writes an instruction for a vector.
+    fn copy(&mut self, inst: Inst, vector: u8) {
+        let InstData { op, ty, args, mut imm, result, origin, .. } = self.func.insts[inst];
+        if let (Imm::Slot(slot), Op::SlotStore | Op::SlotLoad) = (&mut imm, op) {
+            *slot += u32::from(vector) * ty.words();
+        }
+        let args: Vec<Value> = args.iter().map(|&arg| self.of_vector(arg, vector)).collect();
+        self.func.origin = origin;
+        let copy = self.func.make_inst(op, ty, &args, imm);
+        self.func.insts[copy].vector = vector;
+        if let Some(result) = result {
+            self.copies[usize::from(vector) - 1][result] = self.func.insts[copy].result;
+        }
+        self.insts.push(copy);
     }
 
     fn edges(&mut self, block: Block) {

@@ -180,11 +180,17 @@ pub fn is_of_run(inst: &InstData) -> bool {
 
 /// How many of these instructions, from the first one on, are one [run](self).
 pub fn run_length(func: &Function, insts: &[Inst]) -> usize {
-    let insts = insts.iter().map(|&inst| &func.insts[inst]);
-    let vector = insts.clone().next().map_or(0, |inst| inst.vector);
-    let length = insts.clone().take_while(|inst| is_of_run(inst) && inst.vector == vector).count();
-    // An output ends a run.
-    insts.take(length).position(|inst| inst.op == Op::OutputRow).map_or(length, |at| at + 1)
+    let mut length = 0;
+    let mut insts = insts.iter().map(|&inst| &func.insts[inst]);
+    let Some(first) = insts.clone().next() else { return 0 };
+    while let Some(inst) = insts.next().filter(|inst| is_of_run(inst) && inst.vector == first.vector) {
+        length += 1;
+        // An output ends a run.
+        if inst.op == Op::OutputRow {
+            break;
+        }
+    }
+    length
 }
 
 /// How many instructions behind a run take words of its rows.

@@ -6,7 +6,7 @@
 //! Here is decided where; [`cut`](super::cut) does it.
 
 use super::cut::Cuts;
-use super::flow::{ELSEWHERE, Flow, Flowing};
+use super::flow::{ELSEWHERE, Flow, Flowing, Step};
 use super::plan::Planner;
 use super::{Parts, is_of_run};
 use crate::function::{Imm, InstData, Terminator};
@@ -49,8 +49,7 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
     if loops.is_empty() && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
         return None;
     }
-    let count = flow.values.len();
-    let mut tries = Tries { flow: &flow, chains: vec![0; count], loaded_by: vec![usize::MAX; count] };
+    let mut tries = Tries::new(&flow);
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (&block, steps) in order.iter().zip(&flow.blocks) {
         let data = &func.blocks[block];
@@ -142,42 +141,69 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
 /// Tries phases.
 struct Tries<'a> {
     flow: &'a Flow,
-    /// Of each value the steps of the chain that ends with it, in the last phase that was tried with what makes it.
-    chains: Vec<usize>,
-    /// The first step of the last phase that has loaded it.
-    loaded_by: Vec<usize>,
+    /// The steps that do anything, and their numbers.
+    busy: Vec<(usize, &'a Step)>,
+    /// How many of those are in front of each step, and of the end.
+    before: Vec<u32>,
+    values: Vec<Tried>,
 }
 
-impl Tries<'_> {
+/// A value, and what trying notes of it.
+struct Tried {
+    flowing: Flowing,
+    /// The steps of the chain that ends with it, in the last phase that was tried with what makes it.
+    chain: usize,
+    /// The first step of the last phase that has loaded it.
+    loaded_by: usize,
+}
+
+impl<'a> Tries<'a> {
+    fn new(flow: &'a Flow) -> Tries<'a> {
+        let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: usize::MAX };
+        let values = flow.values.iter().map(untried).collect();
+        let (mut busy, mut before) = (Vec::with_capacity(flow.steps.len()), Vec::with_capacity(flow.steps.len() + 1));
+        for (number, step) in flow.steps.iter().enumerate() {
+            before.push(busy.len() as u32);
+            if !step.is_idle() {
+                busy.push((number, step));
+            }
+        }
+        before.push(busy.len() as u32);
+        Tries { flow, busy, before, values }
+    }
+
     /// The stalls and the memory accesses of the phases from a step on that end in front of others, up to one that is
     /// too long.
     fn costs(&mut self, first: usize, ends: &[usize]) -> Vec<(usize, usize)> {
-        let Tries { flow, chains, loaded_by } = self;
-        let (mut costs, mut at, mut weight, mut longest, mut accesses) = (Vec::new(), first, 0, 0, PHASE);
+        let Tries { flow, busy, before, values } = self;
+        let mut costs = Vec::with_capacity(ends.len());
+        let (mut begin, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
         for &end in ends {
-            for step in &flow.steps[at..end] {
+            for &(at, step) in &busy[before[begin] as usize..before[end] as usize] {
                 let mut chain = 0;
                 for value in flow.uses(step) {
-                    let Flowing { made, last_use, fetching, .. } = flow.values[value];
-                    if made as usize >= first {
+                    let Tried { flowing, chain: made, loaded_by } = &mut values[value];
+                    if flowing.made as usize >= first {
                         // It need not be stored, after all.
-                        accesses -= usize::from(last_use as usize == at);
-                        chain = chains[value].max(chain);
-                    } else if std::mem::replace(&mut loaded_by[value], first) != first {
-                        accesses += fetching;
+                        accesses -= usize::from(flowing.last_use as usize == at);
+                        chain = chain.max(*made);
+                    } else if std::mem::replace(loaded_by, first) != first {
+                        accesses += flowing.fetching as usize;
                     }
                 }
                 chain += step.latency;
-                for value in step.makes.clone() {
-                    chains[value] = chain;
-                    accesses += usize::from(flow.values[value].last_use as usize > at);
+                for value in &mut values[step.makes.clone()] {
+                    value.chain = chain;
+                    accesses += usize::from(value.flowing.last_use as usize > at);
                 }
-                (weight, longest, at) = (weight + step.weight, chain.max(longest), at + 1);
+                weight += step.weight;
+                longest = chain.max(longest);
             }
             costs.push((weight * longest / WAIT, accesses));
             if weight > LONGEST {
                 break;
             }
+            begin = end;
         }
         costs
     }

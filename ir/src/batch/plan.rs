@@ -194,7 +194,17 @@ impl Parts {
 }
 
 impl Planner {
-    fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
+    fn new(
+        mut func: Function,
+        uniform: EntitySet<Value>,
+        costs: EdgeCosts,
+        layout: Layout,
+        machine: Machine,
+    ) -> Planner {
+        // Room for what passes add: vectors, and what goes through slots.
+        let size = func.insts.len() * usize::from(machine.vectors);
+        func.insts.reserve(size);
+        func.values.reserve(size);
         let program = Parts::begin(func, uniform, costs, &layout.outputs);
         Planner { program, machine, layout, call_values: CallValues::default() }
     }
@@ -310,17 +320,17 @@ impl Planner {
         let is_required = !required.inside.is_empty();
         let cuts = if is_required { Some(required) } else { overlap::find(self) };
         let Some(cuts) = cuts else { return Ok(()) };
-        let (mut func, mut costs) = (self.program.func.clone(), self.program.costs.clone());
         let slots = if is_required { SLOTS } else { RECORD_BYTES / 16 } / u32::from(self.machine.vectors);
-        let phases =
-            match cut(&mut func, &self.program.uniform, &mut costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
-                Ok(phases) if is_required || phases.phases.len() > 1 => phases,
-                Err(error) if is_required => return Err(error),
-                _ => return Ok(()),
-            };
-        let program = &mut self.program;
-        (program.func, program.costs, program.cut) = (func, costs, phases);
-        program.order.clone_from(&program.func.layout);
+        let Parts { func, costs, uniform, order, cut: phases, .. } = &mut self.program;
+        let before = (func.clone(), costs.clone());
+        match cut(func, uniform, costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
+            Ok(made) if is_required || made.phases.len() > 1 => {
+                *phases = made;
+                order.clone_from(&func.layout);
+            }
+            Err(error) if is_required => return Err(error),
+            _ => (*func, *costs) = before,
+        }
         Ok(())
     }
 

@@ -26,11 +26,9 @@ pub fn rewrite<C: AsMut<Function>>(
         if at >= inside {
             inside = at + run_length(func, &insts[at..]).max(1);
             for &user in &insts[at..inside] {
-                for arg in 0..context.as_mut().insts[user].args.len() {
-                    let value = context.as_mut().insts[user].args[arg];
-                    let value = used(context, new, value);
-                    context.as_mut().insts[user].args[arg] = value;
-                }
+                let mut args = context.as_mut().insts[user].args;
+                args.iter_mut().for_each(|arg| *arg = used(context, new, *arg));
+                context.as_mut().insts[user].args = args;
             }
         }
         new.push(inst);

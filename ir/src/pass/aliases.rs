@@ -42,6 +42,8 @@ impl Aliases {
 
     /// Replaces every use in the function.
     pub(crate) fn apply(&self, func: &mut Function) {
-        func.replace_uses(|value| self.find(value));
+        if !self.0.is_empty() {
+            func.replace_uses(|value| self.find(value));
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::entity::{Array, Inst, Value};
 use crate::function::{Function, Imm, InstData, ValueDef};
 use crate::op::Effect;
 use cranelift_entity::{EntitySet, SecondaryMap};
+use std::cell::LazyCell;
 
 /// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are
 /// neither loaded nor kept.
@@ -22,20 +23,20 @@ pub fn dce(func: &mut Function) {
             for call in terminator.calls_mut() {
                 // The parameters are dropped below, when every edge is done.
                 let mut params = func.blocks[call.block].params.iter();
-                call.args.retain(|_| params.next().is_some_and(|&param| live.values.contains(param)));
+                call.args.retain(|_| params.next().is_some_and(|&param| live.values[param]));
             }
             func.blocks[block].terminator = Some(terminator);
         }
     }
     for &block in &layout {
-        func.blocks[block].params.retain(|&param| live.values.contains(param));
+        func.blocks[block].params.retain(|&param| live.values[param]);
     }
     func.layout = layout;
 }
 
 #[derive(Default)]
 struct Liveness {
-    values: EntitySet<Value>,
+    values: SecondaryMap<Value, bool>,
     /// Arrays with a live load.
     arrays: EntitySet<Array>,
     work: Vec<Value>,
@@ -43,8 +44,8 @@ struct Liveness {
 
 impl Liveness {
     fn of(func: &Function) -> Liveness {
-        let mut live = Liveness::default();
-        let predecessors = cfg::predecessors(func);
+        let mut live = Liveness { values: func.value_map(), ..Liveness::default() };
+        let predecessors = LazyCell::new(|| cfg::predecessors(func));
         let mut stores: SecondaryMap<Array, Vec<Inst>> = SecondaryMap::new();
         for (array, _) in func.arrays.iter().filter(|(_, data)| data.kept) {
             live.arrays.insert(array);
@@ -96,14 +97,14 @@ impl Liveness {
     }
 
     fn mark(&mut self, value: Value) {
-        if self.values.insert(value) {
+        if !std::mem::replace(&mut self.values[value], true) {
             self.work.push(value);
         }
     }
 
     fn is_needed(&self, inst: &InstData) -> bool {
         match (inst.result, inst.imm) {
-            (Some(result), _) if inst.op.is_removable() => self.values.contains(result),
+            (Some(result), _) if inst.op.is_removable() => self.values[result],
             (None, Imm::Array { array, .. }) => self.arrays.contains(array),
             _ => true,
         }

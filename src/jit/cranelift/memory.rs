@@ -142,7 +142,8 @@ impl Emitter<'_, '_> {
                         (fetch::row_address(&mut self.simd, data, stride, self.wave.element), stride)
                     }
                 };
-                let known = [first, stride, self.simd.shl(stride, 1), first];
+                let twice = if self.places.step > 2 { self.simd.shl(stride, 1) } else { stride };
+                let known = [first, stride, twice, first];
                 self.here.memo.insert(Memo::Stream(stream), known);
                 known
             }
@@ -151,10 +152,13 @@ impl Emitter<'_, '_> {
             let four = self.simd.shl(stride, 2);
             first = self.simd.ins().iadd(first, four);
         }
-        let second = self.simd.ins().iadd(first, stride);
-        let [third, fourth] = [first, second].map(|row| self.simd.ins().iadd(row, twice));
-        let mut rows = vec![first, second, third, fourth];
-        rows.truncate(self.places.step);
+        let mut rows = vec![first];
+        if self.places.step > 1 {
+            rows.push(self.simd.ins().iadd(first, stride));
+        }
+        if self.places.step > 2 {
+            rows.extend([rows[0], rows[1]].map(|row| self.simd.ins().iadd(row, twice)));
+        }
         rows
     }
 

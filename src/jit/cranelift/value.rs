@@ -38,7 +38,7 @@ impl Default for Parts {
 pub enum Memo {
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
-    /// The first row of a stream, its stride, and twice that.
+    /// The first row of a stream, its stride, and twice that where lanes need it.
     Stream(Stream),
     /// The columns of the rows at `row + index` of a space.
     Rows(Space, u32, Value),
