@@ -11,7 +11,8 @@ use crate::op::Effect;
 use crate::{Block, Function, Inst, Op, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// How many instructions one vector is ahead at most, loads of the call not counted. Fewer hold more in registers, more overlap less in the processor.
+/// How many instructions one vector is ahead at most, loads of the call not counted. Fewer hold more in registers, more
+/// overlap less in the processor.
 const AHEAD: usize = 8;
 
 /// Writes a function for so many vectors of lanes, of which the [uniform](crate::uniform) values are known.
