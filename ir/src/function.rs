@@ -466,6 +466,13 @@ impl Function {
         args.chain(self.blocks[block].terminator().uses())
     }
 
+    /// The parameters that a block's edges set, and what each is set to.
+    pub fn passed(&self, block: Block) -> impl Iterator<Item = (Value, Value)> {
+        let calls = self.blocks[block].terminator().calls();
+        let pairs = calls.flat_map(|call| std::iter::zip(&self.blocks[call.block].params, &call.args));
+        pairs.map(|(&param, &arg)| (param, arg))
+    }
+
     /// What an edge leads to and gives.
     pub fn edge(&self, edge: Edge) -> &BlockCall {
         let call = match (self.blocks[edge.from].terminator(), edge.call) {

@@ -19,9 +19,8 @@ use foldhash::{HashMap, HashMapExt};
 /// Most floats that are hoisted; the rest is computed where it is used. Each may take a slot.
 const MAX_FLOATS: usize = 512;
 
-/// For how many instructions of a vector the users of one float share a load where lanes have several. Further behind
-/// it is loaded again, as with one vector by each user: then it is part of the instruction that uses it, and takes no
-/// register until then.
+/// For how many instructions of each vector the users of one float share a load, if there are several vectors. Those
+/// further behind load it again, as with one vector each user does: it is then part of the instruction that uses it.
 pub const REACH: usize = 8;
 
 /// One word that a call fills in.

@@ -178,9 +178,6 @@ fn tile_values(
         changed = false;
         for block in regions.regions.iter().flat_map(|region| region.blocks.iter().copied()) {
             for (at, &param) in func.blocks[block].params.iter().enumerate() {
-                if !tile.contains(param) {
-                    continue;
-                }
                 let is_head = regions.regions[regions.of[block]].blocks[0] == block;
                 let is_same = |from: &Block| {
                     let mut calls = func.blocks[*from].terminator().calls().filter(|call| call.block == block);

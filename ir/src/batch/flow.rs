@@ -3,7 +3,7 @@
 
 use super::plan::Planner;
 use super::{run_length, words_behind};
-use crate::function::{BlockCall, Imm, InstData, Terminator};
+use crate::function::{Imm, InstData};
 use crate::{Block, Function, Inst, Op, Value};
 use cranelift_entity::SecondaryMap;
 use std::ops::Range;
@@ -40,13 +40,6 @@ pub struct Step {
     uses: Range<usize>,
 }
 
-impl Step {
-    /// Whether there is no code for it.
-    pub fn is_idle(&self) -> bool {
-        self.weight == 0 && self.latency == 0 && self.makes.is_empty() && self.uses.is_empty()
-    }
-}
-
 /// What flows where.
 pub struct Flow {
     /// For each block one for its parameters, one for each instruction, and one for its end.
@@ -71,12 +64,6 @@ struct Finder<'a> {
     used_by: Vec<u32>,
     /// For each output element, how many instructions have yet to set a component, and what others have set.
     outputs: Vec<(usize, Vec<Value>)>,
-}
-
-/// The parameters that a block's edges set, and what each is set to.
-pub fn passed<'f>(func: &'f Function, terminator: &'f Terminator) -> impl Iterator<Item = (Value, Value)> {
-    let pairs = |call: &'f BlockCall| std::iter::zip(&func.blocks[call.block].params, &call.args);
-    terminator.calls().flat_map(pairs).map(|(&param, &arg)| (param, arg))
 }
 
 impl Flow {
@@ -137,7 +124,7 @@ impl Finder<'_> {
         }
         self.step(|this| {
             let mut copies = 0;
-            for (param, arg) in passed(this.func, data.terminator()) {
+            for (param, arg) in this.func.passed(block) {
                 if this.differs(param) {
                     this.uses(arg);
                     copies += usize::from(param != arg);

@@ -18,8 +18,7 @@ const AHEAD: usize = 8;
 /// Writes a function for so many vectors of lanes, of which the [uniform](crate::uniform) values are known.
 pub fn interleave(func: &mut Function, order: &[Block], uniform: &EntitySet<Value>, vectors: u8) {
     let copies = vec![SecondaryMap::with_capacity(func.values.len()); usize::from(vectors) - 1];
-    let params = SecondaryMap::new();
-    let (insts, behind) = (Vec::new(), Vec::new());
+    let (params, insts, behind) = (SecondaryMap::new(), Vec::new(), Vec::new());
     let mut interleaver = Interleaver { func, uniform, copies, params, insts, behind, ahead: 0 };
     order.iter().for_each(|&block| interleaver.params(block));
     order.iter().for_each(|&block| interleaver.block(block));
@@ -137,18 +136,15 @@ impl Interleaver<'_> {
     /// Writes instructions for the first vector, then for each other one.
     fn each_vector(&mut self, insts: &[Inst]) {
         self.insts.extend(insts);
-        for vector in 1..self.vectors() {
-            insts.iter().for_each(|&inst| self.copy(inst, vector));
-        }
+        (1..self.vectors()).for_each(|vector| insts.iter().for_each(|&inst| self.copy(inst, vector)));
     }
 
-    /// Writes what the vectors behind have yet to get.
+    /// Writes what the vectors behind have yet to get; what is the call's they load again if they are far.
     fn catch_up(&mut self) {
         let behind = std::mem::take(&mut self.behind);
         self.ahead = 0;
         for vector in 1..self.vectors() {
             for &(at, inst) in &behind {
-                // Further behind, a vector loads what is the call's again.
                 let is_near = || self.insts.len() - at < REACH * usize::from(self.vectors());
                 if self.func.insts[inst].op != Op::CallLoad || !is_near() {
                     self.copy(inst, vector);

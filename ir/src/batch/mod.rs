@@ -180,17 +180,11 @@ pub fn is_of_run(inst: &InstData) -> bool {
 
 /// How many of these instructions, from the first one on, are one [run](self).
 pub fn run_length(func: &Function, insts: &[Inst]) -> usize {
-    let mut length = 0;
-    let mut insts = insts.iter().map(|&inst| &func.insts[inst]);
-    let Some(first) = insts.clone().next() else { return 0 };
-    while let Some(inst) = insts.next().filter(|inst| is_of_run(inst) && inst.vector == first.vector) {
-        length += 1;
-        // An output ends a run.
-        if inst.op == Op::OutputRow {
-            break;
-        }
-    }
-    length
+    let insts = insts.iter().map(|&inst| &func.insts[inst]);
+    let (vector, mut is_over) = (insts.clone().next().map_or(0, |inst| inst.vector), false);
+    // An output ends a run.
+    let mut ends = |inst: &InstData| std::mem::replace(&mut is_over, inst.op == Op::OutputRow);
+    insts.take_while(|inst| is_of_run(inst) && inst.vector == vector && !ends(inst)).count()
 }
 
 /// How many instructions behind a run take words of its rows.

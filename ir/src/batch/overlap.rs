@@ -6,7 +6,7 @@
 //! Here is decided where; [`cut`](super::cut) does it.
 
 use super::cut::Cuts;
-use super::flow::{ELSEWHERE, Flow, Flowing, Step};
+use super::flow::{ELSEWHERE, Flow, Flowing};
 use super::plan::Planner;
 use super::{Parts, is_of_run};
 use crate::function::{Imm, InstData, Terminator};
@@ -49,7 +49,8 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
     if loops.is_empty() && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
         return None;
     }
-    let mut tries = Tries::new(&flow);
+    let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: usize::MAX };
+    let mut tries = Tries { flow: &flow, values: flow.values.iter().map(untried).collect() };
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (&block, steps) in order.iter().zip(&flow.blocks) {
         let data = &func.blocks[block];
@@ -141,10 +142,6 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
 /// Tries phases.
 struct Tries<'a> {
     flow: &'a Flow,
-    /// The steps that do anything, and their numbers.
-    busy: Vec<(usize, &'a Step)>,
-    /// How many of those are in front of each step, and of the end.
-    before: Vec<u32>,
     values: Vec<Tried>,
 }
 
@@ -157,29 +154,14 @@ struct Tried {
     loaded_by: usize,
 }
 
-impl<'a> Tries<'a> {
-    fn new(flow: &'a Flow) -> Tries<'a> {
-        let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: usize::MAX };
-        let values = flow.values.iter().map(untried).collect();
-        let (mut busy, mut before) = (Vec::with_capacity(flow.steps.len()), Vec::with_capacity(flow.steps.len() + 1));
-        for (number, step) in flow.steps.iter().enumerate() {
-            before.push(busy.len() as u32);
-            if !step.is_idle() {
-                busy.push((number, step));
-            }
-        }
-        before.push(busy.len() as u32);
-        Tries { flow, busy, before, values }
-    }
-
+impl Tries<'_> {
     /// The stalls and the memory accesses of the phases from a step on that end in front of others, up to one that is
     /// too long.
     fn costs(&mut self, first: usize, ends: &[usize]) -> Vec<(usize, usize)> {
-        let Tries { flow, busy, before, values } = self;
-        let mut costs = Vec::with_capacity(ends.len());
-        let (mut begin, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
+        let Tries { flow, values } = self;
+        let (mut costs, mut begin, mut weight, mut longest, mut accesses) = (Vec::new(), first, 0, 0, PHASE);
         for &end in ends {
-            for &(at, step) in &busy[before[begin] as usize..before[end] as usize] {
+            for (at, step) in (begin..).zip(&flow.steps[begin..end]) {
                 let mut chain = 0;
                 for value in flow.uses(step) {
                     let Tried { flowing, chain: made, loaded_by } = &mut values[value];
@@ -196,8 +178,7 @@ impl<'a> Tries<'a> {
                     value.chain = chain;
                     accesses += usize::from(value.flowing.last_use as usize > at);
                 }
-                weight += step.weight;
-                longest = chain.max(longest);
+                (weight, longest) = (weight + step.weight, chain.max(longest));
             }
             costs.push((weight * longest / WAIT, accesses));
             if weight > LONGEST {

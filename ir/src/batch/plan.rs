@@ -194,18 +194,10 @@ impl Parts {
 }
 
 impl Planner {
-    fn new(
-        mut func: Function,
-        uniform: EntitySet<Value>,
-        costs: EdgeCosts,
-        layout: Layout,
-        machine: Machine,
-    ) -> Planner {
+    fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
+        let mut program = Parts::begin(func, uniform, costs, &layout.outputs);
         // Room for what passes add: vectors, and what goes through slots.
-        let size = func.insts.len() * usize::from(machine.vectors);
-        func.insts.reserve(size);
-        func.values.reserve(size);
-        let program = Parts::begin(func, uniform, costs, &layout.outputs);
+        program.func.insts.reserve(program.func.insts.len() * usize::from(machine.vectors));
         Planner { program, machine, layout, call_values: CallValues::default() }
     }
 

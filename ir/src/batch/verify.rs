@@ -32,9 +32,7 @@ struct Checker<'a> {
 pub fn phases(program: &Parts) -> Result<(), VerifyErrors> {
     let mut checker = Checker { program, numbering: None, errors: Vec::new(), made: SecondaryMap::new() };
     for &block in &program.layout {
-        let data = &program.blocks[block];
-        let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
-        for value in data.params.iter().copied().chain(results) {
+        for value in program.defs_in(block) {
             let is_held = checker.part(block) == Part::Call && program.ty(value) == Type::Row;
             checker.made[value] = if is_held { Part::Tile } else { checker.part(block) };
         }
@@ -84,8 +82,7 @@ impl Checker<'_> {
         }
         data.terminator().uses().for_each(|value| self.used(block, part, value));
         if program.is_cut() && !matches!(part, Part::Phase(_)) {
-            let results = data.insts.iter().filter_map(|&inst| program.insts[inst].result);
-            for value in data.params.iter().copied().chain(results).filter(|&value| !program.uniform.contains(value)) {
+            for value in program.defs_in(block).filter(|&value| !program.uniform.contains(value)) {
                 let name = self.numbering().value(value);
                 self.report(block, format!("{name} differs among lanes, and the block is of no phase"));
             }

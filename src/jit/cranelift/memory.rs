@@ -152,10 +152,7 @@ impl Emitter<'_, '_> {
             let four = self.simd.shl(stride, 2);
             first = self.simd.ins().iadd(first, four);
         }
-        let mut rows = vec![first];
-        if self.places.step > 1 {
-            rows.push(self.simd.ins().iadd(first, stride));
-        }
+        let mut rows = vec![first, self.simd.ins().iadd(first, stride)];
         if self.places.step > 2 {
             rows.extend([rows[0], rows[1]].map(|row| self.simd.ins().iadd(row, twice)));
         }
