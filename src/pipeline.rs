@@ -53,6 +53,7 @@ passes! {
     "gvn2" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };
     "dce2" "removes unused values" |f, _| { pass::dce(f); Ok(()) };
     "order" "brings inputs and outputs next to their uses" |f, _| { pass::order(f); Ok(()) };
+    "compact" "numbers what is left anew" |f, _| { pass::compact(f); Ok(()) };
 }
 
 /// Runs every pass, and verifies what comes out of them. If that takes until `end`, no further pass begins.

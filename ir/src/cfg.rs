@@ -1,8 +1,9 @@
 //! Edges and orders of the control-flow graph.
 
 use crate::entity::Block;
-use crate::function::Function;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::function::{Function, Terminator};
+use cranelift_entity::{EntityRef, EntitySet};
+use std::ops::Index;
 
 /// One edge, by its source: the block, and which of its terminator's calls it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,18 +14,52 @@ pub struct Edge {
     pub call: usize,
 }
 
+/// A list of things for each block, all in one allocation.
+#[derive(Clone, Debug, Default)]
+pub struct Lists<T> {
+    /// Where the list of each block begins, and behind the last one where that ends.
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T: Copy> Lists<T> {
+    /// The lists of what is given with blocks of a function, in the order in which it is given: a counting sort.
+    pub fn new(func: &Function, given: impl Iterator<Item = (Block, T)> + Clone) -> Lists<T> {
+        let mut starts = vec![0; func.blocks.len() + 1];
+        given.clone().for_each(|(block, _)| starts[block.index() + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let Some((_, any)) = given.clone().next() else { return Lists { starts, items: Vec::new() } };
+        let mut items = vec![any; starts[starts.len() - 1] as usize];
+        let mut ends = starts.clone();
+        for (block, item) in given {
+            let end = &mut ends[block.index()];
+            items[*end as usize] = item;
+            *end += 1;
+        }
+        Lists { starts, items }
+    }
+}
+
+impl<T> Index<Block> for Lists<T> {
+    type Output = [T];
+
+    fn index(&self, block: Block) -> &[T] {
+        // Blocks that are newer than the lists have empty ones.
+        let Some(&[start, end]) = self.starts.get(block.index()..block.index() + 2) else { return &[] };
+        &self.items[start as usize..end as usize]
+    }
+}
+
 /// The incoming edges of every block, in layout order of their sources. A source with two edges to one block is there
 /// twice.
-pub fn predecessors(func: &Function) -> SecondaryMap<Block, Vec<Edge>> {
-    let mut predecessors: SecondaryMap<Block, Vec<Edge>> = SecondaryMap::new();
-    for &from in &func.layout {
-        if let Some(terminator) = &func.blocks[from].terminator {
-            for (call, target) in terminator.calls().enumerate() {
-                predecessors[target.block].push(Edge { from, call });
-            }
-        }
-    }
-    predecessors
+pub fn predecessors(func: &Function) -> Lists<Edge> {
+    let edges = func.layout.iter().flat_map(|&from| {
+        let calls = func.blocks[from].terminator.iter().flat_map(Terminator::calls).enumerate();
+        calls.map(move |(call, target)| (target.block, Edge { from, call }))
+    });
+    Lists::new(func, edges)
 }
 
 /// The targets of a block's edges, in the order of its terminator's calls.
@@ -53,19 +88,19 @@ pub fn reverse_postorder(func: &Function) -> Vec<Block> {
     let mut postorder = Vec::new();
     let entry = func.entry();
     seen.insert(entry);
-    let mut stack = vec![(entry, successors(func, entry).collect::<Vec<_>>())];
-    while let Some((block, targets)) = stack.last_mut() {
+    // What is left to visit of the successors of each block on the stack, whose own begin at a number of them.
+    let mut targets: Vec<Block> = successors(func, entry).collect();
+    let mut stack = vec![(entry, 0)];
+    while let Some(&(block, first)) = stack.last() {
         // The last successor first, so that the first one comes right after its source in the reversed order.
-        match targets.pop() {
-            Some(target) => {
-                if seen.insert(target) {
-                    stack.push((target, successors(func, target).collect()));
-                }
-            }
-            None => {
-                postorder.push(*block);
-                stack.pop();
-            }
+        if targets.len() == first {
+            postorder.push(block);
+            stack.pop();
+        } else if let Some(target) = targets.pop()
+            && seen.insert(target)
+        {
+            stack.push((target, targets.len()));
+            targets.extend(successors(func, target));
         }
     }
     postorder.reverse();

@@ -53,30 +53,24 @@ impl DominatorTree {
         tree
     }
 
+    /// Numbers the blocks so that those below a block in the tree are an interval. In reverse postorder a block comes
+    /// behind the one above it, so the sizes of subtrees are there from behind, and their first numbers from the front.
     fn number_intervals(&mut self) {
-        let mut children: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
-        for &block in &self.rpo {
-            if let Some(idom) = self.idom(block) {
-                children[idom].push(block);
-            }
+        let DominatorTree { rpo, nodes } = self;
+        let mut sizes: SecondaryMap<Block, u32> = SecondaryMap::with_default(1);
+        for &block in rpo.iter().rev() {
+            let size = sizes[block];
+            nodes[block].idom.expand().into_iter().for_each(|idom| sizes[idom] += size);
         }
-        let mut time = 0;
-        let mut stack = vec![(self.rpo[0], 0)];
-        while let Some((block, next)) = stack.last_mut() {
-            if *next == 0 {
-                time += 1;
-                self.nodes[*block].enter = time;
-            }
-            match children[*block].get(*next) {
-                Some(&child) => {
-                    *next += 1;
-                    stack.push((child, 0));
-                }
-                None => {
-                    self.nodes[*block].leave = time;
-                    stack.pop();
-                }
-            }
+        // For each block the number of the next one below it.
+        let mut next: SecondaryMap<Block, u32> = SecondaryMap::new();
+        for &block in rpo.iter() {
+            let enter = nodes[block].idom.expand().map_or(1, |idom| {
+                next[idom] += sizes[block];
+                next[idom] - sizes[block]
+            });
+            (nodes[block].enter, nodes[block].leave) = (enter, enter + sizes[block] - 1);
+            next[block] = enter + 1;
         }
     }
 

@@ -209,7 +209,7 @@ pub enum Terminator {
 
 impl Terminator {
     /// The outgoing edges: then before else, cases before default.
-    pub fn calls(&self) -> impl Iterator<Item = &BlockCall> {
+    pub fn calls(&self) -> impl Iterator<Item = &BlockCall> + Clone {
         let (cases, calls): (&[(u32, BlockCall)], [Option<&BlockCall>; 2]) = match self {
             Terminator::Jump(call) => (&[], [Some(call), None]),
             Terminator::BrIf { then_call, else_call, .. } => (&[], [Some(then_call), Some(else_call)]),

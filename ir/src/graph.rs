@@ -1,7 +1,8 @@
 //! The control-flow graph of a function in reverse postorder, with dominators and natural loops.
 
+use crate::cfg::{self, Lists};
 use crate::dom::DominatorTree;
-use crate::{Block, Function, cfg};
+use crate::{Block, Function};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Deref;
 
@@ -50,8 +51,8 @@ impl FromIterator<Block> for BlockSet {
 pub struct Graph<'f> {
     pub func: &'f Function,
     tree: DominatorTree,
-    pub predecessors: SecondaryMap<Block, Vec<Block>>,
-    pub successors: SecondaryMap<Block, Vec<Block>>,
+    pub predecessors: Lists<Block>,
+    pub successors: Lists<Block>,
     /// The blocks of each loop, its head first. A loop comes behind those around it.
     loops: Vec<BlockSet>,
 }
@@ -60,16 +61,15 @@ impl<'f> Graph<'f> {
     /// The graph of a function; `None` if a loop has several entries.
     pub fn new(func: &'f Function) -> Option<Graph<'f>> {
         let tree = DominatorTree::new(func);
-        let (mut predecessors, mut successors) = (SecondaryMap::<_, Vec<_>>::new(), SecondaryMap::<_, Vec<_>>::new());
+        let mut pairs = Vec::new();
+        // For each block the last one that an edge has been seen from.
+        let mut seen = SecondaryMap::<Block, Option<Block>>::new();
         for &from in tree.reverse_postorder() {
-            for to in cfg::successors(func, from) {
-                // Edges of one block come one after the other.
-                if predecessors[to].last() != Some(&from) {
-                    predecessors[to].push(from);
-                    successors[from].push(to);
-                }
-            }
+            let targets = cfg::successors(func, from).filter(|&to| seen[to].replace(from) != Some(from));
+            pairs.extend(targets.map(|to| (from, to)));
         }
+        let predecessors = Lists::new(func, pairs.iter().map(|&(from, to)| (to, from)));
+        let successors = Lists::new(func, pairs.iter().copied());
         let mut graph = Graph { func, tree, predecessors, successors, loops: Vec::new() };
         let mut loops = Vec::new();
         for &head in graph.order() {

@@ -493,7 +493,10 @@ macro_rules! define_ops {
             /// The name in the text form, without a type suffix.
             pub const fn mnemonic(self) -> &'static str { match self { $( Op::$name => stringify!($mnemonic), )* } }
             /// Operand types.
-            pub const fn operands(self) -> &'static [TypeRule] { match self { $( Op::$name => &[$( TypeRule::$operand, )*], )* } }
+            pub const fn operands(self) -> &'static [TypeRule] {
+                static OPERANDS: [&[TypeRule]; Op::ALL.len()] = [$( &[$( TypeRule::$operand, )*], )*];
+                OPERANDS[self as usize]
+            }
             /// Result type.
             pub const fn result(self) -> TypeRule { match self { $( Op::$name => TypeRule::$result, )* } }
             /// Immediate.

@@ -31,7 +31,7 @@ fn is_uniform_op(inst: &InstData, args_uniform: bool) -> bool {
 /// The fixpoint, shared with [`crate::region`]'s analysis of code whose branches diverge.
 pub(crate) struct Analysis<'f> {
     func: &'f Function,
-    predecessors: SecondaryMap<Block, Vec<cfg::Edge>>,
+    predecessors: cfg::Lists<cfg::Edge>,
     divergent: SecondaryMap<Value, bool>,
 }
 

@@ -283,11 +283,12 @@ impl<'f> Verifier<'f> {
                 self.report(Rule::Once, Place::Block(block), "the block is in the layout twice".to_string());
             }
         }
-        let mut placed = EntitySet::with_capacity(func.insts.len());
+        let mut placed = SecondaryMap::<Inst, bool>::new();
+        placed.resize(func.insts.len());
         for &block in &func.layout {
             let data = &func.blocks[block];
             for &inst in &data.insts {
-                if !placed.insert(inst) {
+                if std::mem::replace(&mut placed[inst], true) {
                     self.report(Rule::Once, Place::Inst(block, inst), "the instruction is placed twice".to_string());
                 }
             }

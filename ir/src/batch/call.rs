@@ -195,8 +195,13 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
         func.layout.insert(0, block);
         part.block = Some(block);
     }
-    // What only hoisted code used.
-    dce(func);
+    // What only hoisted code used: operands, which floats of uniform spaces do not have, and literals of rows.
+    let is_load = |inst: &Inst| func.insts[*inst].op == Op::UniformLoad && func.insts[*inst].ty == Type::F32;
+    let is_loaded =
+        |row: &Value| func.def_inst(*row).is_some_and(|join| join.args.iter().all(|&word| values.contains(word)));
+    if !values.insts.iter().all(is_load) || !rows.iter().all(is_loaded) {
+        dce(func);
+    }
     part
 }
 

@@ -47,6 +47,7 @@ pub fn complete(func: &mut Function, order: &[Block], layout: &Layout, stored: &
     let Some(block) = returning_block(func, order) else { return };
     func.outputs = func.outputs.max(layout.outputs.len() as u32);
     let outputs = of_block(func, layout, block);
+    let mut zero = None;
     for (element, components) in (0..).zip(outputs).filter(|&(element, _)| stored[element as usize]) {
         let count = usize::from(layout.outputs[element as usize]);
         let missing: Vec<u8> =
@@ -54,12 +55,13 @@ pub fn complete(func: &mut Function, order: &[Block], layout: &Layout, stored: &
         if missing.is_empty() {
             continue;
         }
-        let zero = func.make_inst(Op::Const, Type::F32, &[], Imm::Bits(0));
-        let value = func.insts[zero].result.expect("a literal is a value");
-        let mut new = vec![zero];
-        for component in missing {
-            new.push(func.make_inst(Op::Output, Type::F32, &[value], Imm::Element { element, component }));
-        }
+        let zero = *zero.get_or_insert_with(|| {
+            let inst = func.make_inst(Op::Const, Type::F32, &[], Imm::Bits(0));
+            func.blocks[block].insts.insert(0, inst);
+            func.insts[inst].result.expect("a literal is a value")
+        });
+        let set = |component| func.make_inst(Op::Output, Type::F32, &[zero], Imm::Element { element, component });
+        let new: Vec<Inst> = missing.into_iter().map(set).collect();
         let is_of_it = |inst: &Inst| {
             let data = &func.insts[*inst];
             data.op == Op::Output && matches!(data.imm, Imm::Element { element: other, .. } if other == element)

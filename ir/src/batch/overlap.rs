@@ -50,7 +50,7 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
         return None;
     }
     let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: usize::MAX };
-    let mut tries = Tries { flow: &flow, values: flow.values.iter().map(untried).collect() };
+    let mut tries = Tries { flow: &flow, values: flow.values.iter().map(untried).collect(), costs: Vec::new() };
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (&block, steps) in order.iter().zip(&flow.blocks) {
         let data = &func.blocks[block];
@@ -61,7 +61,8 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
         }
         let (ends, cost) = tries.cheapest(steps.start + 1, &candidates(&flow, func, &data.insts, steps));
         if loops.is_empty() || loops.has(block) {
-            whole += tries.uncut(steps);
+            tries.try_phases(steps.start, &[steps.end]);
+            whole += tries.costs[0].0;
             // What edges give goes through memory.
             cut += cost + 2 * flow.steps[steps.end - 1].weight;
         }
@@ -143,6 +144,8 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
 struct Tries<'a> {
     flow: &'a Flow,
     values: Vec<Tried>,
+    /// Stalls and memory accesses of what was tried last.
+    costs: Vec<(usize, usize)>,
 }
 
 /// A value, and what trying notes of it.
@@ -155,11 +158,11 @@ struct Tried {
 }
 
 impl Tries<'_> {
-    /// The stalls and the memory accesses of the phases from a step on that end in front of others, up to one that is
-    /// too long.
-    fn costs(&mut self, first: usize, ends: &[usize]) -> Vec<(usize, usize)> {
-        let Tries { flow, values } = self;
-        let (mut costs, mut begin, mut weight, mut longest, mut accesses) = (Vec::new(), first, 0, 0, PHASE);
+    /// Finds stalls and memory accesses of the phases from a step to each of some ends, up to one that is too long.
+    fn try_phases(&mut self, first: usize, ends: &[usize]) {
+        let Tries { flow, values, costs } = self;
+        costs.clear();
+        let (mut begin, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
         for &end in ends {
             for (at, step) in (begin..).zip(&flow.steps[begin..end]) {
                 let mut chain = 0;
@@ -186,7 +189,6 @@ impl Tries<'_> {
             }
             begin = end;
         }
-        costs
     }
 
     /// The cheapest choice of candidates for the steps from `start` on, and what it costs.
@@ -197,7 +199,8 @@ impl Tries<'_> {
         for begin in 0..candidates.len() {
             let (before, behind) = best.split_at_mut(begin + 1);
             let first = if begin == 0 { start } else { candidates[begin - 1] };
-            for (best, (stall, accesses)) in behind.iter_mut().zip(self.costs(first, &candidates[begin..])) {
+            self.try_phases(first, &candidates[begin..]);
+            for (best, (stall, accesses)) in behind.iter_mut().zip(&self.costs) {
                 *best = (*best).min((before[begin].0 + stall + accesses, begin));
             }
         }
@@ -208,10 +211,5 @@ impl Tries<'_> {
         }
         ends.reverse();
         (ends, best[candidates.len()].0)
-    }
-
-    /// What some steps stall as a loop of their own.
-    fn uncut(&mut self, steps: &Range<usize>) -> usize {
-        self.costs(steps.start, &[steps.end])[0].0
     }
 }

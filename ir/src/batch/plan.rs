@@ -114,6 +114,7 @@ impl BatchProgram {
         let costs = EdgeCosts::new(&func);
         let mut planner = Planner::new(func, uniform, costs, layout, machine);
         planner.find_call_values();
+        planner.program.uses = Uses::count(&planner.program.func, &planner.program.order);
         // Those before are about other formats and rows.
         let first = Pass::ALL.iter().position(|pass| pass.name == "complete").unwrap_or(0);
         planner.run(&Pass::ALL[first..])
@@ -136,13 +137,12 @@ impl Parts {
     /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
     fn begin(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, outputs: &[u8]) -> Parts {
         let order = cfg::reverse_postorder(&func);
-        let uses = Uses::count(&func, &order);
         Parts {
             func,
             order,
             costs,
             uniform,
-            uses,
+            uses: SecondaryMap::new(),
             vectors: 1,
             stored: outputs.iter().map(|&stored| stored > 0).collect(),
             by_rows: false,
@@ -195,9 +195,7 @@ impl Parts {
 
 impl Planner {
     fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
-        let mut program = Parts::begin(func, uniform, costs, &layout.outputs);
-        // Room for what passes add: vectors, and what goes through slots.
-        program.func.insts.reserve(program.func.insts.len() * usize::from(machine.vectors));
+        let program = Parts::begin(func, uniform, costs, &layout.outputs);
         Planner { program, machine, layout, call_values: CallValues::default() }
     }
 
@@ -212,7 +210,7 @@ impl Planner {
         let stored = &self.layout.outputs;
         let is_left_out = |element| stored.get(element as usize).is_none_or(|&stored| stored == 0);
         if outputs::remove(&mut self.program.func, is_left_out) {
-            self.has_removed_uses();
+            dce(&mut self.program.func);
         }
         Ok(())
     }
@@ -220,7 +218,7 @@ impl Planner {
     /// Makes attribute formats arithmetic on words.
     fn decode_formats(&mut self) -> Result<(), CutError> {
         if formats::write(&mut self.program.func, &self.layout) {
-            self.has_new_values();
+            self.program.uniform = uniform_values(&self.program.func);
         }
         Ok(())
     }
@@ -267,25 +265,12 @@ impl Planner {
         self.call_values = CallValues::find(func, order, uniform);
     }
 
-    fn has_new_values(&mut self) {
-        self.program.uniform = uniform_values(&self.program.func);
-        self.program.uses = Uses::count(&self.program.func, &self.program.order);
-    }
-
-    fn has_removed_uses(&mut self) {
-        let Parts { func, order, uses, .. } = &mut self.program;
-        dce(func);
-        *uses = Uses::count(func, order);
-    }
-
     /// Outputs that are inputs passed on.
     fn copy(&mut self) -> Result<(), CutError> {
         let Parts { func, order, copies, .. } = &mut self.program;
         if let Some(block) = outputs::returning_block(func, order) {
             *copies = copy::find(func, &self.layout, &outputs::of_block(func, &self.layout, block));
-            if outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element)) {
-                self.has_removed_uses();
-            }
+            outputs::remove(func, |element| copies.iter().any(|copy| copy.output == element));
         }
         Ok(())
     }
@@ -294,6 +279,7 @@ impl Planner {
     fn find_rows(&mut self) -> Result<(), CutError> {
         self.find_call_values();
         let Parts { func, order, uniform, uses, copies, .. } = &mut self.program;
+        *uses = Uses::count(func, order);
         let outputs =
             outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, &self.layout, block)));
         let finder = rows::Finder::new(func, &self.layout, order, uniform, uses, &self.call_values);
@@ -301,7 +287,11 @@ impl Planner {
         if !found.is_empty() {
             found.write(func);
             *uniform = uniform_values(func);
-            self.has_removed_uses();
+        }
+        // Copies have left inputs that nothing else needs.
+        if !found.is_empty() || !copies.is_empty() {
+            dce(func);
+            *uses = Uses::count(func, order);
         }
         Ok(())
     }

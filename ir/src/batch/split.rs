@@ -59,7 +59,8 @@ fn parts(func: &mut Function, block: Block, points: &[usize]) -> Vec<Vec<Inst>> 
         insts.iter().enumerate().filter_map(|(at, &inst)| Some((output(inst)?, part_of(at)))).collect();
     // The part in which each row is made, if not by joining words.
     let mut made = HashMap::new();
-    let mut parts = vec![Vec::new(); points.len() + 1];
+    let part = || Vec::with_capacity(2 * insts.len() / (points.len() + 1));
+    let mut parts: Vec<Vec<Inst>> = std::iter::repeat_with(part).take(points.len() + 1).collect();
     for (at, &inst) in insts.iter().enumerate().filter(|&(_, &inst)| func.insts[inst].op != Op::Barrier) {
         let (data, number) = (&func.insts[inst], part_of(at));
         let with_row = if data.op == Op::RowWord { made.get(&data.args[0]) } else { None };

@@ -1,11 +1,12 @@
 //! Checks that a program keeps the rules of phases and of the call's block.
 
 use super::{Parts, Phase};
+use crate::cfg::{self, Edge, Lists};
 use crate::function::{InstData, Terminator};
 use crate::op::Memory;
 use crate::print::Numbering;
 use crate::verify::{Rule, VerifyError, VerifyErrors};
-use crate::{Block, Op, Type, Value, cfg};
+use crate::{Block, Op, Type, Value};
 use cranelift_entity::SecondaryMap;
 
 /// The part of a program that a block is of.
@@ -30,7 +31,7 @@ struct Checker<'a> {
 
 /// Checks [`Rule::Phase`].
 pub fn phases(program: &Parts) -> Result<(), VerifyErrors> {
-    let mut checker = Checker { program, numbering: None, errors: Vec::new(), made: SecondaryMap::new() };
+    let mut checker = Checker { program, numbering: None, errors: Vec::new(), made: program.value_map() };
     for &block in &program.layout {
         for value in program.defs_in(block) {
             let is_held = checker.part(block) == Part::Call && program.ty(value) == Type::Row;
@@ -40,8 +41,8 @@ pub fn phases(program: &Parts) -> Result<(), VerifyErrors> {
     for &block in &program.layout {
         checker.block(block);
     }
-    for phase in &program.cut.phases {
-        checker.order(phase);
+    if program.is_cut() {
+        checker.order(&cfg::predecessors(program));
     }
     if checker.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(checker.errors)) }
 }
@@ -99,14 +100,17 @@ impl Checker<'_> {
         }
     }
 
-    /// A phase is in one piece, behind the one block that leads there.
-    fn order(&mut self, phase: &Phase) {
-        let (layout, head) = (&self.program.layout, phase.blocks[0]);
-        let leads = |&&block: &&Block| cfg::successors(self.program, block).any(|target| target == head);
-        let at = layout.iter().position(|&block| block == head).unwrap_or(0);
-        let is_behind = at > 0 && layout.iter().filter(leads).eq([&layout[at - 1]]);
-        if !is_behind || !layout[at..].starts_with(&phase.blocks) {
-            self.report(head, "its phase is not behind the one block that leads there".to_string());
+    /// Phases are in one piece each, behind the one block that leads there.
+    fn order(&mut self, predecessors: &Lists<Edge>) {
+        let layout = &self.program.layout;
+        let mut positions: SecondaryMap<Block, usize> = SecondaryMap::new();
+        layout.iter().enumerate().for_each(|(at, &block)| positions[block] = at);
+        for blocks in self.program.cut.phases.iter().map(|phase| &phase.blocks) {
+            let (at, before) = (positions[blocks[0]], &predecessors[blocks[0]]);
+            let is_behind = at > 0 && !before.is_empty() && before.iter().all(|edge| edge.from == layout[at - 1]);
+            if !is_behind || !layout[at..].starts_with(blocks) {
+                self.report(blocks[0], "its phase is not behind the one block that leads there".to_string());
+            }
         }
     }
 

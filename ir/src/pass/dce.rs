@@ -50,7 +50,7 @@ impl Liveness {
         for (array, _) in func.arrays.iter().filter(|(_, data)| data.kept) {
             live.arrays.insert(array);
         }
-        let mut position: SecondaryMap<Value, u32> = func.value_map();
+        let mut position: SecondaryMap<Value, u32> = SecondaryMap::new();
         for &block in &func.layout {
             let data = &func.blocks[block];
             for (index, &param) in data.params.iter().enumerate() {

@@ -1,13 +1,12 @@
 //! Turns small branches into selects: computing both sides costs less than masks, tests and jumps.
 
 use super::{remove_unreachable, simplify_params, straighten};
-use crate::cfg::{self, Edge};
+use crate::cfg::{self, Edge, Lists};
 use crate::double;
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Imm, Terminator};
 use crate::op::{Effect, Op};
 use crate::texture;
-use cranelift_entity::SecondaryMap;
 
 /// The most both arms of a branch and its selects may cost together, in units of one simple SIMD instruction.
 const BUDGET: u32 = 16;
@@ -45,7 +44,7 @@ struct Arm {
     cost: u32,
 }
 
-fn convert(func: &mut Function, predecessors: &SecondaryMap<Block, Vec<Edge>>, block: Block) -> bool {
+fn convert(func: &mut Function, predecessors: &Lists<Edge>, block: Block) -> bool {
     let Terminator::BrIf { condition, then_call, else_call } = func.blocks[block].terminator() else { return false };
     let condition = *condition;
     let (then_arm, else_arm) = (arm(func, predecessors, then_call), arm(func, predecessors, else_call));
@@ -86,7 +85,7 @@ fn select(func: &mut Function, block: Block, condition: Value, a: Value, b: Valu
 }
 
 /// The arm behind an edge, if it is a body that could be moved into the block before it.
-fn arm(func: &Function, predecessors: &SecondaryMap<Block, Vec<Edge>>, call: &BlockCall) -> Option<Arm> {
+fn arm(func: &Function, predecessors: &Lists<Edge>, call: &BlockCall) -> Option<Arm> {
     let data = &func.blocks[call.block];
     let Some(Terminator::Jump(end)) = &data.terminator else { return None };
     if predecessors[call.block].len() != 1 || !data.params.is_empty() || end.block == call.block {

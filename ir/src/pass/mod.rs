@@ -1,6 +1,7 @@
 //! Transformations: one pass, one file, one public function.
 
 mod aliases;
+mod compact;
 mod dce;
 mod expand;
 mod fold;
@@ -20,6 +21,7 @@ mod unreachable;
 mod weigh;
 
 pub(crate) use aliases::Aliases;
+pub use compact::compact;
 pub use dce::dce;
 pub(crate) use expand::Writer;
 pub use expand::{Emit, ExpandOptions, expand, expansion};

@@ -61,7 +61,7 @@ fn single_entry(func: &mut Function, mut component: Vec<Block>) -> (Block, Vec<B
     func.blocks[dispatch].terminator = Some(Terminator::Switch { value: which, cases, default });
     component.push(dispatch);
     for (number, &entry) in entries.iter().enumerate() {
-        for edge in predecessors[entry].clone() {
+        for &edge in &predecessors[entry] {
             let through = route(func, edge, dispatch, number as u32, slots[number]);
             if members.contains(edge.from) {
                 component.push(through);

@@ -4,7 +4,7 @@
 //! literally false, the others with one that was found true above.
 
 use super::{remove_unreachable, simplify_params};
-use crate::cfg::{self, Edge};
+use crate::cfg::{self, Edge, Lists};
 use crate::dom::DominatorTree;
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Terminator, ValueDef};
@@ -75,7 +75,7 @@ fn crossroads(func: &Function) -> Vec<Crossroads> {
 
 fn candidate(
     func: &Function,
-    predecessors: &SecondaryMap<Block, Vec<Edge>>,
+    predecessors: &Lists<Edge>,
     tree: &LazyCell<DominatorTree, impl FnOnce() -> DominatorTree>,
     block: Block,
 ) -> Option<Crossroads> {
@@ -104,13 +104,7 @@ fn candidate(
 }
 
 /// Whether what an edge gives a parameter holds in any lane, if that is known.
-fn decide(
-    func: &Function,
-    predecessors: &SecondaryMap<Block, Vec<Edge>>,
-    tree: &DominatorTree,
-    edge: Edge,
-    param: usize,
-) -> Option<bool> {
+fn decide(func: &Function, predecessors: &Lists<Edge>, tree: &DominatorTree, edge: Edge, param: usize) -> Option<bool> {
     let value = func.edge(edge).args[param];
     if let Some(literal) = func.constant(value) {
         return Some(literal != 0);
@@ -167,7 +161,7 @@ fn find_heir(
     func: &Function,
     crossroads: &mut Crossroads,
     users: &[(Value, Block)],
-    predecessors: &SecondaryMap<Block, Vec<Edge>>,
+    predecessors: &Lists<Edge>,
     tree: &DominatorTree,
 ) -> bool {
     let params = &func.blocks[crossroads.block].params;

@@ -70,15 +70,15 @@ struct Contexts {
 }
 
 thread_local! {
-    static CONTEXTS: RefCell<Option<Contexts>> = const { RefCell::new(None) };
+    static CONTEXTS: RefCell<Option<Box<Contexts>>> = const { RefCell::new(None) };
 }
 
 /// Lends the thread's contexts. They are dropped after a large function, and after an error or a panic: they may hold
 /// half a function. A panic, which is a defect of Cranelift or of `emit`, is an error.
 fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
     let contexts = CONTEXTS.take();
-    let mut contexts =
-        contexts.unwrap_or_else(|| Contexts { cranelift: Context::new(), builder: FunctionBuilderContext::new() });
+    let mut contexts = contexts
+        .unwrap_or_else(|| Box::new(Contexts { cranelift: Context::new(), builder: FunctionBuilderContext::new() }));
     let result = catch_unwind(AssertUnwindSafe(|| f(&mut contexts)))
         .unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string())))?;
     if contexts.cranelift.func.dfg.num_insts() <= limits::KEPT_INSTS {

@@ -1,13 +1,12 @@
 //! The loop over tiles: the blocks of the tile, and between them a loop over waves for each phase.
 
 use super::Emitter;
-use super::value::HeldLiterals;
+use super::value::{HELD_LITERALS, HeldLiterals};
 use super::worklists::{Members, Turn};
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
-use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::Op;
 use shaderjit_ir::batch::{Phase, TILE};
 use shaderjit_ir::function::{Imm, Origin};
@@ -108,7 +107,7 @@ impl Emitter<'_, '_> {
         }
         self.begin_wave_fuel();
         self.find_arrays();
-        self.held_literals = Some(HeldLiterals { block: before, vectors: HashMap::new() });
+        self.held_literals = Some(HeldLiterals { block: before, vectors: Vec::with_capacity(HELD_LITERALS) });
         self.begin_guards();
         self.fetched.fill(Vec::new());
     }

@@ -4,7 +4,6 @@ use super::Emitter;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_entity::packed_option::ReservedValue;
-use foldhash::HashMap;
 use shaderjit_ir::batch::Stream;
 use shaderjit_ir::{Op, Resource, Space, Type, Value};
 
@@ -13,13 +12,13 @@ const REACH: usize = 24;
 
 /// How many literals the loop of a phase holds in registers: those of its code that come first. What its chains need
 /// besides fits the other half.
-const HELD_LITERALS: usize = 8;
+pub const HELD_LITERALS: usize = 8;
 
 /// The literals that the loop of a phase holds in registers.
 pub struct HeldLiterals {
     /// The block in front of the loop, which makes them.
     pub block: clif::Block,
-    pub vectors: HashMap<(clif::Type, u32), clif::Value>,
+    pub vectors: Vec<(clif::Type, u32, clif::Value)>,
 }
 
 /// What holds a value: one Cranelift value for each of its words. Those that its type does not have are reserved
@@ -100,7 +99,7 @@ impl Emitter<'_, '_> {
     /// hold none: their loop is too long for it.
     pub(super) fn held_literal(&mut self, ty: clif::Type, word: u32) -> Option<clif::Value> {
         let HeldLiterals { block, vectors } = self.held_literals.as_mut()?;
-        if let Some(&vector) = vectors.get(&(ty, word)) {
+        if let Some(&(.., vector)) = vectors.iter().find(|held| (held.0, held.1) == (ty, word)) {
             return Some(vector);
         }
         // Zero and all ones are made without a load.
@@ -108,7 +107,7 @@ impl Emitter<'_, '_> {
             return None;
         }
         let vector = self.simd.word_in(*block, ty, word);
-        vectors.insert((ty, word), vector);
+        vectors.push((ty, word, vector));
         Some(vector)
     }
 

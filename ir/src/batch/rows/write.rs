@@ -45,11 +45,9 @@ impl Run<'_> {
             }
             Step::Words(words) => self.join(Type::F32, words),
             Step::Literal(words) => {
-                let words = words.map(|word| {
-                    let literal = self.push(Op::Const, Type::I32, &[], Imm::Bits(word.into()));
-                    literal.expect("literals are results")
-                });
-                self.join(Type::I32, words)
+                let mut literal = |word: u32| self.push(Op::Const, Type::I32, &[], Imm::Bits(word.into()));
+                let literals = if words == [words[0]; 4] { [literal(words[0]); 4] } else { words.map(literal) };
+                self.join(Type::I32, literals.map(|literal| literal.expect("literals are results")))
             }
             Step::At { space, row, index } => self.row(Op::RowAt, &[index], Imm::SpaceRow { space, row }),
             Step::Each(value) => self.row(Op::RowEach, &[value], Imm::None),
@@ -125,8 +123,10 @@ impl Found {
                 }
             }
             if self.returning == Some(block) {
+                let mut run = Run { func, front: Vec::new(), insts: Vec::new(), made: Vec::new() };
                 for (element, tree) in &self.outputs {
-                    let mut run = Run { func, front: Vec::new(), insts: Vec::new(), made: Vec::new() };
+                    // What is in front of one run is in front of the next.
+                    run.made.retain(|(step, _)| matches!(step, Step::Literal(_)));
                     let row = run.tree(tree);
                     run.push(Op::OutputRow, Type::I32, &[row], Imm::Stream(*element));
                     insts.append(&mut run.front);
