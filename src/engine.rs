@@ -351,7 +351,7 @@ fn warm_up(target: &Target) {
         let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
         if let Err(error) = pipeline::run(builder.finish(), &options, None)
             .map_err(JitError::from)
-            .and_then(|function| jit::compile(&function, &layout, target, &jit::CodegenOptions { vectors: 1 }))
+            .and_then(|function| jit::compile(&function, &layout, target, &jit::CodegenOptions::of_128_bits(1)))
         {
             log::warn!("no native code: {error}");
         }

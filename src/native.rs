@@ -131,7 +131,7 @@ impl Native {
 }
 
 fn options(lanes: Lanes) -> CodegenOptions {
-    CodegenOptions { vectors: lanes.vectors() }
+    CodegenOptions::of_128_bits(lanes.vectors())
 }
 
 fn compile(function: &Verified, layout: &Layout, lanes: Lanes, target: &Target) -> Result<Code, JitError> {

@@ -124,7 +124,7 @@ pub fn differential(case: &DifferentialCase) {
         let want =
             if vectors == 1 { interpret::<4>(&func, case, fuel[0]) } else { interpret::<8>(&func, case, fuel[0]) };
         let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
-        let options = CodegenOptions { vectors };
+        let options = CodegenOptions::of_128_bits(vectors);
         let program =
             jit::plan(&func, &layout, &options, batch::Pass::LAST).expect("what the passes make can be planned");
         let planned = match vectors {

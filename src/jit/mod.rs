@@ -19,6 +19,7 @@ mod double;
 mod limits;
 mod memory;
 mod mode;
+mod places;
 mod refuel;
 mod target;
 #[cfg(test)]
@@ -63,24 +64,34 @@ impl Layout {
 /// How to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodegenOptions {
-    /// Vectors of four lanes that a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
+    /// Lanes of a vector: 4, or 8 with AVX2, or 16 with AVX-512.
+    pub lanes: u8,
+    /// Vectors that a value has, 1 or 2. Two pay where latency rules: loops that depend on data.
     pub vectors: u8,
 }
 
 impl CodegenOptions {
+    /// So many vectors of four lanes, which every machine has.
+    pub const fn of_128_bits(vectors: u8) -> CodegenOptions {
+        CodegenOptions { lanes: 4, vectors }
+    }
+
     /// What planning may know of the machine. x86-64 has sixteen vector registers of 128 bits, AArch64 twice as many:
     /// one plan for both keeps what is measured on the one.
     fn machine(self) -> Result<Machine, JitError> {
-        match self.vectors {
-            vectors @ (1 | 2) => Ok(Machine { vectors, registers: 16 }),
-            vectors => Err(JitError::Codegen(format!("{vectors} vectors of lanes; 1 or 2 are possible"))),
+        let CodegenOptions { lanes, vectors } = self;
+        match (lanes, vectors) {
+            (4, 1 | 2) => Ok(Machine::of_128_bits(vectors)),
+            (8, 1 | 2) => Ok(Machine { lanes, vectors, registers: 16 }),
+            (16, 1 | 2) => Ok(Machine { lanes, vectors, registers: 32 }),
+            _ => Err(JitError::Codegen(format!("{vectors} vectors of {lanes} lanes; 1 or 2 of 4, 8 or 16 are possible"))),
         }
     }
 }
 
 impl Default for CodegenOptions {
     fn default() -> CodegenOptions {
-        CodegenOptions { vectors: 1 }
+        CodegenOptions::of_128_bits(1)
     }
 }
 
@@ -93,7 +104,7 @@ pub struct Code {
 /// What a call must know about the code.
 #[derive(Clone, Debug)]
 struct CodeInfo {
-    /// Vertices shaded at once.
+    /// Vertices shaded at once: lanes of a wave.
     lanes: u32,
     /// Formats of the inputs that are read.
     inputs: Vec<Option<VertexFormat>>,

@@ -201,7 +201,7 @@ fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), St
         Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     if func.insts.values().any(|inst| inst.op.is_of_batch(inst.ty) || inst.op == Op::Barrier) {
         return Ok((
-            BatchProgram::of(func.clone(), Machine { vectors: 1, registers: 16 })
+            BatchProgram::of(func.clone(), Machine::of_128_bits(1))
                 .map_err(|errors| errors.to_string())?,
             layout,
         ));

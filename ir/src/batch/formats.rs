@@ -125,7 +125,7 @@ mod tests {
         let mut func = b.finish();
         func.lockstep = true;
         let layout = Layout { inputs: vec![packing], outputs: vec![4, 4] };
-        let machine = Machine { vectors: 1, registers: 16 };
+        let machine = Machine::of_128_bits(1);
         BatchProgram::plan(&Verified::new(func).unwrap(), &layout, machine, crate::batch::Pass::LAST).unwrap()
     }
 

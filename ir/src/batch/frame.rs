@@ -11,7 +11,7 @@ pub struct Frame {
     pub call: Range<usize>,
     /// What a back end asks for, for itself.
     pub own: Range<usize>,
-    /// The slots of waves, 16 bytes a vector: one record for each wave of a tile if the
+    /// The slots of waves, a vector each: one record for each wave of a tile if the
     /// function is cut, else one for the wave at hand.
     pub kept: Range<usize>,
     /// Bytes of a record.
@@ -24,7 +24,7 @@ pub struct Frame {
 impl Frame {
     /// The frame of a program, with so many bytes for the back end, a multiple of 16.
     pub fn new(program: &BatchProgram, own: usize) -> Frame {
-        let record = 16 * program.slots as usize;
+        let record = 4 * usize::from(program.lanes) * program.slots as usize;
         let records = if program.cut.phases.is_empty() { 1 } else { TILE };
         // Behind them, if there are any, all waves of the tile.
         let worklists = if program.cut.worklists == 0 { 0 } else { program.cut.worklists as usize + 1 };

@@ -81,10 +81,19 @@ pub struct Layout {
 /// What planning may know of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Vectors of four lanes that a wave is to have, 1 or 2.
+    /// Lanes of a vector register: 4, 8 or 16.
+    pub lanes: u8,
+    /// Vectors that a wave is to have, 1 or 2.
     pub vectors: u8,
     /// Vector registers.
     pub registers: u8,
+}
+
+impl Machine {
+    /// What every machine that code is made for has: 128 bits, and on x86-64 sixteen registers of them.
+    pub const fn of_128_bits(vectors: u8) -> Machine {
+        Machine { lanes: 4, vectors, registers: 16 }
+    }
 }
 
 /// The most vectors of a wave.
@@ -107,6 +116,8 @@ pub struct Parts {
     pub uniform: EntitySet<Value>,
     /// How often values are used.
     pub uses: SecondaryMap<Value, Uses>,
+    /// Lanes of a vector.
+    pub lanes: u8,
     /// Vectors of lanes that a wave has. Each instruction that makes or takes what differs among lanes is for
     /// [one](InstData::vector) of them.
     pub vectors: u8,
@@ -144,6 +155,11 @@ impl Parts {
     /// Whether lanes are stored in an output element.
     pub fn is_stored(&self, output: u32) -> bool {
         self.stored.get(output as usize) == Some(&true)
+    }
+
+    /// Lanes of a wave.
+    pub fn wave(&self) -> usize {
+        usize::from(self.lanes) * usize::from(self.vectors)
     }
 
     /// Whether the function is cut into phases.

@@ -36,10 +36,13 @@ const LONGEST: usize = 128;
 /// Native instructions from one place where a phase may end to the next.
 const SPACING: usize = 8;
 
+/// Where vectors have more lanes than this, what goes from phase to phase no longer stays in the first-level cache.
+const CUT_LANES: u8 = 4;
+
 /// Where to cut a function for speed; `None` if it had better stay whole.
 pub(super) fn find(planner: &Planner) -> Option<Cuts> {
-    let Parts { func, order, uniform, by_rows, .. } = &planner.program;
-    if *by_rows || !can_be_cut(func, order, |value| uniform.contains(value)) {
+    let Parts { func, order, uniform, by_rows, lanes, .. } = &planner.program;
+    if *by_rows || *lanes > CUT_LANES || !can_be_cut(func, order, |value| uniform.contains(value)) {
         return None;
     }
     // Where there are loops, what runs once counts for little.

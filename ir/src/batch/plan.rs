@@ -124,8 +124,8 @@ impl BatchProgram {
     pub(super) fn read(func: Function, head: text::Head) -> Result<BatchProgram, VerifyErrors> {
         let (func, uniform) = Verified::batch(func)?;
         let outputs = vec![4; func.outputs as usize];
-        let text::Head { vectors, copies, cut, costs, call } = head;
-        let mut program = Parts { vectors, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs) };
+        let text::Head { lanes, vectors, copies, cut, costs, call } = head;
+        let mut program = Parts { vectors, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs, lanes) };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
         program.order.retain(|&block| program.call.block != Some(block));
@@ -135,7 +135,7 @@ impl BatchProgram {
 
 impl Parts {
     /// A valid function, and what is known of it. What waves pay is what it costs in the form it came in.
-    fn begin(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, outputs: &[u8]) -> Parts {
+    fn begin(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, outputs: &[u8], lanes: u8) -> Parts {
         let order = cfg::reverse_postorder(&func);
         Parts {
             func,
@@ -143,6 +143,7 @@ impl Parts {
             costs,
             uniform,
             uses: SecondaryMap::new(),
+            lanes,
             vectors: 1,
             stored: outputs.iter().map(|&stored| stored > 0).collect(),
             by_rows: false,
@@ -195,7 +196,7 @@ impl Parts {
 
 impl Planner {
     fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
-        let program = Parts::begin(func, uniform, costs, &layout.outputs);
+        let program = Parts::begin(func, uniform, costs, &layout.outputs, machine.lanes);
         Planner { program, machine, layout, call_values: CallValues::default() }
     }
 
@@ -302,7 +303,8 @@ impl Planner {
         let is_required = !required.inside.is_empty();
         let cuts = if is_required { Some(required) } else { overlap::find(self) };
         let Some(cuts) = cuts else { return Ok(()) };
-        let slots = if is_required { SLOTS } else { RECORD_BYTES / 16 } / u32::from(self.machine.vectors);
+        let Machine { lanes, vectors, .. } = self.machine;
+        let slots = if is_required { SLOTS } else { RECORD_BYTES / (4 * u32::from(lanes)) } / u32::from(vectors);
         let Parts { func, costs, uniform, order, cut: phases, .. } = &mut self.program;
         let before = (func.clone(), costs.clone());
         match cut(func, uniform, costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {

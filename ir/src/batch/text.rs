@@ -1,6 +1,7 @@
 //! The text form of batch programs: what a call and its tiles do beside the function, a line each, and the function.
 //!
 //! ```text
+//! lanes 8
 //! vectors 2
 //! call block0
 //! fill 0 space0[3].1
@@ -25,6 +26,9 @@ use std::fmt;
 impl fmt::Display for BatchProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbering = Numbering::new(self);
+        if self.lanes != 4 {
+            writeln!(f, "lanes {}", self.lanes)?;
+        }
         if self.vectors > 1 {
             writeln!(f, "vectors {}", self.vectors)?;
         }
@@ -83,7 +87,7 @@ impl BatchProgram {
         // The function keeps its place, so that errors name their line.
         let rest: String = text.lines().skip(lines.len()).flat_map(|line| [line, "\n"]).collect();
         let func = parse(&("\n".repeat(lines.len()) + &rest))?;
-        let mut head = Head { vectors: 1, costs: EdgeCosts::new(&func), ..Head::default() };
+        let mut head = Head { lanes: 4, vectors: 1, costs: EdgeCosts::new(&func), ..Head::default() };
         if lines.iter().any(|line| line.starts_with("phase")) {
             head.costs = EdgeCosts::none(head.costs.whole());
         }
@@ -102,6 +106,7 @@ impl BatchProgram {
 /// What is read in front of the function.
 #[derive(Default)]
 pub struct Head {
+    pub lanes: u8,
     pub vectors: u8,
     pub copies: Vec<Copy>,
     pub cut: Phases,
@@ -119,6 +124,7 @@ impl Head {
                 let (input, output) = (input.parse().ok()?, output.parse().ok()?);
                 (input < func.inputs && output < func.outputs).then(|| self.copies.push(Copy { output, input }))?;
             }
+            ["lanes", number] => self.lanes = number.parse().ok().filter(|number| matches!(number, 4 | 8 | 16))?,
             ["vectors", number] => {
                 self.vectors = number.parse().ok().filter(|number| (1..=MAX_VECTORS).contains(number))?;
             }

@@ -109,13 +109,13 @@ impl<'a> WaveRunner<'a> {
     pub fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {
         let place = &self.code.info.arrays[array];
         let end = first.saturating_add(count).min(place.elements);
-        // An element is `[component][lane]`, four lanes a row.
-        let vectors = self.lanes() / 4;
+        // An element is `[component][vector][lane]`, four lanes a row.
+        let rows_of_component = self.lanes() / 4;
         let row = |element: u32| (place.offset + element * place.element_bytes) as usize / size_of::<Row>();
         let (first, end) = (row(first.min(end)), row(end));
         let elements = &self.scratch.arrays[first..end];
-        let (vector, lane) = (lane / 4 % vectors, lane % 4);
-        let elements = elements.chunks_exact(4 * vectors);
-        rows.extend(elements.map(|element| [0, 1, 2, 3].map(|row| element[row * vectors + vector].0[lane])));
+        let (at, lane) = (lane / 4 % rows_of_component, lane % 4);
+        let elements = elements.chunks_exact(4 * rows_of_component);
+        rows.extend(elements.map(|element| [0, 1, 2, 3].map(|row| element[row * rows_of_component + at].0[lane])));
     }
 }

@@ -2,7 +2,7 @@
 //! accesses](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in one
 //! call, or one lane where they agree.
 
-use super::places::codegen;
+use crate::jit::places::codegen;
 use super::value::vector_type;
 use super::{Emitter, result};
 use crate::error::JitError;

@@ -1,6 +1,6 @@
 //! The native function's frame, the IR's blocks in it, and the edges between them.
 
-use super::places::codegen;
+use crate::jit::places::codegen;
 use super::value::Parts;
 use super::{Emitter, Here};
 use crate::error::JitError;
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
 
     /// Goes on to the next wave, or to another block if that has the element `end`.
     pub(super) fn next_wave(&mut self, end: clif::Value, behind: clif::Block) {
-        let lanes = self.simd.ins().iconst(I64, self.places.step as i64);
+        let lanes = self.simd.ins().iconst(I64, self.step as i64);
         let element = self.simd.ins().iadd(self.wave.element, lanes);
         let more = self.simd.icmp(IntCC::UnsignedLessThan, element, end);
         let mut rows = self.next_rows();
@@ -139,7 +139,7 @@ impl Emitter<'_, '_> {
         if block == self.program.order[0] && !self.program.is_cut() {
             // Later blocks use only what has been fetched here.
             for element in 0..self.program.inputs {
-                (0..self.places.vectors).for_each(|vector| self.fetch_input(element, vector as u8));
+                (0..self.vectors()).for_each(|vector| self.fetch_input(element, vector as u8));
             }
         }
         self.flush_guards();

@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
             None => self.stop(self.wave.element, failed),
             Some(tile) => {
                 let first = tile.first;
-                let step = self.simd.ins().iconst(I64, self.places.step as i64);
+                let step = self.simd.ins().iconst(I64, self.step as i64);
                 let is_one = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, self.count, step);
                 let out_of_fuel = self.simd.iconst(abi::OUT_OF_FUEL);
                 let status = self.simd.ins().select(is_one, failed, out_of_fuel);

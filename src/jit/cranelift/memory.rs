@@ -1,7 +1,7 @@
 //! Ops that touch memory: inputs and outputs, register arrays.
 
 use super::fetch;
-use super::places::codegen;
+use crate::jit::places::codegen;
 use super::value::{Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -77,7 +77,7 @@ impl Emitter<'_, '_> {
     /// Fetches the words of an input element's rows, unless they have been or nothing wants them. Only in the IR's
     /// entry block.
     pub(super) fn fetch_input(&mut self, element: u32, vector: u8) {
-        let at = element as usize * self.places.vectors + usize::from(vector);
+        let at = element as usize * self.vectors() + usize::from(vector);
         if self.program.facts.wanted[element as usize] > 0 && self.fetched[at].is_empty() {
             let rows = self.rows(Stream::Input(element), vector);
             let rows = rows.try_into().expect("a vector has four lanes");
@@ -119,7 +119,7 @@ impl Emitter<'_, '_> {
 
     /// The rows of the next wave in the streams that the loop carries.
     pub(super) fn next_rows(&mut self) -> Vec<clif::Value> {
-        let shift = self.places.step.ilog2();
+        let shift = self.step.ilog2();
         let streams = std::iter::zip(&self.wave.first_rows, &self.wave.strides);
         streams
             .map(|(&row, &stride)| {
@@ -142,7 +142,7 @@ impl Emitter<'_, '_> {
                         (fetch::row_address(&mut self.simd, data, stride, self.wave.element), stride)
                     }
                 };
-                let twice = if self.places.step > 2 { self.simd.shl(stride, 1) } else { stride };
+                let twice = if self.step > 2 { self.simd.shl(stride, 1) } else { stride };
                 let known = [first, stride, twice, first];
                 self.here.memo.insert(Memo::Stream(stream), known);
                 known
@@ -153,7 +153,7 @@ impl Emitter<'_, '_> {
             first = self.simd.ins().iadd(first, four);
         }
         let mut rows = vec![first, self.simd.ins().iadd(first, stride)];
-        if self.places.step > 2 {
+        if self.step > 2 {
             rows.extend([rows[0], rows[1]].map(|row| self.simd.ins().iadd(row, twice)));
         }
         rows
@@ -167,7 +167,7 @@ impl Emitter<'_, '_> {
         }
         // In later blocks it has been.
         self.fetch_input(element, inst.vector);
-        let words = &self.fetched[element as usize * self.places.vectors + usize::from(inst.vector)];
+        let words = &self.fetched[element as usize * self.vectors() + usize::from(inst.vector)];
         self.define_vector(result(inst), words[usize::from(word)]);
     }
 
@@ -310,7 +310,7 @@ impl Emitter<'_, '_> {
 
     /// Bytes from the start of scratch memory to a vector of a component of an array's first element.
     fn component_offset(&self, array: Array, component: u8, vector: u8) -> i32 {
-        let number = i32::from(component) * self.places.vectors as i32 + i32::from(vector);
+        let number = i32::from(component) * self.vectors() as i32 + i32::from(vector);
         self.places.arrays[array].offset as i32 + number * 16
     }
 

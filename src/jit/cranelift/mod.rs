@@ -28,7 +28,6 @@ mod guard;
 mod isa;
 mod lanes;
 mod memory;
-mod places;
 mod runs;
 mod scalar;
 mod simd;
@@ -39,7 +38,8 @@ mod value;
 mod vector;
 mod worklists;
 
-use super::{CodeInfo, Layout, Target, UniformRows};
+use super::places::Places;
+use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
 use call_out::Callees;
 pub use compile::{Cranelift, text};
@@ -51,14 +51,17 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::HashMap;
 pub use isa::Isa;
 use lanes::OffsetSlots;
-use places::Places;
-use shaderjit_ir::batch::{BatchProgram, TILE};
+use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Value};
 use simd::Simd;
 use value::{HeldLiterals, Memo, Parts};
+
+/// How many vertices a round of the loop shades where all is done by rows. More are more code of the same kind, fewer
+/// are shaded more slowly.
+const ROWS_AT_ONCE: usize = 2;
 
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
@@ -70,28 +73,8 @@ fn emit(
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
-    let (func, facts) = (&program.func, &program.facts);
-    let places = Places::new(program, layout)?;
-    let waves = if program.is_cut() { TILE } else { 1 };
-    let reads = facts.reads.iter().copied().chain(std::iter::repeat(false));
-    let tables = func.spaces.values().zip(&facts.readable_rows);
-    let info = CodeInfo {
-        lanes: places.vectors as u32 * 4,
-        inputs: layout.inputs.iter().zip(reads).map(|(&format, reads)| reads.then_some(format)).collect(),
-        outputs: layout.outputs.clone(),
-        uniform_rows: facts.readable_rows.clone(),
-        tables: tables.map(|(space, &rows)| Some(UniformRows::from_rows(space.table.as_ref()?, rows))).collect(),
-        resources: func.resources.len(),
-        accesses: Vec::new(),
-        scratch_bytes: places.scratch_bytes as usize * waves,
-        arrays: places.arrays.clone(),
-        frame_bytes: places.frame.bytes(),
-        vertices_of_fuel: places.vectors * 4 * if facts.pays { waves } else { 1 },
-        vertices_at_once: program.waves_at_once() * 4 * places.vectors,
-        stack_bytes: 0,
-        copies: program.copies.to_vec(),
-        fills: program.call.fills.clone(),
-    };
+    let own = if program.facts.scattered { 16 * lanes::SLOTS } else { 0 };
+    let places = Places::new(program, layout, own)?;
     let mut simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     // Set before anything reads them.
     let none = clif::Value::reserved_value();
@@ -123,13 +106,14 @@ fn emit(
         out_of_fuel,
         done,
         origins,
+        step: if program.by_rows { ROWS_AT_ONCE } else { program.wave() },
         places,
     };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
-    let Emitter { simd, accesses, .. } = emitter;
+    let Emitter { simd, accesses, places, .. } = emitter;
     simd.builder.finalize(target.cranelift().select(false).frontend_config());
-    Ok(CodeInfo { accesses, ..info })
+    Ok(places.info(program, layout, accesses))
 }
 
 struct Emitter<'a, 'b> {
@@ -137,6 +121,8 @@ struct Emitter<'a, 'b> {
     func: &'a Function,
     layout: &'a Layout,
     places: Places,
+    /// How many vertices a round of the native loop shades.
+    step: usize,
     simd: Simd<'b>,
     target: &'a Target,
     values: SecondaryMap<Value, Parts>,
@@ -202,6 +188,11 @@ struct Wave {
 }
 
 impl Emitter<'_, '_> {
+    /// Vectors that a wave has.
+    fn vectors(&self) -> usize {
+        usize::from(self.program.vectors)
+    }
+
     /// Says what the next code is for, if that is to be listed.
     fn set_origin(&mut self, origin: Origin) {
         if self.origins {

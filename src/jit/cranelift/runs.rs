@@ -1,7 +1,7 @@
 //! Selection for runs of row instructions (see [`shaderjit_ir::batch`]): the whole run for one lane, then for the next.
 
 use super::fetch;
-use super::places::codegen;
+use crate::jit::places::codegen;
 use super::uniform::Window;
 use super::{Emitter, result};
 use crate::error::JitError;
@@ -53,7 +53,7 @@ impl<'a> Emitter<'a, '_> {
         };
         let going_on: Vec<Value> = run.insts.iter().copied().filter(goes_on).map(result).collect();
         let mut rows = vec![Vec::new(); going_on.len()];
-        for lane in 0..self.places.step.min(4) {
+        for lane in 0..self.step.min(4) {
             self.lane_of_run(&run, lane)?;
             for (rows, &value) in rows.iter_mut().zip(&going_on) {
                 rows.push(self.values[value].0[0]);

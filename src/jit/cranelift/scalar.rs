@@ -1,7 +1,7 @@
 //! Ops on uniform values.
 
 use super::Emitter;
-use super::places::codegen;
+use crate::jit::places::codegen;
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I32X4, I64};

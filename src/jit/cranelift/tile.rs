@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
 
         let first = self.simd.builder.append_block_param(tile, I64);
         self.simd.builder.switch_to_block(tile);
-        let elements = self.simd.ins().iconst(I64, (TILE * self.places.step) as i64);
+        let elements = self.simd.ins().iconst(I64, (TILE * self.step) as i64);
         let whole = self.simd.ins().iadd(first, elements);
         let is_whole = self.simd.icmp(IntCC::UnsignedLessThan, whole, self.count);
         let end = self.simd.ins().select(is_whole, whole, self.count);

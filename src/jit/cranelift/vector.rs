@@ -3,7 +3,7 @@
 //! registers.
 
 use super::Emitter;
-use super::places::codegen;
+use crate::jit::places::codegen;
 use super::simd::Simd;
 use crate::error::JitError;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};

@@ -62,7 +62,7 @@ impl Emitter<'_, '_> {
     /// How many waves there are from one element to another.
     fn waves_between(&mut self, first: clif::Value, end: clif::Value) -> clif::Value {
         let elements = self.simd.ins().isub(end, first);
-        self.simd.ins().ushr_imm_u(elements, i64::from(self.places.step.ilog2()))
+        self.simd.ins().ushr_imm_u(elements, i64::from(self.step.ilog2()))
     }
 
     /// How many waves of the tile come to a block of it, as a number of 64 bits.
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
         let offset = self.simd.shl(index, 3);
         let address = self.simd.ins().iadd(numbers, offset);
         let number = self.simd.load(I64, address, 0);
-        let elements = self.simd.shl(number, self.places.step.ilog2());
+        let elements = self.simd.shl(number, self.step.ilog2());
         self.wave.element = self.simd.ins().iadd(first, elements);
         self.wave.record = records.map(|records| {
             let bytes = self.simd.ins().iconst(I64, self.places.frame.record as i64);

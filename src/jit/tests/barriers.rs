@@ -89,7 +89,7 @@ fn check(text: &str, phases: usize) {
         let uniforms = vec![vec![[3, 5, 1, 0], [1.5f32.to_bits(), 0, 0, 0]]];
         let case = Case { inputs, uniforms, fuel: 10_000, ..Case::new((0..count).map(whole).collect()) };
         for vectors in [1, 2] {
-            let program = BatchProgram::of(func.clone(), Machine { vectors, registers: 16 }).unwrap();
+            let program = BatchProgram::of(func.clone(), Machine::of_128_bits(vectors)).unwrap();
             assert_eq!(program.cut.phases.len(), phases, "{program}");
             let again = BatchProgram::parse(&program.to_string());
             assert_eq!(again.unwrap().to_string(), program.to_string());
@@ -263,6 +263,6 @@ fn what_no_worklist_describes_is_refused() {
         block2:
             return
         }";
-    let error = BatchProgram::of(parse(text).unwrap(), Machine { vectors: 1, registers: 16 }).unwrap_err();
+    let error = BatchProgram::of(parse(text).unwrap(), Machine::of_128_bits(1)).unwrap_err();
     assert!(matches!(error, PlanError::Cut(_)), "{error}");
 }

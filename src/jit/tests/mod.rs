@@ -95,7 +95,7 @@ pub fn compile_all(func: &Function) -> Vec<Code> {
     let mut codes = Vec::new();
     for target in &targets {
         for vectors in [1, 2] {
-            codes.push(compile(func, &layout, target, &CodegenOptions { vectors }).unwrap());
+            codes.push(compile(func, &layout, target, &CodegenOptions::of_128_bits(vectors)).unwrap());
         }
     }
     codes

@@ -143,7 +143,7 @@ fn rows_of_three_components() {
     let bytes: Vec<u8> = vertices.iter().flat_map(|word| word.to_le_bytes()).collect();
     let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, 3] };
     for vectors in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { vectors }).unwrap();
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions::of_128_bits(vectors)).unwrap();
         let mut out = [0xcc; 13 * 28];
         let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
         let batch = Batch {
@@ -185,7 +185,7 @@ fn what_is_never_set_is_zero_beside_rows() {
     let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4, 2, 1] };
     let vertices = vec![0; 6 * 16];
     for vectors in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions { vectors }).unwrap();
+        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions::of_128_bits(vectors)).unwrap();
         let mut out = [0xcc; 6 * 28];
         let elements = [0, 16, 24].map(|offset| OutputElement { offset, stride: 28 });
         let batch = Batch {
