@@ -32,10 +32,11 @@ use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
 use abi::ArrayPlace;
 use back_end::{BackEnd, Selected};
+use call::SlotFill;
 use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine, Pass};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Machine, Pass};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
@@ -122,7 +123,7 @@ struct CodeInfo {
     /// Bytes of the stack that native code takes.
     stack_bytes: usize,
     /// What a call puts there before.
-    fills: Vec<Fill>,
+    fills: Vec<SlotFill>,
 }
 
 impl Code {

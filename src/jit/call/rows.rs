@@ -11,19 +11,13 @@ pub(in crate::jit) struct Row(pub [u32; 4]);
 impl Row {
     /// The first 16 of `bytes`; what is missing is zero.
     pub fn from_bytes(bytes: &[u8]) -> Row {
-        let mut padded = [0; 16];
-        let len = bytes.len().min(16);
-        padded[..len].copy_from_slice(&bytes[..len]);
+        let padded = bytes.first_chunk().copied().unwrap_or_else(|| {
+            let mut padded = [0; 16];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            padded
+        });
         let (words, _) = padded.as_chunks::<4>();
         Row(std::array::from_fn(|word| u32::from_ne_bytes(words[word])))
-    }
-
-    pub fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        for (to, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
-            *to = word.to_ne_bytes();
-        }
-        bytes
     }
 }
 
@@ -102,9 +96,9 @@ impl UniformRows {
         self.rows.as_ptr().wrapping_add(MARGIN)
     }
 
-    /// A component of a readable row.
-    pub(super) fn word(&self, row: u32, component: u8) -> u32 {
-        self.rows[MARGIN + row as usize].0[usize::from(component)]
+    /// A readable row.
+    pub(super) fn row(&self, row: u32) -> Row {
+        self.rows[MARGIN + row as usize]
     }
 }
 

@@ -39,6 +39,7 @@ mod value;
 mod vector;
 mod worklists;
 
+use super::call::SlotFill;
 use super::{CodeInfo, Layout, Target, UniformRows};
 use crate::error::JitError;
 use call_out::Callees;
@@ -90,7 +91,7 @@ fn emit(
         vertices_at_once: program.waves_at_once() * 4 * places.vectors,
         stack_bytes: 0,
         copies: program.copies.to_vec(),
-        fills: program.call.fills.clone(),
+        fills: program.call.fills.iter().copied().map(SlotFill::from).collect(),
     };
     let mut simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     // Set before anything reads them.
