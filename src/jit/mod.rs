@@ -8,8 +8,8 @@
 //!   `texture`, and `refuel`, which says whether loops may go on.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
-//! `texture.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`,
+//! `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod back_end;

@@ -48,7 +48,7 @@ impl Code {
         };
         let word = |word: Word| match word {
             Word::Literal(literal) => literal,
-            Word::Uniform { space, row, component } => rows(space).row(row).0[usize::from(component)],
+            Word::Uniform { space, row, component } => rows(space).word(row, component),
         };
         for &SlotFill { slot, source } in &self.info.fills {
             scratch.frame[slot as usize] = match source {

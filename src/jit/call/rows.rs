@@ -46,26 +46,28 @@ impl UniformRows {
     /// The same from rows of four components.
     pub fn from_rows(rows: &[[u32; 4]], readable: u32) -> UniformRows {
         let mut bound = UniformRows::empty();
-        bound.bind(rows, readable);
+        bound.bind(rows.iter().copied(), readable);
         bound
     }
 
-    fn empty() -> UniformRows {
+    /// Without memory: not even zeros can be read before something is bound.
+    pub fn empty() -> UniformRows {
         UniformRows { rows: Vec::new(), bound: 0 }
     }
 
     /// What [`from_rows`](Self::from_rows) makes, in the memory that is here.
-    pub fn bind(&mut self, rows: &[[u32; 4]], readable: u32) {
-        self.assign(rows.iter().take(limits::UNIFORM_ROWS).copied().map(Row), readable);
+    pub fn bind(&mut self, rows: impl Iterator<Item = [u32; 4]>, readable: u32) {
+        self.assign(rows.take(limits::UNIFORM_ROWS).map(Row), readable);
     }
 
     fn assign(&mut self, bound: impl Iterator<Item = Row>, readable: u32) {
+        let readable = readable.min(STATIC_ROWS) as usize;
         self.rows.clear();
+        self.rows.reserve(MARGIN + readable.max(bound.size_hint().0 + MARGIN));
         self.rows.resize(MARGIN, Row::default());
         self.rows.extend(bound);
         let bound = self.rows.len() - MARGIN;
         self.bound = bound as u32;
-        let readable = readable.min(STATIC_ROWS) as usize;
         self.rows.resize(MARGIN + readable.max(bound + MARGIN), Row::default());
     }
 
@@ -79,6 +81,14 @@ impl UniformRows {
         for (row, new) in self.rows[MARGIN..][..end].iter_mut().skip(first).zip(rows) {
             *row = Row(*new);
         }
+    }
+
+    /// The bound rows.
+    pub fn rows(&self) -> &[[u32; 4]] {
+        let bound = self.rows.get(MARGIN..).unwrap_or_default();
+        let bound = &bound[..self.bound as usize];
+        // SAFETY: a `Row` has the layout of its only field, four words, which are as many bytes as it is aligned to.
+        unsafe { std::slice::from_raw_parts(bound.as_ptr().cast(), bound.len()) }
     }
 
     /// Number of bound rows.
@@ -99,6 +109,11 @@ impl UniformRows {
     /// A readable row.
     pub(super) fn row(&self, row: u32) -> Row {
         self.rows[MARGIN + row as usize]
+    }
+
+    /// A component of a readable row.
+    pub(super) fn word(&self, row: u32, component: u8) -> u32 {
+        self.rows[MARGIN + row as usize].0[usize::from(component)]
     }
 }
 
