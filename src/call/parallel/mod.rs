@@ -1,10 +1,8 @@
-//! One call on many threads: the batch in pieces of whole waves, so that every vertex is in the wave in which
-//! [`Call::run`] has it.
-//!
-//! Threads take the pieces in order. A piece writes to a part of the caller's buffer that is its own. Where no such
-//! parts can be cut off, because elements lie in planes of their own, it writes to memory of its thread, and what it has
-//! written is copied.
+//! One call on many threads: in pieces of whole waves, so that every vertex is in the wave in which one thread has it.
+//! Results and errors are those of [`Call::run`] and [`Call::run_indexed`](Call::run_indexed).
 
+mod divided;
+mod draws;
 mod pieces;
 mod planes;
 
@@ -12,18 +10,9 @@ use super::bindings::{Call, count};
 use super::outputs::{OutputLayout, Outputs};
 use super::vertices::Choice;
 use crate::error::CallError;
-use crate::jit::Layout;
-use crate::native::Made;
+use divided::Divided;
 use pieces::Pieces;
-use planes::Plane;
-use rayon::prelude::*;
-use shaderjit_ir::fuel::Fuel;
 use std::ops::Range;
-use std::sync::Mutex;
-
-/// The most vertices that are not divided: microseconds of work even for the smallest shader, and to wake a thread takes
-/// as much.
-const UNDIVIDED: u32 = 4096;
 
 impl Call<'_> {
     /// Shades a range of the vertices on the threads of the current [rayon] pool: the same results as
@@ -61,120 +50,52 @@ impl Call<'_> {
         layout: &OutputLayout,
         bytes: &mut [u8],
     ) -> Result<(), CallError> {
-        let (count, mut attributes) = (count(&vertices)?, Vec::new());
-        self.check(&vertices, count, (layout, bytes.len()), &mut attributes)?;
-        if count == 0 {
-            return Ok(());
-        }
-        // Once for all pieces: when the engine is gone, it may mean to compile.
-        let native = self.native(&attributes, layout, &mut Layout::default())?;
-        let planes = Plane::all(layout, &self.shader.interface().outputs, count as usize);
-        self.with_fuel(|fuel| {
-            let checked = Checked { call: self, native, fuel, vertices };
-            match planes.as_deref() {
-                Some([plane]) if count > UNDIVIDED => checked.run_in_place(plane, bytes),
-                Some(planes @ [_, _, ..]) if count > UNDIVIDED => checked.run_and_copy(planes, bytes),
-                _ => checked.shade(0..count, layout, bytes),
-            }
-        })
+        divided::shade(&InARow { call: self, count: count(&vertices)?, vertices }, layout, bytes)
     }
 }
 
-/// A call that is checked.
-struct Checked<'c, 'a> {
+/// The vertices of a range.
+struct InARow<'c, 'a> {
     call: &'c Call<'a>,
-    native: Option<Made<'a>>,
-    fuel: Fuel<'c>,
     vertices: Range<u32>,
+    count: u32,
 }
 
-impl Checked<'_, '_> {
-    /// Every piece in a part of the buffer.
-    fn run_in_place(&self, plane: &Plane, bytes: &mut [u8]) -> Result<(), CallError> {
-        let layout = plane.place_at(0, OutputLayout::none(self.call.shader));
-        // More than one piece is in the buffer, so this is less than its length.
-        let mut rest = &mut bytes[plane.row.start..];
-        let pieces = self.pieces().map(|rows| {
-            // Of the last row there may be less than the stride.
-            let part = rest.len().min(rows.len() * plane.stride);
-            let part = rest.split_off_mut(..part).expect("it is not longer");
-            (rows, part)
-        });
-        on_threads(pieces, |(rows, part), _| self.shade(rows, &layout, part))
+impl<'a> Divided<'a> for InARow<'_, 'a> {
+    type Piece = Range<u32>;
+
+    fn call(&self) -> &Call<'a> {
+        self.call
     }
 
-    /// Every piece in memory of its thread, and from there to where it belongs.
-    fn run_and_copy(&self, planes: &[Plane], bytes: &mut [u8]) -> Result<(), CallError> {
-        let target = Mutex::new(bytes);
-        on_threads(self.pieces(), |rows, memory| {
-            let (first, count) = (rows.start as usize, rows.len());
-            let (mut layout, mut starts, mut len) = (OutputLayout::none(self.call.shader), Vec::new(), 0);
-            for plane in planes {
-                layout = plane.place_at(len, layout);
-                starts.push(len);
-                len += plane.len(count);
-            }
-            memory.resize(len.max(memory.len()), 0);
-            self.shade(rows, &layout, memory)?;
-            let mut target = target.lock().expect("nobody panics with the lock held");
-            for (plane, start) in planes.iter().zip(starts) {
-                plane.copy(&memory[start..], &mut target[plane.row.start + first * plane.stride..], count);
-            }
-            Ok(())
-        })
+    fn vertices(&self) -> Range<u32> {
+        self.vertices.clone()
     }
 
-    fn pieces(&self) -> Pieces {
-        Pieces::new(self.vertices.len() as u32, rayon::current_num_threads())
+    fn count(&self) -> u32 {
+        self.count
     }
 
-    /// Shades the vertices of some rows, the first of which is at the layout's offsets.
-    fn shade(&self, rows: Range<u32>, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
+    fn pieces(&self, threads: usize) -> impl Iterator<Item = Range<u32>> + Send {
+        Pieces::new(self.count, threads)
+    }
+
+    fn rows(piece: &Range<u32>) -> Range<usize> {
+        piece.start as usize..piece.end as usize
+    }
+
+    fn shade(
+        &self,
+        piece: Range<u32>,
+        layout: &OutputLayout,
+        bytes: &mut [u8],
+        choice: Choice<'_>,
+    ) -> Result<(), CallError> {
         let first = self.vertices.start;
-        let vertices = first + rows.start..first + rows.end;
-        self.call.execute(vertices, layout, bytes, Choice::Found(self.native.as_deref(), self.fuel))
+        self.call.execute(first + piece.start..first + piece.end, layout, bytes, choice)
     }
-}
 
-/// Runs something for all pieces, on all threads of the pool that have nothing else to do. Each thread takes the first
-/// piece that nobody has taken, and has memory of its own. The error is that of the first piece that fails: when a piece
-/// fails, those in front of it have all been taken and come to their ends, and of those behind it no more are.
-fn on_threads<P>(
-    pieces: impl Iterator<Item = P> + Send,
-    run: impl Fn(P, &mut Vec<u8>) -> Result<(), CallError> + Sync,
-) -> Result<(), CallError> {
-    let queue = Mutex::new(Some(pieces.enumerate()));
-    let lock = || queue.lock().expect("nobody panics with the lock held");
-    let threads = (0..rayon::current_num_threads()).into_par_iter().with_max_len(1);
-    let failures = threads.filter_map(|_| {
-        let mut memory = Vec::new();
-        loop {
-            let (number, piece) = lock().as_mut()?.next()?;
-            if let Err(error) = run(piece, &mut memory) {
-                *lock() = None;
-                return Some((number, error));
-            }
-        }
-    });
-    failures.min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_failure_counts() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-        let run = |count, fails: fn(u32) -> bool| {
-            let run =
-                |vertex, _: &mut Vec<u8>| if fails(vertex) { Err(CallError::GuardFailed { vertex }) } else { Ok(()) };
-            pool.install(|| on_threads(0..count, run))
-        };
-        for _ in 0..100 {
-            assert_eq!(run(100, |vertex| vertex > 10), Err(CallError::GuardFailed { vertex: 11 }));
-        }
-        assert_eq!(run(100, |_| false), Ok(()));
-        assert_eq!(run(0, |_| true), Ok(()));
+    fn shade_all(&self, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
+        self.call.run_into(self.vertices.clone(), layout, bytes)
     }
 }

@@ -11,7 +11,7 @@ const LARGEST: u32 = 4096;
 const SMALLEST: u32 = 512;
 
 /// Pieces are a multiple of any number of lanes, so that each vertex is in the wave in which a single piece has it.
-const LANES: u32 = 8;
+pub(super) const LANES: u32 = 8;
 
 /// The rows of the pieces, in order.
 pub(super) struct Pieces {

@@ -59,3 +59,21 @@ impl Code {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_splats_are_known_before_the_call() {
+        let uniform = |row, component| Word::Uniform { space: 3, row, component };
+        let source = |words| SlotFill::from(Fill { slot: 1, words }).source;
+        assert!(matches!(
+            source([0, 1, 2, 3].map(|component| uniform(7, component))),
+            Source::Row { space: 3, row: 7 }
+        ));
+        assert!(matches!(source([uniform(7, 0); 4]), Source::Splat(word) if word == uniform(7, 0)));
+        assert!(matches!(source([0, 1, 2, 3].map(|row| uniform(row, 0))), Source::Words(_)));
+        assert!(matches!(source([1, 2, 3, 0].map(|component| uniform(7, component))), Source::Words(_)));
+    }
+}
