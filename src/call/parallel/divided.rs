@@ -1,7 +1,7 @@
 //! Pieces of a call on the threads of a pool, which take them in order.
 //!
-//! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because elements
-//! lie in planes of their own, it writes to memory of its thread, and what it has written is copied.
+//! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because
+//! elements lie in planes of their own, it writes to memory of its thread, and what it has written is copied.
 
 use super::planes::Plane;
 use crate::call::bindings::Call;
@@ -118,8 +118,8 @@ fn with_copies<'a, D: Divided<'a>>(
 }
 
 /// Runs something for all pieces, on all threads of the pool that have nothing else to do. Each thread takes the first
-/// piece that nobody has taken, and has memory of its own. The error is that of the first piece that fails: when a piece
-/// fails, those in front of it have all been taken and come to their ends, and of those behind it no more are.
+/// piece that nobody has taken, and has memory of its own. The error is that of the first piece that fails: when one
+/// does, those in front of it have all been taken and come to their ends, and no others are taken.
 fn on_threads<P>(
     pieces: impl Iterator<Item = P> + Send,
     run: impl Fn(P, &mut Vec<u8>) -> Result<(), CallError> + Sync,

@@ -1,5 +1,5 @@
-//! How large the pieces of a batch are: every thread gets as many of a size as the others, and they become smaller towards
-//! the end, so that no thread has much left when the others are done.
+//! How large the pieces of a batch are: every thread gets as many of a size as the others, and they become smaller
+//! towards the end, so that no thread has much left when the others are done.
 
 use std::ops::Range;
 
