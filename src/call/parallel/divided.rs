@@ -1,4 +1,4 @@
-//! Pieces of a call on the threads of a pool, which take them in order.
+//! Pieces of a call on the caller's thread and those of a pool, which take them in order.
 //!
 //! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because
 //! elements lie in planes of their own, it writes to memory of its thread, and what it has written is copied.
@@ -9,9 +9,8 @@ use crate::call::outputs::OutputLayout;
 use crate::call::vertices::Choice;
 use crate::error::CallError;
 use crate::jit::Layout;
-use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// The most vertices that are not divided: microseconds of work even for the smallest shader, and to wake a thread
 /// takes as much.
@@ -109,7 +108,7 @@ fn with_copies<'a, D: Divided<'a>>(
         }
         memory.resize(len.max(memory.len()), 0);
         divided.shade(piece, &layout, memory, choice)?;
-        let mut target = target.lock().expect("nobody panics with the lock held");
+        let mut target = lock(&target);
         for (plane, start) in planes.iter().zip(starts) {
             plane.copy(&memory[start..], &mut target[plane.row.start + rows.start * plane.stride..], rows.len());
         }
@@ -117,27 +116,36 @@ fn with_copies<'a, D: Divided<'a>>(
     })
 }
 
-/// Runs something for all pieces, on all threads of the pool that have nothing else to do. Each thread takes the first
-/// piece that nobody has taken, and has memory of its own. The error is that of the first piece that fails: when one
-/// does, those in front of it have all been taken and come to their ends, and no others are taken.
+/// Runs something for all pieces: on this thread at once, for waking others takes as long as shading thousands of
+/// vertices, and on those of the pool that have nothing else to do. Each takes the first piece that nobody has taken,
+/// and has memory of its own. The error is that of the first piece that fails: when one does, those in front of it have
+/// all been taken and come to their ends, and no others are taken.
 fn on_threads<P>(
     pieces: impl Iterator<Item = P> + Send,
     run: impl Fn(P, &mut Vec<u8>) -> Result<(), CallError> + Sync,
 ) -> Result<(), CallError> {
     let queue = Mutex::new(Some(pieces.enumerate()));
-    let lock = || queue.lock().expect("nobody panics with the lock held");
-    let threads = (0..rayon::current_num_threads()).into_par_iter().with_max_len(1);
-    let failures = threads.filter_map(|_| {
+    let failures = Mutex::new(Vec::new());
+    let next = || lock(&queue).as_mut()?.next();
+    let work = || {
         let mut memory = Vec::new();
-        loop {
-            let (number, piece) = lock().as_mut()?.next()?;
+        while let Some((number, piece)) = next() {
             if let Err(error) = run(piece, &mut memory) {
-                *lock() = None;
-                return Some((number, error));
+                *lock(&queue) = None;
+                lock(&failures).push((number, error));
             }
         }
+    };
+    rayon::in_place_scope(|scope| {
+        (1..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| work()));
+        work();
     });
-    failures.min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
+    let failures = std::mem::take(&mut *lock(&failures));
+    failures.into_iter().min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().expect("nobody panics with the lock held")
 }
 
 #[cfg(test)]

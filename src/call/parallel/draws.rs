@@ -12,7 +12,7 @@ use crate::{DistinctVertices, Indices};
 use std::ops::Range;
 
 impl Call<'_> {
-    /// Shades the vertices of an indexed draw on the threads of the current [rayon] pool: the same results as
+    /// Shades the vertices of an indexed draw on this thread and those of the current [rayon] pool: the same results as
     /// [`run_indexed`](Self::run_indexed). Needs the feature `rayon`.
     ///
     /// Draws of few vertices are not divided.
@@ -26,7 +26,7 @@ impl Call<'_> {
         Ok(IndexedOutputs { outputs, vertices })
     }
 
-    /// Shades vertices that an earlier draw found on the threads of the current pool, into the caller's buffer:
+    /// Shades vertices that an earlier draw found on many threads, into the caller's buffer:
     /// [`run_distinct_into`](Self::run_distinct_into) in parallel. What is written in place is as
     /// [`run_parallel_into`](Self::run_parallel_into) says.
     ///

@@ -15,7 +15,7 @@ use pieces::Pieces;
 use std::ops::Range;
 
 impl Call<'_> {
-    /// Shades a range of the vertices on the threads of the current [rayon] pool: the same results as
+    /// Shades a range of the vertices on this thread and those of the current [rayon] pool: the same results as
     /// [`run`](Self::run). Needs the feature `rayon`.
     ///
     /// Small ranges are not divided.
@@ -37,7 +37,7 @@ impl Call<'_> {
         self.collect(count(&vertices)?, |layout, bytes| self.run_parallel_into(vertices, layout, bytes))
     }
 
-    /// Shades on the threads of the current pool, into the caller's buffer: [`run_into`](Self::run_into) in parallel.
+    /// Shades on many threads, into the caller's buffer: [`run_into`](Self::run_into) in parallel.
     ///
     /// One vertex's elements behind the other's are written in place. Elements in planes of their own are copied once
     /// more, and if some lie over others the vertices are shaded on one thread.
