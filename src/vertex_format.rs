@@ -165,7 +165,16 @@ for_each_format!(attribute_formats);
 impl VertexFormat {
     /// Bytes a vertex occupies: 1, 2, 3, 4, 6, 8, 12 or 16.
     pub const fn bytes(self) -> usize {
-        self.packing().bytes()
+        // Every call asks, and adding up the components would take longer than all else it does for an attribute.
+        const BYTES: [u8; VertexFormat::ALL.len()] = {
+            let (mut bytes, mut format) = ([0; VertexFormat::ALL.len()], 0);
+            while format < bytes.len() {
+                bytes[VertexFormat::ALL[format] as usize] = VertexFormat::ALL[format].packing().bytes() as u8;
+                format += 1;
+            }
+            bytes
+        };
+        BYTES[self as usize] as usize
     }
 
     /// How many components are stored, 1 to 4.

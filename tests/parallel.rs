@@ -8,7 +8,7 @@ mod draw;
 use draw::{Draw, data};
 use shaderjit::error::CallError;
 use shaderjit::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, OutputLayout, PicaUniforms, Place, Shader,
+    Backend, CompileOptions, CompiledShader, Config, Engine, Indices, Lanes, OutputLayout, PicaUniforms, Place, Shader,
     VertexBufferView,
 };
 
@@ -131,4 +131,61 @@ fn loops_that_run_too_long_end_every_piece() {
     call.unbound_as_zero(true).pica_uniforms(&uniforms).input_element(0, VertexBufferView::f32x4(&zeros, 0)).unwrap();
     assert_eq!(call.run(0..100_000).unwrap_err(), CallError::OutOfFuel { fuel: 3 });
     assert_eq!(call.run_parallel(0..100_000).unwrap_err(), CallError::OutOfFuel { fuel: 3 });
+}
+
+#[test]
+fn draws_are_what_one_thread_draws() {
+    let engine = Engine::new(Config::default()).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let mut random = Random(0x0123_4567_89ab_cdef);
+    let meshes: [Box<dyn Fn(u32) -> bool>; 5] = [
+        Box::new(|_| true),
+        Box::new(|vertex| vertex % 2000 > 3),
+        Box::new(|vertex| vertex % 3 > 0),
+        Box::new(|vertex| vertex < 3001 || vertex % 200 > 70),
+        Box::new(|vertex| vertex % 3 == 0),
+    ];
+    for draw in &Draw::all()[..6] {
+        for lanes in [Lanes::Four, Lanes::Eight] {
+            let code = engine.compile(&draw.shader, &CompileOptions::default().lanes(lanes)).unwrap();
+            let mut call = draw.call(&code).unwrap();
+            call.unbound_as_zero(true);
+            for drawn in &meshes {
+                let indices: Vec<u32> = (0..10_000).filter(|&vertex| drawn(vertex)).rev().collect();
+                let indices = Indices::U32(&indices);
+                let one = call.run_indexed(indices, 0).unwrap();
+                let many = pool.install(|| call.run_indexed_parallel(indices, 0)).unwrap();
+                assert!(one.outputs.bytes() == many.outputs.bytes(), "{} {lanes:?}", draw.name);
+                let (layout, size) = random_layout(&mut random, &code, one.outputs.count());
+                let [mut one_into, mut many_into] = [vec![0xa5; size], vec![0xa5; size]];
+                call.run_distinct_into(&one.vertices, &layout, &mut one_into).unwrap();
+                pool.install(|| call.run_distinct_parallel_into(&one.vertices, &layout, &mut many_into)).unwrap();
+                assert!(one_into == many_into, "{} {lanes:?} {layout:?}", draw.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_draws_are_those_of_one_thread() {
+    let draw = &Draw::all()[1];
+    let engine = Engine::new(Config::default()).unwrap();
+    let code = engine.compile(&draw.shader, &draw.options(Backend::Jit, Lanes::Four)).unwrap();
+    let call = draw.call(&code).unwrap();
+    let far: Vec<u32> = (0..9000).chain([10_000]).collect();
+    for (indices, base_vertex) in [(&far[..], 0), (&far[..9000], 1001), (&far[..9000], -1)] {
+        let indices = Indices::U32(indices);
+        let one = call.run_indexed(indices, base_vertex).map(drop).unwrap_err();
+        assert_eq!(call.run_indexed_parallel(indices, base_vertex).map(drop), Err(one));
+    }
+    let drawn = call.run_indexed(Indices::U32(&far[..9000]), 0).unwrap();
+    let (layout, stride) = draw.layout(&code);
+    let mut short = vec![0; 9000 * stride - 1];
+    let one = call.run_distinct_into(&drawn.vertices, &layout, &mut short).unwrap_err();
+    assert_eq!(call.run_distinct_parallel_into(&drawn.vertices, &layout, &mut short), Err(one));
+    let unbound = code.call();
+    assert_eq!(
+        unbound.run_indexed_parallel(Indices::U32(&far[..9000]), 0).map(drop),
+        unbound.run_indexed(Indices::U32(&far[..9000]), 0).map(drop)
+    );
 }

@@ -1,13 +1,13 @@
 //! Nanoseconds a vertex: interpreter, native code of both widths, plain Rust and hand-written SIMD on the same draw
-//! calls, first by criterion and then side by side in one table, with compile times and code sizes; and a mesh with
-//! indices against its vertices alone.
+//! calls, first by criterion and then side by side in one table, with compile times and code sizes; a mesh with indices
+//! against its vertices alone; and calls of few vertices.
 //!
 //! - `cargo bench --bench run` times everything.
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
 //! - `cargo bench --bench run -- --processes 5` runs five processes one after the other, each with the table only, and
 //!   prints the table of their medians.
 //! - `cargo bench --bench run -- --test` runs everything once.
-//! - `--features rayon` adds a million vertices on one thread and on all.
+//! - `--features rayon` adds many vertices on one thread and on all.
 //!
 //! All results are checked before anything is timed.
 
@@ -20,6 +20,7 @@ mod plain;
 
 mod check;
 mod contender;
+mod few;
 mod geometry;
 mod indexed;
 #[cfg(feature = "rayon")]
@@ -88,6 +89,7 @@ fn main() {
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
         table::print(&table::rows(&mut races, &engine), &table::origin());
         table::print_indexed(&mut indexed);
+        few::print(&mut few::Few::new(&kernels[0], &engine));
         #[cfg(feature = "rayon")]
         parallel::print(&mut batches);
     }

@@ -1,4 +1,4 @@
-//! K2 to K4 at a million vertices, on one thread and on all of them: feature `rayon`.
+//! K2 to K4 at ten thousand vertices and at a million, on one thread and on all of them: feature `rayon`.
 
 use crate::draw::{Draw, VERTICES};
 use criterion::{Criterion, Throughput};
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often the vertices of a draw call are repeated.
-const REPEATS: u32 = 100;
-/// Vertices of a batch.
-const BATCH: u32 = REPEATS * VERTICES;
+const REPEATS: [u32; 2] = [1, 100];
+/// The fewest vertices that are timed at once: a batch of fewer is run more often.
+const AT_ONCE: u32 = 200_000;
 /// Rounds of the table.
 const ROUNDS: usize = 15;
 
@@ -18,50 +18,59 @@ pub struct Batch {
     draw: Draw,
     code: Arc<CompiledShader>,
     layout: OutputLayout,
+    vertices: u32,
     outputs: Vec<u8>,
 }
 
 impl Batch {
     /// K2 to K4.
     pub fn all(engine: &Engine) -> Vec<Batch> {
-        let draws = Draw::kernels().into_iter().skip(1);
-        draws.map(|draw| Batch::new(draw, engine)).collect()
+        let draws = |repeats| Draw::kernels().into_iter().skip(1).map(move |draw| (draw, repeats));
+        REPEATS.into_iter().flat_map(draws).map(|(draw, repeats)| Batch::new(draw, repeats, engine)).collect()
     }
 
-    fn new(mut draw: Draw, engine: &Engine) -> Batch {
-        draw.vertices = draw.vertices.repeat(REPEATS as usize);
+    fn new(mut draw: Draw, repeats: u32, engine: &Engine) -> Batch {
+        draw.vertices = draw.vertices.repeat(repeats as usize);
         let options = draw.options(Backend::Jit, Lanes::Four);
         let code = engine.compile(&draw.shader, &options).expect("the program is supported");
         let (layout, stride) = draw.layout(&code);
-        Batch { draw, code, layout, outputs: vec![0; BATCH as usize * stride] }
+        let vertices = repeats * VERTICES;
+        Batch { draw, code, layout, vertices, outputs: vec![0; vertices as usize * stride] }
     }
 
     fn run(&mut self, on_all_threads: bool) {
-        let Batch { draw, code, layout, outputs } = self;
+        let Batch { draw, code, layout, vertices, outputs } = self;
         let call: Call<'_> = draw.call(code).expect("the shader has what is bound");
         let ended = match on_all_threads {
-            true => call.run_parallel_into(0..BATCH, layout, outputs),
-            false => call.run_into(0..BATCH, layout, outputs),
+            true => call.run_parallel_into(0..*vertices, layout, outputs),
+            false => call.run_into(0..*vertices, layout, outputs),
         };
         ended.expect("everything is bound");
     }
 
     fn time(&mut self, on_all_threads: bool) -> Duration {
         let start = Instant::now();
-        self.run(on_all_threads);
+        (0..self.runs()).for_each(|_| self.run(on_all_threads));
         start.elapsed()
+    }
+
+    /// How often it is run for a measurement.
+    fn runs(&self) -> u32 {
+        AT_ONCE.div_ceil(self.vertices)
     }
 
     /// Every thread shades the whole batch for itself, and nobody waits for anybody: as much as the processors have to
     /// give.
     fn time_apart(&mut self, outputs: &mut [Vec<u8>]) -> Duration {
-        let Batch { draw, code, layout, .. } = &*self;
+        let (runs, Batch { draw, code, layout, vertices, .. }) = (self.runs(), &*self);
         let start = Instant::now();
         std::thread::scope(|scope| {
             for outputs in outputs {
                 scope.spawn(move || {
                     let call: Call<'_> = draw.call(code).expect("the shader has what is bound");
-                    call.run_into(0..BATCH, layout, outputs).expect("everything is bound");
+                    for _ in 0..runs {
+                        call.run_into(0..*vertices, layout, outputs).expect("everything is bound");
+                    }
                 });
             }
         });
@@ -77,8 +86,8 @@ pub fn bench(criterion: &mut Criterion, batches: &mut [Batch]) {
         batch.outputs.fill(0);
         batch.run(true);
         assert!(batch.outputs == expected, "{}", batch.draw.name);
-        let mut group = criterion.benchmark_group(format!("parallel/{}", batch.draw.name));
-        group.throughput(Throughput::Elements(BATCH.into()));
+        let mut group = criterion.benchmark_group(format!("parallel/{}/{}", batch.draw.name, batch.vertices));
+        group.throughput(Throughput::Elements(batch.vertices.into()));
         group.bench_function("run", |bencher| bencher.iter(|| batch.run(false)));
         group.bench_function("run_parallel", |bencher| bencher.iter(|| batch.run(true)));
         group.finish();
@@ -89,10 +98,10 @@ pub fn bench(criterion: &mut Criterion, batches: &mut [Batch]) {
 pub fn print(batches: &mut [Batch]) {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     println!(
-        "\nns/vertex at {BATCH} vertices, one thread and {threads}, medians of {ROUNDS} interleaved rounds. The bound is what the"
+        "\nns/vertex on one thread and {threads}, medians of {ROUNDS} interleaved rounds. The bound is what the processors give"
     );
-    println!("processors give if each thread shades a batch of its own:\n");
-    println!("| kernel | run | run_parallel | ratio | bound |\n|---|---:|---:|---:|---:|");
+    println!("if each thread shades batches of its own:\n");
+    println!("| kernel | vertices | run | run_parallel | ratio | bound |\n|---|---:|---:|---:|---:|---:|");
     for batch in batches {
         let mut apart = vec![vec![0; batch.outputs.len()]; threads];
         batch.time_apart(&mut apart);
@@ -104,9 +113,9 @@ pub fn print(batches: &mut [Batch]) {
         }
         let [one, all, apart] = times.map(|mut times| {
             times.sort_unstable();
-            times[ROUNDS / 2].as_nanos() as f64 / f64::from(BATCH)
+            times[ROUNDS / 2].as_nanos() as f64 / f64::from(batch.runs() * batch.vertices)
         });
         let (ratio, bound) = (one / all, one * threads as f64 / apart);
-        println!("| {} | {one:.2} | {all:.2} | {ratio:.2}x | {bound:.2}x |", batch.draw.name);
+        println!("| {} | {} | {one:.2} | {all:.2} | {ratio:.2}x | {bound:.2}x |", batch.draw.name, batch.vertices);
     }
 }

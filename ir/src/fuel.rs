@@ -206,7 +206,7 @@ impl Fuel<'_> {
     /// # Errors
     /// There is less.
     pub fn charge(&self, taken: u64) -> Result<(), Stop> {
-        let Some(left) = self.call else { return Ok(()) };
+        let Some(left) = self.call.filter(|_| taken > 0) else { return Ok(()) };
         let charged = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
         charged.map(drop).map_err(|_| Stop::Call)
     }

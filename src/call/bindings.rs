@@ -186,10 +186,8 @@ impl<'a> Call<'a> {
         space: u32,
         bytes: &[u8],
     ) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))?;
-        let kind = UniformKind::ConstantBuffer { slot, space };
-        let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
-        self.spaces.set_bytes(index.expect("it was bound"), bytes.len());
+        let index = self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))?;
+        self.spaces.set_bytes(index, bytes.len());
         Ok(self)
     }
 
@@ -199,7 +197,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
     pub fn pica_floats(&mut self, rows: &[[f32; 4]]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaFloat, rows.iter().map(|row| row.map(f32::to_bits)))
+        self.bind_space(UniformKind::PicaFloat, rows.iter().map(|row| row.map(f32::to_bits)))?;
+        Ok(self)
     }
 
     /// Binds PICA integer uniforms, `i0` first.
@@ -207,7 +206,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_ints(&mut self, rows: &[[u8; 4]]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaInt, rows.iter().map(|row| row.map(u32::from)))
+        self.bind_space(UniformKind::PicaInt, rows.iter().map(|row| row.map(u32::from)))?;
+        Ok(self)
     }
 
     /// Binds PICA bool uniforms: bit n is `bn`.
@@ -215,7 +215,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_bools(&mut self, mask: u16) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaBool, [[mask.into(), 0, 0, 0]].into_iter())
+        self.bind_space(UniformKind::PicaBool, [[mask.into(), 0, 0, 0]].into_iter())?;
+        Ok(self)
     }
 
     /// Binds those PICA uniforms that the program reads.
@@ -227,18 +228,19 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Binds the uniform space of a kind, whose number it gives.
     pub(super) fn bind_space(
         &mut self,
         kind: UniformKind,
         rows: impl Iterator<Item = [u32; 4]>,
-    ) -> Result<&mut Call<'a>, CallError> {
+    ) -> Result<usize, CallError> {
         let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
         let index = index.ok_or_else(|| {
             let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind != UniformKind::Table);
             CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
         })?;
         self.spaces.bind(self.shader, index, rows);
-        Ok(self)
+        Ok(index)
     }
 
     /// Binds the buffer `t<slot>` of register space 0. An unbound one reads 0 everywhere if the call
@@ -332,12 +334,16 @@ impl<'a> Call<'a> {
     /// Checks that the uniforms the shader reads are bound, and long enough.
     pub(super) fn check_uniforms(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().uniforms.iter().enumerate() {
-            if self.shader.needs_uniforms(index) && !self.spaces.is_bound(index) && !self.unbound_as_zero {
-                return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
-            }
-            let (needed, available) = (self.shader.reads_bytes(index), self.spaces.bytes(index));
-            if self.spaces.is_bound(index) && available < needed && !self.unbound_as_zero {
-                return Err(CallError::ShortBuffer { what: uniforms::name(decl.kind), needed, available });
+            let needed = self.shader.reads_bytes(index);
+            match self.spaces.bytes(index) {
+                _ if self.unbound_as_zero => {}
+                None if self.shader.needs_uniforms(index) => {
+                    return Err(CallError::MissingBinding { what: uniforms::name(decl.kind) });
+                }
+                Some(available) if available < needed => {
+                    return Err(CallError::ShortBuffer { what: uniforms::name(decl.kind), needed, available });
+                }
+                _ => {}
             }
             if self.spaces.is_bound(index)
                 && let Some(compiled_for) = &self.shader.prepared().function.spaces[decl.space].table

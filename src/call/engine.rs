@@ -9,7 +9,7 @@ use crate::error::CallError;
 use crate::jit::Layout;
 use crate::native::Native;
 use shaderjit_ir::fuel::Fuel;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::mem;
 
 /// What a thread keeps, so that no call after the first allocates.
@@ -23,7 +23,8 @@ pub(super) struct Memory {
 }
 
 thread_local! {
-    static MEMORY: RefCell<Memory> = RefCell::default();
+    /// In a box, so that a call takes a pointer and not all that it points to.
+    static MEMORY: Cell<Option<Box<Memory>>> = const { Cell::new(None) };
 }
 
 /// Gives this thread's memory back, so that the next call has memory of its own size.
@@ -35,11 +36,11 @@ pub(crate) fn forget_memory() {
 /// Lends a call the thread's memory.
 pub(super) fn with_memory<'a, R>(run: impl FnOnce(&mut Memory, &mut Work<'a>) -> R) -> R {
     // Taken, not borrowed: a texture of the caller's may run a shader itself.
-    let mut memory = MEMORY.take();
+    let mut memory = MEMORY.take().unwrap_or_default();
     let mut work: Work<'a> = mem::take(&mut memory.work);
     let result = run(&mut memory, &mut work);
     memory.work = work.recycle();
-    MEMORY.set(memory);
+    MEMORY.set(Some(memory));
     result
 }
 
@@ -58,12 +59,7 @@ impl<'a> Call<'a> {
         let bound = Bound { call: self, resources: &resources, fuel };
         let result = match native {
             None => interpret(bound, driver, work),
-            Some(native) => {
-                let mut runner = NativeRunner::new(bound, native, mem::take(&mut memory.native));
-                let result = driver.drive(&mut runner, work);
-                memory.native = runner.into_memory();
-                result
-            }
+            Some(native) => driver.drive(&mut NativeRunner::new(bound, native, &mut memory.native), work),
         };
         memory.resources = recycle(resources);
         result

@@ -28,20 +28,15 @@ pub(super) struct NativeRunner<'c, 'a> {
     bound: Bound<'c, 'a>,
     native: &'c Native,
     waves: jit::WaveRunner<'c>,
-    streams: Vec<InputStream<'static>>,
-    places: Vec<OutputElement>,
+    streams: &'c mut Vec<InputStream<'static>>,
+    places: &'c mut Vec<OutputElement>,
 }
 
 impl<'c, 'a> NativeRunner<'c, 'a> {
     /// On the code for what is bound.
-    pub fn new(bound: Bound<'c, 'a>, native: &'c Native, memory: NativeMemory) -> NativeRunner<'c, 'a> {
+    pub fn new(bound: Bound<'c, 'a>, native: &'c Native, memory: &'c mut NativeMemory) -> NativeRunner<'c, 'a> {
         let NativeMemory { streams, places, scratch } = memory;
         NativeRunner { bound, native, waves: jit::WaveRunner::new(native.code(), scratch), streams, places }
-    }
-
-    /// Gives the memory back.
-    pub fn into_memory(self) -> NativeMemory {
-        NativeMemory { streams: self.streams, places: self.places, scratch: self.waves.into_scratch() }
     }
 
     /// So many vertices with the uniforms of the call, but without streams.
@@ -106,9 +101,9 @@ impl WaveRunner for NativeRunner<'_, '_> {
 
     fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
         let Block { attributes, count, first_vertex, layout, first_row } = *block;
-        let mut streams: Vec<InputStream<'_>> = mem::take(&mut self.streams);
+        let mut streams: Vec<InputStream<'_>> = mem::take(self.streams);
         streams.extend(attributes.iter().map(|&VertexBufferView { bytes, stride, .. }| InputStream { bytes, stride }));
-        let mut places = mem::take(&mut self.places);
+        let mut places = mem::take(self.places);
         places.clear();
         places.extend(layout.places().iter().map(|place| match *place {
             Some(Place { offset, stride }) => OutputElement { offset: offset + first_row * stride, stride },
@@ -116,7 +111,7 @@ impl WaveRunner for NativeRunner<'_, '_> {
         }));
         let batch = Batch { inputs: &streams, ..self.batch(first_vertex, count) };
         let result = self.run_guarded(&batch, &mut OutputBuffer { bytes, elements: &places });
-        (self.streams, self.places) = (recycle(streams), places);
+        (*self.streams, *self.places) = (recycle(streams), places);
         match result {
             // A guard failed, and the form without guards is too large.
             Err(CallError::Compile(JitError::Limit { .. })) => {

@@ -4,97 +4,91 @@ use crate::compiled::CompiledShader;
 use crate::frontend::{Interface, RepeatedRows, UniformKind};
 use crate::jit::UniformRows;
 
-/// The uniform spaces of a call, in the form each engine wants. One entry a space of the interface.
+/// The uniform spaces of a call. One entry a space of the interface.
 #[derive(Clone)]
 pub(super) struct BoundSpaces {
-    is_bound: Vec<bool>,
-    rows: Vec<Vec<[u32; 4]>>,
-    /// Bytes that were bound, where that is known; else as many as anybody reads.
-    bytes: Vec<usize>,
-    native: Vec<UniformRows>,
+    /// Bytes that were bound, where that is known, else as many as anybody reads; `None` if nothing was.
+    sizes: Vec<Option<usize>>,
+    /// In the form that native code reads. The interpreter reads the bound ones of them.
+    rows: Vec<UniformRows>,
+    /// Memory for rows that the container adds to.
+    completed: Vec<[u32; 4]>,
 }
 
 impl BoundSpaces {
     /// Nothing is bound: what the container fixes, and zero.
     pub fn new(shader: &CompiledShader) -> BoundSpaces {
         let count = shader.interface().uniforms.len();
-        let mut spaces = BoundSpaces {
-            is_bound: vec![false; count],
-            rows: vec![Vec::new(); count],
-            bytes: vec![usize::MAX; count],
-            native: vec![UniformRows::default(); count],
-        };
+        let rows = (0..count).map(|_| UniformRows::empty()).collect();
+        let mut spaces = BoundSpaces { sizes: vec![None; count], rows, completed: Vec::new() };
         (0..count).for_each(|index| spaces.set(shader, index, [].into_iter()));
         spaces
     }
 
     /// Binds the space at `index`.
     pub fn bind(&mut self, shader: &CompiledShader, index: usize, rows: impl Iterator<Item = [u32; 4]>) {
-        self.is_bound[index] = true;
-        self.bytes[index] = usize::MAX;
+        self.sizes[index] = Some(usize::MAX);
         self.set(shader, index, rows);
     }
 
     fn set(&mut self, shader: &CompiledShader, index: usize, new: impl Iterator<Item = [u32; 4]>) {
         let interface = shader.interface();
         let space = interface.uniforms[index].space;
-        let rows = &mut self.rows[index];
-        rows.clear();
-        rows.extend(new);
-        interface.complete(space, rows);
         // Also for a shader that has no native code yet: it may have some when the call runs.
-        self.native[index].bind(rows, shader.prepared().static_rows[space.as_u32() as usize]);
+        let (rows, readable) = (&mut self.rows[index], shader.prepared().static_rows[space.as_u32() as usize]);
+        if !interface.completes(space) {
+            return rows.bind(new, readable);
+        }
+        self.completed.clear();
+        self.completed.extend(new);
+        interface.complete(space, &mut self.completed);
+        rows.bind(self.completed.iter().copied(), readable);
     }
 
-    /// Says how many bytes the rows were made of.
+    /// Says how many bytes the rows of a bound space were made of.
     pub fn set_bytes(&mut self, index: usize, bytes: usize) {
-        self.bytes[index] = bytes;
+        self.sizes[index] = Some(bytes);
     }
 
-    /// Bytes that were bound.
-    pub fn bytes(&self, index: usize) -> usize {
-        self.bytes[index]
+    /// Bytes that were bound; `None` if nothing was.
+    pub fn bytes(&self, index: usize) -> Option<usize> {
+        self.sizes[index]
     }
 
     pub fn is_bound(&self, index: usize) -> bool {
-        self.is_bound[index]
+        self.sizes[index].is_some()
     }
 
     /// Whether the space holds these rows. Those not bound are zero.
     pub fn holds(&self, index: usize, rows: &[[u32; 4]]) -> bool {
-        let bound = self.rows[index].iter().copied().chain(std::iter::repeat([0; 4]));
+        let bound = self.rows[index].rows().iter().copied().chain(std::iter::repeat([0; 4]));
         bound.zip(rows).all(|(bound, &row)| bound == row)
     }
 
     /// A row of a space; zero if it is not bound.
     pub fn row(&self, index: usize, row: usize) -> [u32; 4] {
-        self.rows[index].get(row).copied().unwrap_or_default()
+        self.rows[index].rows().get(row).copied().unwrap_or_default()
     }
 
     /// Sets some rows of a space, on top of what is bound and what the container fixes.
     pub fn set_rows(&mut self, interface: &Interface, index: usize, first: usize, new: &[[u32; 4]]) {
-        let (rows, end) = (&mut self.rows[index], first + new.len());
-        rows.resize(rows.len().max(end), [0; 4]);
-        rows[first..end].copy_from_slice(new);
-        self.native[index].set_rows(first, new);
+        self.rows[index].set_rows(first, new);
         if let Some(RepeatedRows { space, at, rows }) = interface.repeated
             && space == interface.uniforms[index].space
         {
             let twice = &new[..new.len().min((rows as usize).saturating_sub(first))];
-            let first = first + at as usize;
-            self.rows[index][first..][..twice.len()].copy_from_slice(twice);
-            self.native[index].set_rows(first, twice);
+            self.rows[index].set_rows(first + at as usize, twice);
         }
     }
 
     /// For the interpreter.
     pub fn rows(&self) -> impl Iterator<Item = &[[u32; 4]]> {
-        self.rows.iter().map(Vec::as_slice)
+        self.rows.iter().map(UniformRows::rows)
     }
 
     /// For native code.
     pub fn native(&self) -> &[UniformRows] {
-        &self.native
+        &self.rows
     }
 }
 

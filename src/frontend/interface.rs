@@ -293,6 +293,12 @@ impl Interface {
         &self.outputs[..end]
     }
 
+    /// Whether [`complete`](Self::complete) changes the rows of a space.
+    pub(crate) fn completes(&self, space: Space) -> bool {
+        self.presets.iter().any(|preset| preset.space == space)
+            || self.repeated.is_some_and(|repeated| repeated.space == space)
+    }
+
     /// Makes of the rows that a caller binds to a space those that the function reads: with what is fixed, and with
     /// what stands twice.
     pub(crate) fn complete(&self, space: Space, rows: &mut Vec<[u32; 4]>) {

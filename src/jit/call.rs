@@ -3,11 +3,16 @@
 //! Every buffer is checked before the call. Native code shades whole waves and reads some rows one, two or four
 //! bytes past their end; vertices for which that does not fit the caller's buffers go through padded copies.
 
+mod bind;
 mod copy;
+mod fills;
 mod rows;
 mod spans;
+mod tail;
 mod wave;
 
+use bind::Elements;
+pub(in crate::jit) use fills::SlotFill;
 use rows::Row;
 pub use rows::UniformRows;
 use spans::{Span, Spans};
@@ -15,14 +20,11 @@ pub use wave::WaveRunner;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
-use super::limits;
 use super::mode;
 use super::refuel::Tank;
 use super::texture::TextureArgs;
 use crate::error::CallError;
-use shaderjit_ir::batch::{Fill, Word};
 use shaderjit_ir::fuel::{Fuel, Stop};
-use shaderjit_ir::op::RESOURCE_BYTES;
 use shaderjit_ir::texture::Textures;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -193,12 +195,15 @@ impl Code {
         self.fill_slots(batch, scratch);
         self.bind_memory(batch, &mut scratch.tables);
 
-        let readable = self.bind_buffers(batch, output, first, scratch).min(count);
-        let whole = readable.saturating_sub(first) / lanes * lanes;
+        // The lanes are a power of two.
+        let whole = self.readable(batch, count).saturating_sub(first) & !(lanes - 1);
+        if whole > 0 {
+            self.bind_buffers(batch, output, first, Elements::Follow, scratch);
+        }
         let mut spans = Spans::new(first..first + whole, lanes, self.info.vertices_at_once, self.info.vertices_of_fuel);
         while let Some(span) = spans.next() {
             let start = span.vertices.start;
-            // SAFETY: `bind_buffers` says that native code may read and write vertices `first..readable` of the
+            // SAFETY: `readable` says that native code may read and write vertices `first..first + whole` of the
             // caller's buffers, and the streams point to vertex `start`.
             let ended = unsafe { self.call(batch, scratch, &span, count - 1 - start)? };
             let (end, progress) = match ended {
@@ -215,171 +220,25 @@ impl Code {
             if progress != Progress::Done {
                 return Ok(progress);
             }
-            scratch.tables.step(end - start);
+            if end < first + whole {
+                scratch.tables.step(end - start);
+            }
         }
-        self.bind_scratch(scratch);
-        for start in (first + whole..count).step_by(lanes) {
-            let valid = lanes.min(count - start);
-            self.fill_tail(batch, scratch, start, valid);
-            // SAFETY: `bind_scratch` points every stream to `lanes` rows of scratch memory.
-            let ended = unsafe { self.call(batch, scratch, &Span::wave(start, lanes), valid - 1)? };
+        let mut start = first + whole;
+        while start < count {
+            let end = count.min(start + lanes);
+            self.bind_tail(batch, output, start..end, scratch);
+            // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory, or in each lane to one and the
+            // same vertex that native code may read and write.
+            let ended = unsafe { self.call(batch, scratch, &Span::wave(start, lanes), end - 1 - start)? };
             let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
                 return Ok(progress);
             }
-            self.copy_scratch_outputs(scratch);
-            self.copy_tail(output, scratch, start, valid);
+            self.store_tail(batch, output, start..end, scratch);
+            start = end;
         }
         Ok(Progress::Done)
-    }
-
-    /// Makes the scratch memory large enough for this code.
-    fn reserve(&self, scratch: &mut Scratch) {
-        let lanes = self.lanes() as usize;
-        scratch.arrays.resize(scratch.arrays.len().max(self.info.scratch_bytes / size_of::<Row>()), Row::default());
-        scratch.frame.resize(scratch.frame.len().max(self.info.frame_bytes / size_of::<Row>()), Row::default());
-        scratch.tail_inputs.resize(self.info.inputs.len() * lanes, Row::default());
-        scratch.tail_outputs.resize(self.info.outputs.len() * lanes, Row::default());
-    }
-
-    /// Fills the slots of the call in that are there before it runs.
-    fn fill_slots(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
-        let word = |word: Word| match word {
-            Word::Literal(literal) => literal,
-            Word::Uniform { space, row, component } => {
-                let space = space as usize;
-                let rows = self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space]);
-                rows.word(row, component)
-            }
-        };
-        for &Fill { slot, words } in &self.info.fills {
-            let is_splat = words == [words[0]; 4];
-            scratch.frame[slot as usize] = Row(if is_splat { [word(words[0]); 4] } else { words.map(word) });
-        }
-    }
-
-    fn check(&self, batch: &Batch<'_>, output: &OutputBuffer<'_>) -> Result<(), CallError> {
-        let info = &self.info;
-        check_counts(&[
-            ("input streams", batch.inputs.len(), info.inputs.len()),
-            ("output elements", output.elements.len(), info.outputs.len()),
-        ])?;
-        for (index, (stream, format)) in batch.inputs.iter().zip(&info.inputs).enumerate() {
-            if let Some(format) = format {
-                let needed = end(0, stream.stride, batch.count, format.bytes());
-                check_len(|| format!("input {index}"), needed, stream.bytes.len())?;
-            }
-        }
-        for (index, (element, &components)) in output.elements.iter().zip(&info.outputs).enumerate() {
-            if components > 0 {
-                let needed = end(element.offset, element.stride, batch.count, stored_bytes(components));
-                check_len(|| format!("output {index}"), needed, output.bytes.len())?;
-            }
-        }
-        self.check_memory(batch)
-    }
-
-    /// Checks what is neither input nor output.
-    fn check_memory(&self, batch: &Batch<'_>) -> Result<(), CallError> {
-        let info = &self.info;
-        check_counts(&[
-            ("uniform spaces", batch.uniforms.len(), info.tables.len()),
-            ("resources", batch.resources.len(), info.resources),
-        ])?;
-        for (index, (rows, table)) in batch.uniforms.iter().zip(&info.tables).enumerate() {
-            if table.is_none() {
-                let needed = info.uniform_rows[index] as usize * size_of::<Row>();
-                check_len(|| format!("uniform space {index}"), Some(needed), rows.readable() * size_of::<Row>())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn bind_memory(&self, batch: &Batch<'_>, tables: &mut Tables) {
-        tables.spaces.clear();
-        tables.spaces.extend(self.info.tables.iter().zip(batch.uniforms).map(|(table, bound)| {
-            let rows = table.as_ref().unwrap_or(bound);
-            SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
-        }));
-        tables.resources.clear();
-        tables.resources.extend(batch.resources.iter().map(|bytes| ResourceArgs {
-            data: bytes.as_ptr(),
-            bytes: bytes.len().min(RESOURCE_BYTES as usize) as u32,
-        }));
-    }
-
-    /// Points the streams to vertex `first` of the caller's buffers, and says up to which vertex native code stays
-    /// inside them.
-    fn bind_buffers(
-        &self,
-        batch: &Batch<'_>,
-        output: &mut OutputBuffer<'_>,
-        first: usize,
-        scratch: &mut Scratch,
-    ) -> usize {
-        let Scratch { tail_inputs, tables, .. } = scratch;
-        let mut whole = batch.count as usize;
-        tables.inputs.clear();
-        for (index, (stream, format)) in batch.inputs.iter().zip(&self.info.inputs).enumerate() {
-            let data = stream.bytes.as_ptr().wrapping_add(first.wrapping_mul(stream.stride));
-            tables.inputs.push(InputArgs { data, stride: stream.stride });
-            let Some(format) = format else { continue };
-            match (stream.bytes.len().checked_sub(abi::read_bytes(*format)), stream.stride) {
-                (Some(_), 0) => {}
-                (None, 0) => tail_inputs[index * self.lanes() as usize] = Row::from_bytes(stream.bytes),
-                (room, stride) => whole = whole.min(room.map_or(0, |room| room / stride + 1)),
-            }
-        }
-        let tail_inputs = tail_inputs.as_ptr();
-        for (index, (args, format)) in tables.inputs.iter_mut().zip(&self.info.inputs).enumerate() {
-            let bytes = batch.inputs[index].bytes;
-            if args.stride == 0 && format.is_some_and(|format| bytes.len() < abi::read_bytes(format)) {
-                args.data = tail_inputs.wrapping_add(index * self.lanes() as usize).cast();
-            }
-        }
-        tables.outputs.clear();
-        let data = output.bytes.as_mut_ptr();
-        tables.outputs.extend(output.elements.iter().map(|element| OutputArgs {
-            // Inside the buffer for every element that is stored: `check`.
-            data: data.wrapping_add(element.offset).wrapping_add(first.wrapping_mul(element.stride)),
-            stride: element.stride,
-        }));
-        whole
-    }
-
-    /// Puts the `valid` vertices from `start` on into scratch memory, the last one repeated in all lanes after it.
-    fn fill_tail(&self, batch: &Batch<'_>, scratch: &mut Scratch, start: usize, valid: usize) {
-        let rows = scratch.tail_inputs.chunks_mut(self.lanes() as usize);
-        for ((stream, format), rows) in batch.inputs.iter().zip(&self.info.inputs).zip(rows) {
-            let Some(format) = format else { continue };
-            for (lane, row) in rows.iter_mut().enumerate() {
-                let vertex = start + lane.min(valid - 1);
-                *row = Row::from_bytes(&stream.bytes[vertex * stream.stride..][..format.bytes()]);
-            }
-        }
-    }
-
-    /// Points the streams to the rows of a wave in scratch memory.
-    fn bind_scratch(&self, scratch: &mut Scratch) {
-        let (lanes, stride) = (self.lanes() as usize, size_of::<Row>());
-        let Scratch { tail_inputs, tail_outputs, tables, .. } = scratch;
-        tables.inputs.clear();
-        let inputs = tail_inputs.chunks(lanes);
-        tables.inputs.extend(inputs.map(|rows| InputArgs { data: rows.as_ptr().cast(), stride }));
-        tables.outputs.clear();
-        let outputs = tail_outputs.chunks_mut(lanes);
-        tables.outputs.extend(outputs.map(|rows| OutputArgs { data: rows.as_mut_ptr().cast(), stride }));
-    }
-
-    fn copy_tail(&self, output: &mut OutputBuffer<'_>, scratch: &Scratch, start: usize, valid: usize) {
-        let rows = scratch.tail_outputs.chunks(self.lanes() as usize);
-        for ((element, &components), rows) in output.elements.iter().zip(&self.info.outputs).zip(rows) {
-            let bytes = stored_bytes(components);
-            for (lane, row) in rows[..valid].iter().enumerate().filter(|_| bytes > 0) {
-                let at = element.offset + (start + lane) * element.stride;
-                output.bytes[at..][..bytes].copy_from_slice(&row.to_bytes()[..bytes]);
-            }
-        }
     }
 
     /// Shades the first elements of the bound streams: element 0 is the first vertex of the span, element `last` the
@@ -435,8 +294,7 @@ impl Code {
         }
         batch.fuel.charge(args.spent).map_err(stopped)?;
         // Where all is done by rows, it may have stopped in the middle of a wave.
-        let lanes = self.lanes() as usize;
-        let vertex = (start + args.stopped as usize / lanes * lanes) as u32;
+        let vertex = (start + (args.stopped & !(self.lanes() - 1)) as usize) as u32;
         match (status, tank.stop()) {
             (abi::DONE, _) => Ok(Ended::Done),
             (abi::GUARD_FAILED, _) => Ok(Ended::GuardFailed(vertex)),
@@ -444,33 +302,5 @@ impl Code {
             (_, Some(Stop::Call)) if span.alone => Err(stopped(Stop::Call)),
             _ => Ok(Ended::OutOfFuel(vertex)),
         }
-    }
-}
-
-/// Bytes that an output element of so many stored components takes.
-fn stored_bytes(components: u8) -> usize {
-    usize::from(components) * 4
-}
-
-/// The end of the last of `count` elements; `None` if it is not a number of bytes at all. No elements need nothing.
-fn end(offset: usize, stride: usize, count: u32, bytes: usize) -> Option<usize> {
-    let Some(last) = count.checked_sub(1) else { return Some(0) };
-    (last as usize).checked_mul(stride)?.checked_add(offset)?.checked_add(bytes)
-}
-
-/// Checks numbers of bindings: what, given, wanted.
-fn check_counts(counts: &[(&str, usize, usize)]) -> Result<(), CallError> {
-    match counts.iter().find(|(_, given, wanted)| given != wanted) {
-        Some((what, given, wanted)) => {
-            Err(CallError::Invalid(format!("{given} {what} are bound, the code has {wanted}")))
-        }
-        None => Ok(()),
-    }
-}
-
-fn check_len(what: impl FnOnce() -> String, needed: Option<usize>, available: usize) -> Result<(), CallError> {
-    match needed {
-        Some(needed) if needed <= available => Ok(()),
-        needed => Err(CallError::ShortBuffer { what: what(), needed: needed.unwrap_or(usize::MAX), available }),
     }
 }

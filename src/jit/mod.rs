@@ -8,8 +8,8 @@
 //!   `texture`, and `refuel`, which says whether loops may go on.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
-//! `texture.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`,
+//! `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod back_end;
@@ -33,10 +33,11 @@ use crate::error::JitError;
 use crate::vertex_format::VertexFormat;
 use abi::ArrayPlace;
 use back_end::{BackEnd, Selected};
+use call::SlotFill;
 use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
-use shaderjit_ir::batch::{self, BatchProgram, Copy, Fill, Machine, Pass};
+use shaderjit_ir::batch::{self, BatchProgram, Copy, Machine, Pass};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
@@ -133,7 +134,7 @@ struct CodeInfo {
     /// Bytes of the stack that native code takes.
     stack_bytes: usize,
     /// What a call puts there before.
-    fills: Vec<Fill>,
+    fills: Vec<SlotFill>,
 }
 
 impl Code {

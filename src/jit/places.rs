@@ -1,6 +1,7 @@
 //! Where things lie in memory that a call lends the code: register arrays and the frame.
 
 use super::abi::ArrayPlace;
+use super::call::SlotFill;
 use super::{CodeInfo, Layout, UniformRows, limit, limits};
 use crate::error::JitError;
 use cranelift_entity::SecondaryMap;
@@ -60,7 +61,7 @@ impl Places {
             vertices_at_once: program.waves_at_once() * program.wave(),
             stack_bytes: 0,
             copies: program.copies.to_vec(),
-            fills: program.call.fills.clone(),
+            fills: program.call.fills.iter().copied().map(SlotFill::from).collect(),
         }
     }
 }

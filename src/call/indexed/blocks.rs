@@ -20,7 +20,8 @@ const GATHERED: usize = 256;
 const PADDING: usize = 4;
 
 /// A draw whose bindings are checked.
-pub(super) struct Draw<'d> {
+#[derive(Clone, Copy)]
+pub(in crate::call) struct Draw<'d> {
     pub vertices: &'d DistinctVertices,
     /// The number the shader sees for index 0.
     pub first_number: u32,
@@ -30,37 +31,55 @@ pub(super) struct Draw<'d> {
     pub layout: &'d OutputLayout,
 }
 
-/// The same with the buffer of its outputs.
-pub(super) struct DrawInto<'d> {
+/// Rows of a draw that are shaded as one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::call) struct BlockRows {
+    pub rows: Range<usize>,
+    /// Whether their vertices follow one another, so that they are shaded where they lie. Then waves of them may be
+    /// shaded by themselves.
+    pub is_run: bool,
+}
+
+/// Some blocks of a draw and the buffer of their outputs.
+pub(in crate::call) struct DrawInto<'d, B> {
     pub draw: Draw<'d>,
+    pub blocks: B,
+    /// Which row's place the layout says.
+    pub first_row: usize,
     pub bytes: &'d mut [u8],
 }
 
-impl<'a> Driver<'a> for DrawInto<'_> {
+impl<'a, B: Iterator<Item = BlockRows>> Driver<'a> for DrawInto<'_, B> {
     fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError> {
-        self.draw.shade(waves, work, self.bytes)
+        let DrawInto { draw, blocks, first_row, bytes } = self;
+        for BlockRows { rows, is_run } in blocks {
+            match draw.vertices.indices() {
+                Some(indices) if !is_run => draw.shade_gathered((rows, first_row), indices, waves, work, bytes)?,
+                _ => draw.shade_run((rows, first_row), waves, work, bytes)?,
+            }
+        }
+        Ok(())
     }
 }
 
-impl Draw<'_> {
-    /// Shades all vertices; the attributes begin with the first one.
-    fn shade(&self, waves: &mut impl WaveRunner, work: &mut Work<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
-        let Some(indices) = self.vertices.indices() else {
-            return waves.run_block(&self.block(0..self.vertices.count() as usize, &work.attributes), bytes);
-        };
+impl<'d> Draw<'d> {
+    /// The blocks, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockRows> + use<'d> {
+        let (indices, count, reads_numbers) =
+            (self.vertices.indices(), self.vertices.count() as usize, self.reads_numbers);
         let mut row = 0;
-        while row < indices.len() {
-            let run = run_length(&indices[row..]);
-            let mut end = row + run;
-            if run >= LONG_RUN || self.reads_numbers {
-                self.shade_run(row..end, waves, work, bytes)?;
-            } else {
-                end = end_of_short_runs(indices, row, end);
-                self.shade_gathered(row..end, indices, waves, work, bytes)?;
+        std::iter::from_fn(move || {
+            let start = (row < count).then_some(row)?;
+            let run = indices.map_or(count, |indices| run_length(&indices[start..]));
+            row = start + run;
+            match indices {
+                Some(indices) if run < LONG_RUN && !reads_numbers => {
+                    row = end_of_short_runs(indices, start, row);
+                    Some(BlockRows { rows: start..row, is_run: false })
+                }
+                _ => Some(BlockRows { rows: start..row, is_run: true }),
             }
-            row = end;
-        }
-        Ok(())
+        })
     }
 
     /// The number the shader sees for the vertex of a row.
@@ -69,15 +88,19 @@ impl Draw<'_> {
     }
 
     /// The vertices of some rows, which these attributes are for.
-    fn block<'b>(&'b self, rows: Range<usize>, attributes: &'b [VertexBufferView<'b>]) -> Block<'b> {
+    fn block<'b>(
+        &'b self,
+        (rows, first_row): (Range<usize>, usize),
+        attributes: &'b [VertexBufferView<'b>],
+    ) -> Block<'b> {
         let (count, first_vertex) = (rows.len() as u32, self.number(rows.start));
-        Block { attributes, count, first_vertex, layout: self.layout, first_row: rows.start }
+        Block { attributes, count, first_vertex, layout: self.layout, first_row: rows.start - first_row }
     }
 
     /// Shades vertices that follow one another.
     fn shade_run(
         &self,
-        rows: Range<usize>,
+        (rows, first_row): (Range<usize>, usize),
         waves: &mut impl WaveRunner,
         work: &mut Work<'_>,
         bytes: &mut [u8],
@@ -90,7 +113,7 @@ impl Draw<'_> {
                 ..*attribute
             }),
         );
-        let result = waves.run_block(&self.block(rows, &attributes), bytes);
+        let result = waves.run_block(&self.block((rows, first_row), &attributes), bytes);
         work.block = recycle(attributes);
         result
     }
@@ -98,7 +121,7 @@ impl Draw<'_> {
     /// Shades vertices that do not follow one another: their inputs are copied.
     fn shade_gathered(
         &self,
-        rows: Range<usize>,
+        (rows, first_row): (Range<usize>, usize),
         indices: &[u32],
         waves: &mut impl WaveRunner,
         work: &mut Work<'_>,
@@ -131,7 +154,7 @@ impl Draw<'_> {
                 _ => gather::<16>(attribute, first, copied, copy),
             });
         }
-        let result = waves.run_block(&self.block(rows, &attributes), bytes);
+        let result = waves.run_block(&self.block((rows, first_row), &attributes), bytes);
         work.block = recycle(attributes);
         result
     }

@@ -202,7 +202,7 @@ impl DistinctVertices {
     }
 
     /// The vertices of the streams from the first to the last.
-    pub(super) fn range(&self) -> Range<u32> {
+    pub(in crate::call) fn range(&self) -> Range<u32> {
         match self.count.checked_sub(1) {
             Some(last) => self.vertex(self.first)..self.vertex(self.index(last)) + 1,
             None => 0..0,

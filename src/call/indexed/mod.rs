@@ -5,6 +5,9 @@ mod blocks;
 mod distinct;
 mod indices;
 
+#[cfg(feature = "rayon")]
+pub(super) use blocks::BlockRows;
+pub(super) use blocks::{Draw, DrawInto};
 pub use distinct::DistinctVertices;
 pub use indices::Indices;
 
@@ -126,14 +129,13 @@ impl Call<'_> {
         bytes: &mut [u8],
         choice: Choice<'_>,
     ) -> Result<(), CallError> {
-        let draw = blocks::Draw {
-            vertices,
-            first_number: self.first_vertex,
-            reads_numbers: self.shader.prepared().facts.reads_vertex_id,
-            layout,
-        };
-        let available = bytes.len();
-        let draw = blocks::DrawInto { draw, bytes };
-        self.shade(&vertices.range(), vertices.count(), (layout, available), choice, draw)
+        let (draw, available) = (self.draw(vertices, layout), bytes.len());
+        let blocks = DrawInto { draw, blocks: draw.blocks(), first_row: 0, bytes };
+        self.shade(&vertices.range(), vertices.count(), (layout, available), choice, blocks)
+    }
+
+    pub(super) fn draw<'d>(&self, vertices: &'d DistinctVertices, layout: &'d OutputLayout) -> Draw<'d> {
+        let reads_numbers = self.shader.prepared().facts.reads_vertex_id;
+        Draw { vertices, first_number: self.first_vertex, reads_numbers, layout }
     }
 }

@@ -11,19 +11,13 @@ pub(in crate::jit) struct Row(pub [u32; 4]);
 impl Row {
     /// The first 16 of `bytes`; what is missing is zero.
     pub fn from_bytes(bytes: &[u8]) -> Row {
-        let mut padded = [0; 16];
-        let len = bytes.len().min(16);
-        padded[..len].copy_from_slice(&bytes[..len]);
+        let padded = bytes.first_chunk().copied().unwrap_or_else(|| {
+            let mut padded = [0; 16];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            padded
+        });
         let (words, _) = padded.as_chunks::<4>();
         Row(std::array::from_fn(|word| u32::from_ne_bytes(words[word])))
-    }
-
-    pub fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        for (to, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.0) {
-            *to = word.to_ne_bytes();
-        }
-        bytes
     }
 }
 
@@ -52,26 +46,28 @@ impl UniformRows {
     /// The same from rows of four components.
     pub fn from_rows(rows: &[[u32; 4]], readable: u32) -> UniformRows {
         let mut bound = UniformRows::empty();
-        bound.bind(rows, readable);
+        bound.bind(rows.iter().copied(), readable);
         bound
     }
 
-    fn empty() -> UniformRows {
+    /// Without memory: not even zeros can be read before something is bound.
+    pub fn empty() -> UniformRows {
         UniformRows { rows: Vec::new(), bound: 0 }
     }
 
     /// What [`from_rows`](Self::from_rows) makes, in the memory that is here.
-    pub fn bind(&mut self, rows: &[[u32; 4]], readable: u32) {
-        self.assign(rows.iter().take(limits::UNIFORM_ROWS).copied().map(Row), readable);
+    pub fn bind(&mut self, rows: impl Iterator<Item = [u32; 4]>, readable: u32) {
+        self.assign(rows.take(limits::UNIFORM_ROWS).map(Row), readable);
     }
 
     fn assign(&mut self, bound: impl Iterator<Item = Row>, readable: u32) {
+        let readable = readable.min(STATIC_ROWS) as usize;
         self.rows.clear();
+        self.rows.reserve(MARGIN + readable.max(bound.size_hint().0 + MARGIN));
         self.rows.resize(MARGIN, Row::default());
         self.rows.extend(bound);
         let bound = self.rows.len() - MARGIN;
         self.bound = bound as u32;
-        let readable = readable.min(STATIC_ROWS) as usize;
         self.rows.resize(MARGIN + readable.max(bound + MARGIN), Row::default());
     }
 
@@ -87,6 +83,14 @@ impl UniformRows {
         }
     }
 
+    /// The bound rows.
+    pub fn rows(&self) -> &[[u32; 4]] {
+        let bound = self.rows.get(MARGIN..).unwrap_or_default();
+        let bound = &bound[..self.bound as usize];
+        // SAFETY: a `Row` has the layout of its only field, four words, which are as many bytes as it is aligned to.
+        unsafe { std::slice::from_raw_parts(bound.as_ptr().cast(), bound.len()) }
+    }
+
     /// Number of bound rows.
     pub fn bound(&self) -> u32 {
         self.bound
@@ -100,6 +104,11 @@ impl UniformRows {
     /// Row 0.
     pub(super) fn as_ptr(&self) -> *const Row {
         self.rows.as_ptr().wrapping_add(MARGIN)
+    }
+
+    /// A readable row.
+    pub(super) fn row(&self, row: u32) -> Row {
+        self.rows[MARGIN + row as usize]
     }
 
     /// A component of a readable row.

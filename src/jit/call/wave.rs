@@ -14,21 +14,16 @@ use std::ops::Range;
 /// Runs native code in memory of its own.
 pub struct WaveRunner<'a> {
     code: &'a Code,
-    scratch: Scratch,
+    scratch: &'a mut Scratch,
     /// Whether the memory is large enough for this code, and the tables of streams point to the rows of a wave.
     is_bound: bool,
 }
 
 impl<'a> WaveRunner<'a> {
     /// Takes memory of any size. A wave's inputs are not defined before they are set.
-    pub fn new(code: &'a Code, mut scratch: Scratch) -> WaveRunner<'a> {
-        code.reserve(&mut scratch);
+    pub fn new(code: &'a Code, scratch: &'a mut Scratch) -> WaveRunner<'a> {
+        code.reserve(scratch);
         WaveRunner { code, scratch, is_bound: false }
-    }
-
-    /// Gives the memory back.
-    pub fn into_scratch(self) -> Scratch {
-        self.scratch
     }
 
     /// Goes on with other code: another form of the same function, for as many lanes. Inputs stay.
@@ -49,7 +44,7 @@ impl<'a> WaveRunner<'a> {
         output: &mut OutputBuffer<'_>,
     ) -> Result<Progress, CallError> {
         self.is_bound = false;
-        self.code.run_range(batch, vertices, output, &mut self.scratch)
+        self.code.run_range(batch, vertices, output, self.scratch)
     }
 
     /// Lanes of a wave.
@@ -76,10 +71,10 @@ impl<'a> WaveRunner<'a> {
         }
         code.check_memory(batch)?;
         if !self.is_bound {
-            code.reserve(&mut self.scratch);
+            code.reserve(self.scratch);
         }
         if uniforms_changed || !self.is_bound {
-            code.fill_slots(batch, &mut self.scratch);
+            code.fill_slots(batch, self.scratch);
         }
         code.bind_memory(batch, &mut self.scratch.tables);
         if valid < lanes {
@@ -89,14 +84,14 @@ impl<'a> WaveRunner<'a> {
             }
         }
         if !self.is_bound {
-            code.bind_scratch(&mut self.scratch);
+            code.bind_scratch(self.scratch);
             self.is_bound = true;
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
         // and nobody else has had the scratch memory since.
-        let ended = unsafe { code.call(batch, &mut self.scratch, &Span::wave(0, lanes), valid - 1)? };
+        let ended = unsafe { code.call(batch, self.scratch, &Span::wave(0, lanes), valid - 1)? };
         let progress = ended.progress(&batch.fuel)?;
-        code.copy_scratch_outputs(&mut self.scratch);
+        code.copy_scratch_outputs(self.scratch);
         Ok(progress)
     }
 

@@ -1,0 +1,169 @@
+//! Pieces of a call on the caller's thread and those of a pool, which take them in order.
+//!
+//! A piece writes to a part of the caller's buffer that is its own. Where no such parts can be cut off, because
+//! elements lie in planes of their own, it writes to memory of its thread, and what it has written is copied.
+
+use super::planes::Plane;
+use crate::call::bindings::Call;
+use crate::call::outputs::OutputLayout;
+use crate::call::vertices::Choice;
+use crate::error::CallError;
+use crate::jit::Layout;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard};
+
+/// The most vertices that are not divided: microseconds of work even for the smallest shader, and to wake a thread
+/// takes as much.
+const UNDIVIDED: u32 = 4096;
+
+/// What is shaded piece by piece.
+pub(super) trait Divided<'a>: Sync {
+    type Piece: Send;
+
+    /// What is bound.
+    fn call(&self) -> &Call<'a>;
+
+    /// The vertices of the streams from the first to the last.
+    fn vertices(&self) -> Range<u32>;
+
+    /// Rows of outputs.
+    fn count(&self) -> u32;
+
+    /// All pieces, in order.
+    fn pieces(&self, threads: usize) -> impl Iterator<Item = Self::Piece> + Send;
+
+    /// The rows that a piece writes.
+    fn rows(piece: &Self::Piece) -> Range<usize>;
+
+    /// Shades a piece, the first row of which is at the layout's offsets.
+    fn shade(
+        &self,
+        piece: Self::Piece,
+        layout: &OutputLayout,
+        bytes: &mut [u8],
+        choice: Choice<'_>,
+    ) -> Result<(), CallError>;
+
+    /// Shades everything on this thread, whatever has been checked.
+    fn shade_all(&self, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError>;
+}
+
+/// Shades everything, on many threads if there is enough of it.
+pub(super) fn shade<'a>(divided: &impl Divided<'a>, layout: &OutputLayout, bytes: &mut [u8]) -> Result<(), CallError> {
+    let (call, count) = (divided.call(), divided.count());
+    if count <= UNDIVIDED {
+        return divided.shade_all(layout, bytes);
+    }
+    let mut attributes = Vec::new();
+    call.check(&divided.vertices(), count, (layout, bytes.len()), &mut attributes)?;
+    let planes = match Plane::all(layout, &call.shader.interface().outputs, count as usize) {
+        Some(planes) if !planes.is_empty() => planes,
+        _ => return divided.shade_all(layout, bytes),
+    };
+    // Once for all pieces: when the engine is gone, it may mean to compile.
+    let native = call.native(&attributes, layout, &mut Layout::default())?;
+    call.with_fuel(|fuel| {
+        let choice = Choice::Found(native.as_deref(), fuel);
+        match &planes[..] {
+            [plane] => in_place(divided, plane, bytes, choice),
+            planes => with_copies(divided, planes, bytes, choice),
+        }
+    })
+}
+
+/// Every piece in a part of the buffer.
+fn in_place<'a, D: Divided<'a>>(
+    divided: &D,
+    plane: &Plane,
+    bytes: &mut [u8],
+    choice: Choice<'_>,
+) -> Result<(), CallError> {
+    let layout = plane.place_at(0, OutputLayout::none(divided.call().shader));
+    // There are rows in the buffer, so this is less than its length.
+    let mut rest = &mut bytes[plane.row.start..];
+    let pieces = divided.pieces(rayon::current_num_threads()).map(|piece| {
+        // Of the last row there may be less than the stride.
+        let part = rest.len().min(D::rows(&piece).len() * plane.stride);
+        let part = rest.split_off_mut(..part).expect("it is not longer");
+        (piece, part)
+    });
+    on_threads(pieces, |(piece, part), _| divided.shade(piece, &layout, part, choice))
+}
+
+/// Every piece in memory of its thread, and from there to where it belongs.
+fn with_copies<'a, D: Divided<'a>>(
+    divided: &D,
+    planes: &[Plane],
+    bytes: &mut [u8],
+    choice: Choice<'_>,
+) -> Result<(), CallError> {
+    let target = Mutex::new(bytes);
+    on_threads(divided.pieces(rayon::current_num_threads()), |piece, memory| {
+        let rows = D::rows(&piece);
+        let (mut layout, mut starts, mut len) = (OutputLayout::none(divided.call().shader), Vec::new(), 0);
+        for plane in planes {
+            layout = plane.place_at(len, layout);
+            starts.push(len);
+            len += plane.len(rows.len());
+        }
+        memory.resize(len.max(memory.len()), 0);
+        divided.shade(piece, &layout, memory, choice)?;
+        let mut target = lock(&target);
+        for (plane, start) in planes.iter().zip(starts) {
+            plane.copy(&memory[start..], &mut target[plane.row.start + rows.start * plane.stride..], rows.len());
+        }
+        Ok(())
+    })
+}
+
+/// Runs something for all pieces: on this thread at once, for waking others takes as long as shading thousands of
+/// vertices, and on those of the pool that have nothing else to do. Each takes the first piece that nobody has taken,
+/// and has memory of its own. The error is that of the first piece that fails: when one does, those in front of it have
+/// all been taken and come to their ends, and no others are taken.
+fn on_threads<P>(
+    pieces: impl Iterator<Item = P> + Send,
+    run: impl Fn(P, &mut Vec<u8>) -> Result<(), CallError> + Sync,
+) -> Result<(), CallError> {
+    let queue = Mutex::new(Some(pieces.enumerate()));
+    let failures = Mutex::new(Vec::new());
+    let next = || lock(&queue).as_mut()?.next();
+    let work = || {
+        let mut memory = Vec::new();
+        while let Some((number, piece)) = next() {
+            if let Err(error) = run(piece, &mut memory) {
+                *lock(&queue) = None;
+                lock(&failures).push((number, error));
+            }
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        (1..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| work()));
+        work();
+    });
+    let failures = std::mem::take(&mut *lock(&failures));
+    failures.into_iter().min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().expect("nobody panics with the lock held")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_counts() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let run = |count, fails: fn(u32) -> bool| {
+            let run =
+                |vertex, _: &mut Vec<u8>| if fails(vertex) { Err(CallError::GuardFailed { vertex }) } else { Ok(()) };
+            pool.install(|| on_threads(0..count, run))
+        };
+        for _ in 0..100 {
+            assert_eq!(run(100, |vertex| vertex > 10), Err(CallError::GuardFailed { vertex: 11 }));
+        }
+        assert_eq!(run(100, |_| false), Ok(()));
+        assert_eq!(run(0, |_| true), Ok(()));
+    }
+}

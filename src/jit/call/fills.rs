@@ -1,0 +1,79 @@
+//! What a call puts into its slots before any code runs. Most slots are rows as they are bound, which is found out when
+//! the code is made, and not word by word in each call.
+
+use super::{Batch, Row, Scratch, UniformRows};
+use crate::jit::Code;
+use shaderjit_ir::batch::{Fill, Word};
+
+/// One slot, and where its words come from.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotFill {
+    slot: u32,
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// A row of a uniform space.
+    Row {
+        space: u32,
+        row: u32,
+    },
+    /// One word in all lanes.
+    Splat(Word),
+    Words([Word; 4]),
+}
+
+impl From<Fill> for SlotFill {
+    fn from(Fill { slot, words }: Fill) -> SlotFill {
+        let source = match words[0] {
+            first if words == [first; 4] => Source::Splat(first),
+            Word::Uniform { space, row, component: 0 }
+                if words == [0, 1, 2, 3].map(|component| Word::Uniform { space, row, component }) =>
+            {
+                Source::Row { space, row }
+            }
+            _ => Source::Words(words),
+        };
+        SlotFill { slot, source }
+    }
+}
+
+impl Code {
+    /// Fills the slots of the call in that are there before it runs.
+    pub(super) fn fill_slots(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
+        let rows = |space: u32| -> &UniformRows {
+            let space = space as usize;
+            self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space])
+        };
+        let word = |word: Word| match word {
+            Word::Literal(literal) => literal,
+            Word::Uniform { space, row, component } => rows(space).word(row, component),
+        };
+        for &SlotFill { slot, source } in &self.info.fills {
+            scratch.frame[slot as usize] = match source {
+                Source::Row { space, row } => rows(space).row(row),
+                Source::Splat(same) => Row([word(same); 4]),
+                Source::Words(words) => Row(words.map(word)),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_splats_are_known_before_the_call() {
+        let uniform = |row, component| Word::Uniform { space: 3, row, component };
+        let source = |words| SlotFill::from(Fill { slot: 1, words }).source;
+        assert!(matches!(
+            source([0, 1, 2, 3].map(|component| uniform(7, component))),
+            Source::Row { space: 3, row: 7 }
+        ));
+        assert!(matches!(source([uniform(7, 0); 4]), Source::Splat(word) if word == uniform(7, 0)));
+        assert!(matches!(source([0, 1, 2, 3].map(|row| uniform(row, 0))), Source::Words(_)));
+        assert!(matches!(source([1, 2, 3, 0].map(|component| uniform(7, component))), Source::Words(_)));
+    }
+}
