@@ -7,9 +7,11 @@
 //! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
 //!   `texture`, and `refuel`, which says whether loops may go on.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
+//! * `machine` has nothing to do with native code but that it, too, needs to know what this machine can do: it compiles
+//!   the loops of the IR's fast interpreter for that.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and
-//! `texture.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/wave.rs`, `double.rs`, `machine.rs`, `memory.rs`, `mode.rs`,
+//! `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod back_end;
@@ -17,6 +19,7 @@ mod call;
 mod cranelift;
 mod double;
 mod limits;
+mod machine;
 mod memory;
 mod mode;
 mod refuel;
@@ -26,6 +29,7 @@ mod tests;
 mod texture;
 
 pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows, WaveRunner};
+pub(crate) use machine::Loops;
 pub use target::Target;
 
 use crate::error::JitError;
