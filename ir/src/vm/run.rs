@@ -141,20 +141,20 @@ impl<'c> Machine<'c> {
     fn leave(&self, end: usize, wave: usize, meter: &mut Meter<'_>) -> Result<u32, Stop> {
         let Some(inst) = self.code.code.get(end) else { return Ok(ENDED) };
         // In lockstep form all lanes of a wave agree.
-        let value = self.registers[inst.a as usize].0[wave * self.lanes];
+        let value = || self.registers[inst.a as usize].0[wave * self.lanes];
         Ok(match inst.code {
             Code::Jump => {
                 meter.pay(inst.c)?;
                 inst.a
             }
             Code::Branch => {
-                if value != 0 {
+                if value() != 0 {
                     inst.b
                 } else {
                     inst.c
                 }
             }
-            Code::Switch => self.code.switches[inst.b as usize].target(value),
+            Code::Switch => self.code.switches[inst.b as usize].target(value()),
             _ => ENDED,
         })
     }
