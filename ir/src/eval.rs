@@ -45,14 +45,29 @@ macro_rules! for_each_plain_op {
             Ule(a, b) => map2(a, b, |a, b| u32::from(a <= b));
             Fadd(a, b) => map2(a, b, |a, b| float::add(f(a), f(b)).to_bits());
             Fsub(a, b) => map2(a, b, |a, b| float::sub(f(a), f(b)).to_bits());
-            Fmul(a, b) => rounded([a, b], |[a, b]| float::product(a, b), |[a, b]| float::mul(a, b));
-            Fdiv(a, b) => rounded([a, b], |[a, b]| float::quotient(a, b), |[a, b]| float::div(a, b));
+            Fmul(a, b) => {
+                let near = map2(a, b, |a, b| float::product(f(a), f(b)).to_bits());
+                if has_edge(near) {
+                    map2(a, b, |a, b| float::mul(f(a), f(b)).to_bits())
+                } else {
+                    map1(near, float::flush_bits)
+                }
+            };
+            Fdiv(a, b) => {
+                let near = map2(a, b, |a, b| float::quotient(f(a), f(b)).to_bits());
+                if has_edge(near) {
+                    map2(a, b, |a, b| float::div(f(a), f(b)).to_bits())
+                } else {
+                    map1(near, float::flush_bits)
+                }
+            };
             Fsqrt(a) => map1(a, |a| float::sqrt(f(a)).to_bits());
             Fma(a, b, c) => {
-                if FMA {
-                    rounded([a, b, c], |[a, b, c]| float::fused_sum(a, b, c), |[a, b, c]| float::fma(a, b, c))
-                } else {
+                let near = if FMA { map3(a, b, c, |a, b, c| float::fused_sum(f(a), f(b), f(c)).to_bits()) } else { a };
+                if !FMA || has_edge(near) {
                     map3(a, b, c, |a, b, c| float::fma(f(a), f(b), f(c)).to_bits())
+                } else {
+                    map1(near, float::flush_bits)
                 }
             };
             Fneg(a) => map1(a, |a| a ^ 0x8000_0000);
@@ -161,26 +176,14 @@ pub(crate) fn compare<const L: usize>(a: Lanes<L>, b: Lanes<L>, f: impl Fn(f32, 
     map2(a, b, |a, b| u32::from(f(float::flush(f32::from_bits(a)), float::flush(f32::from_bits(b)))))
 }
 
-/// What `near` rounds to, flushed. Where that does not say whether the exact result is tiny, which is hardly ever,
-/// `exact` is asked.
+/// Whether some rounded result does not say if the exact one is tiny, which is hardly ever.
 #[inline(always)]
-pub(crate) fn rounded<const L: usize, const N: usize>(
-    operands: [Lanes<L>; N],
-    near: impl Fn([f32; N]) -> f32,
-    exact: impl Fn([f32; N]) -> f32,
-) -> Lanes<L> {
-    let (mut result, mut edges) = ([0; L], 0);
-    for l in 0..L {
-        let bits = near(operands.map(|operand| f(operand[l]))).to_bits();
-        edges |= u32::from(float::is_edge(bits));
-        result[l] = float::flush_bits(bits);
+pub(crate) fn has_edge<const L: usize>(rounded: Lanes<L>) -> bool {
+    let mut edges = false;
+    for bits in rounded {
+        edges |= float::is_edge(bits);
     }
-    if edges != 0 {
-        for l in 0..L {
-            result[l] = exact(operands.map(|operand| f(operand[l]))).to_bits();
-        }
-    }
-    result
+    edges
 }
 
 /// Runs an expansion on lanes.

@@ -71,12 +71,17 @@ impl<'c> Machine<'c> {
     /// What stops one of them.
     #[inline(always)]
     pub fn run<const FMA: bool>(&mut self, shared: &Shared<'_>, waves: usize, fuel: Fuel<'_>) -> Result<(), Stop> {
-        let attempt = self.attempt::<FMA>(shared, waves, 0..waves, fuel);
-        if matches!(attempt, Err(Stop::Cancelled)) || waves == 1 {
-            return attempt;
+        // All together, and if one of them stops one after the other: only then it shows which one does, and of what.
+        let mut running = 0..waves;
+        let mut is_retry = false;
+        loop {
+            match self.attempt::<FMA>(shared, waves, running.clone(), fuel) {
+                Ok(()) if running.end == waves => return Ok(()),
+                Ok(()) => running = running.end..running.end + 1,
+                Err(stop) if is_retry || waves == 1 || stop == Stop::Cancelled => return Err(stop),
+                Err(_) => (running, is_retry) = (0..1, true),
+            }
         }
-        // Which of them stops, and of what, only shows one after the other.
-        attempt.or_else(|_| (0..waves).try_for_each(|wave| self.attempt::<FMA>(shared, waves, wave..wave + 1, fuel)))
     }
 
     /// Runs some of the waves together.
