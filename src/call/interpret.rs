@@ -80,24 +80,23 @@ impl<'c, 'a> Interpreted<'c, 'a> {
     /// Sets what sixteen vertices of a stream read; those behind the last one read what that does.
     fn fetch(&mut self, element: usize, stream: &VertexBufferView<'_>, vertices: [usize; LANES]) {
         let packing = stream.format.packing();
-        if packing.is_words() {
-            for component in 0..4 {
-                let Some(lanes) = self.machine.input(element, component) else { continue };
-                match packing.field(component) {
-                    None => lanes.fill(packing.default_component(component)),
-                    Some(field) => {
-                        let bytes = &stream.bytes[4 * field.word()..];
-                        for (lane, vertex) in lanes.iter_mut().zip(vertices) {
-                            let word = bytes.get(vertex * stream.stride..).and_then(|bytes| bytes.first_chunk());
-                            *lane = word.map_or(0, |&word| u32::from_le_bytes(word));
-                        }
+        let mut words = [[0; LANES]; 4];
+        for (number, word) in words.iter_mut().enumerate().take(packing.bytes().div_ceil(4)) {
+            let (first, size) = (4 * number, (packing.bytes() - 4 * number).min(4));
+            for (lane, vertex) in word.iter_mut().zip(vertices) {
+                let at = vertex * stream.stride + first;
+                *lane = match (size, stream.bytes.get(at..at + size)) {
+                    (4, Some(&[a, b, c, d])) => u32::from_le_bytes([a, b, c, d]),
+                    (_, bytes) => {
+                        bytes.unwrap_or_default().iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
                     }
-                }
+                };
             }
-            return;
         }
-        for (lane, vertex) in vertices.into_iter().enumerate() {
-            self.set_input(element, lane, stream.format.decode(&stream.bytes[vertex * stream.stride..]));
+        for component in 0..4 {
+            if let Some(lanes) = self.machine.input(element, component) {
+                *lanes = packing.component(component, &words);
+            }
         }
     }
 

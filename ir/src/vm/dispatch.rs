@@ -53,9 +53,12 @@ macro_rules! define {
                 let mut at = from as usize;
                 while let Some(inst) = code.get(at) {
                     let result: Lanes<LANES> = match inst.code {
+                        // Each stores its result itself: so it never leaves the machine's registers.
                         $( Code::Plain(Op::$op) => {
                             operands!(registers, inst, $($operand),*);
-                            $result
+                            store::<MASKED>(&mut registers[inst.d as usize].0, $result, mask);
+                            at += 1;
+                            continue;
                         } )*
                         // Bytecode has no others.
                         Code::Plain(_) => [0; LANES],
