@@ -63,11 +63,7 @@ impl<'c, 'a> Interpreted<'c, 'a> {
         let Bound { call, resources, fuel } = self.bound;
         self.machine.set_vertex_id(|| std::array::from_fn(|lane| first.wrapping_add(lane.min(count - 1) as u32)));
         let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
-        let mut bound = spaces.rows();
-        uniforms.extend(self.function.spaces.values().map(|space| {
-            let rows = bound.next().unwrap_or_default();
-            space.table.as_deref().unwrap_or(rows)
-        }));
+        uniforms.extend(Shared::rows(self.function, spaces.rows()));
         let shared = Shared { uniforms: &uniforms, resources, textures: &call.textures };
         if spaces_changed {
             self.loops.bind(&mut self.machine, &shared, call.instance);

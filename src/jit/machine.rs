@@ -23,22 +23,26 @@ enum Level {
 pub(crate) struct Loops(Level);
 
 impl Loops {
-    /// The widest ones that run here.
+    /// The widest that run here.
     pub fn detect() -> Loops {
+        Loops::available().next().unwrap_or(Loops(Level::Least))
+    }
+
+    /// All that run here, the widest first.
+    pub fn available() -> impl Iterator<Item = Loops> {
         #[cfg(target_arch = "x86_64")]
-        {
+        let optional = {
             let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let has_avx512 = is_x86_feature_detected!("avx512f")
+            let has_avx512 = has_avx2
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512bw");
-            match (has_avx2, has_avx512) {
-                (true, true) => return Loops(Level::Avx512),
-                (true, false) => return Loops(Level::Avx2),
-                _ => {}
-            }
-        }
-        Loops(Level::Least)
+            [has_avx512.then_some(Level::Avx512), has_avx2.then_some(Level::Avx2)]
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let optional = [];
+        optional.into_iter().flatten().chain([Level::Least]).map(Loops)
     }
 
     /// [`Machine::bind`].

@@ -5,6 +5,7 @@ use super::dispatch::Together;
 use super::{LANES, Register};
 use crate::double;
 use crate::eval::Lanes;
+use crate::function::Function;
 use crate::op::RESOURCE_BYTES;
 use crate::texture::{self, Rows, Textures};
 use std::ops::Range;
@@ -21,6 +22,18 @@ pub struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
+    /// The rows of each uniform space of a function: a table's own, else what is bound in its place.
+    pub fn rows(
+        func: &'a Function,
+        bound: impl IntoIterator<Item = &'a [[u32; 4]]>,
+    ) -> impl Iterator<Item = &'a [[u32; 4]]> {
+        let mut bound = bound.into_iter();
+        func.spaces.values().map(move |space| {
+            let rows = bound.next().unwrap_or_default();
+            space.table.as_deref().unwrap_or(rows)
+        })
+    }
+
     /// One component of the row of each lane's index in a uniform space.
     #[inline]
     pub(super) fn uniform_words(&self, inst: &Instruction, index: &Lanes<LANES>) -> Lanes<LANES> {

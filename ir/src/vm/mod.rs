@@ -22,6 +22,8 @@ mod memory;
 mod moves;
 mod registers;
 mod run;
+#[cfg(test)]
+mod tests;
 
 pub use bytecode::Bytecode;
 pub use run::{Machine, Shared};

@@ -8,6 +8,7 @@ use super::{LANES, Register};
 use crate::entity::Array;
 use crate::eval::{Lanes, map2};
 use crate::fuel::{Fuel, Meter, Stop};
+use crate::interp::Bindings;
 
 /// Most waves side by side: those of four lanes.
 pub(super) const WAVES: usize = LANES / 4;
@@ -42,6 +43,18 @@ impl<'c> Machine<'c> {
     pub fn input(&mut self, element: usize, component: usize) -> Option<&mut Lanes<LANES>> {
         let register = self.code.inputs.get(element)?[component]?;
         Some(&mut self.registers[register as usize].0)
+    }
+
+    /// Sets everything that lanes read to what the reference is given.
+    pub fn set_inputs(&mut self, bindings: &Bindings<'_, LANES>) {
+        for (element, components) in bindings.inputs.iter().enumerate() {
+            for (component, lanes) in components.iter().enumerate() {
+                if let Some(to) = self.input(element, component) {
+                    *to = *lanes;
+                }
+            }
+        }
+        self.set_vertex_id(|| bindings.vertex_id);
     }
 
     /// Sets the vertices' numbers.
