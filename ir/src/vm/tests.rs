@@ -103,7 +103,7 @@ fn random_functions_do_what_the_reference_says_and_pay_as_much() {
 }
 
 /// Counts to the largest of a wave's inputs.
-const COUNT: &str = "
+const COUNT: &str = r#"
 function "count" inputs 1 outputs 1 lockstep {
 block0:
     v0 = input.i32 0.0
@@ -119,7 +119,7 @@ block2:
     output.i32 0.0, v4
     return
 }
-";
+"#;
 
 #[test]
 fn waves_that_part_pay_for_themselves_alone() {
