@@ -221,11 +221,12 @@ impl<'u, 'f> Registers<'u, 'f> {
                 }
                 self.words[result][0] = register;
             }
-            (Op::Output, Imm::Element { element, component }, _) => {
-                if !self.uses.set_at_end.contains(&(element, component)) {
-                    let register = self.new_register();
-                    self.stored.entry((element, component)).or_insert(register);
-                }
+            (Op::Output, Imm::Element { element, component }, _)
+                if !self.uses.set_at_end.contains(&(element, component)) =>
+            {
+                let known = self.stored.get(&(element, component)).copied();
+                let register = known.unwrap_or_else(|| self.new_register());
+                self.stored.insert((element, component), register);
             }
             // It gets words of its operand when that has some.
             (op, _, Some(_)) if is_part(op) => {}
