@@ -7,7 +7,8 @@
 //! The trait has two ways to run, because they are two ways into the same engine with the same bindings. A driver that
 //! looks at every wave sets its inputs, runs it and reads what it left. Vertices are far too many for that: native code
 //! shades a [`Block`] of them in one call, between buffers, and where a guard fails it takes up a block in the middle;
-//! the interpreter runs several of a block's waves side by side. A trait for each way would need its runners made twice.
+//! the interpreter runs several of a block's waves side by side. A trait for each way would need its runners made
+//! twice.
 
 use super::bindings::Call;
 use super::outputs::OutputLayout;

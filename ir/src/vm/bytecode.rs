@@ -129,14 +129,3 @@ pub struct Bytecode {
     pub(super) vertex_id: Option<u32>,
     pub(super) instance_id: Option<u32>,
 }
-
-impl Bytecode {
-    /// Bytes it occupies, roughly.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&self.prologue[..])
-            + size_of_val(&self.code[..])
-            + size_of_val(&self.doubles[..])
-            + size_of_val(&self.accesses[..])
-            + self.switches.iter().map(|switch| size_of_val(&switch.cases[..])).sum::<usize>()
-    }
-}

@@ -5,12 +5,13 @@
 //! lanes, in a loop that the compiler makes vector instructions of. [`Machine`] runs bytecode and keeps its memory from
 //! run to run.
 //!
-//! * `compile` translates. Inputs, system values and literals are registers that are filled before a run; what depends
-//!   on nothing but uniforms, resources and literals is computed once for many runs, by the *prologue*. `registers` says
-//!   where values lie: one that is used in its own block alone shares its register with others.
-//! * `dispatch` does one instruction after the other, `run` says which waves do: those that stand at the same instruction. Where they
-//!   take different branches, the one that is furthest back goes first, so that they meet again; lanes of the others
-//!   keep what they have. So each wave computes exactly what it would by itself, and pays the same fuel.
+//! * `compile` translates. Inputs, system values and literals are registers that are filled before a run; what
+//!   depends on nothing but uniforms, resources and literals is computed once for many runs, by the *prologue*.
+//!   `registers` says where values lie: one that is used in its own block alone shares its register with others.
+//! * `dispatch` does one instruction after the other, `run` says which waves do: those that stand at the same
+//!   instruction. Where they take different branches, the one that is furthest back goes first, so that they meet
+//!   again; lanes of the others keep what they have. So each wave computes exactly what it would by itself, and pays
+//!   the same fuel.
 //! * `memory` is what instructions read and write beside registers.
 //!
 //! The reference is [`crate::interp`], which says plainly what the language means.
