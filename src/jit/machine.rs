@@ -102,3 +102,54 @@ macro_rules! compiled_for {
 
 compiled_for!(avx2, "avx2,fma");
 compiled_for!(avx512, "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+    use shaderjit_ir::texture::NoTextures;
+    use shaderjit_ir::vm::{Bytecode, LANES};
+    use shaderjit_ir::{FunctionBuilder, Type};
+
+    /// Results around the smallest normal number are rounded exactly whatever the loops are compiled for.
+    #[test]
+    fn results_at_the_edge_of_denormals_are_those_of_the_reference() {
+        let mut b = FunctionBuilder::new("edge", 1, 1);
+        let [x, y, z] = [0, 1, 2].map(|component| b.input(Type::F32, 0, component));
+        let results = [b.fmul([x, y]), b.fdiv([y, x]), b.fma([x, y, z]), b.fadd([y, z])];
+        (0..4).zip(results).for_each(|(component, result)| b.output(0, component, result));
+        b.ret();
+        let func = b.finish();
+        let code = Bytecode::new(&func).unwrap();
+        let mut reference = Interpreter::<LANES>::new(&func);
+        let options = InterpOptions { fuel: 0.into(), fused: true };
+        let shared = Shared { uniforms: &[], resources: &[], textures: &NoTextures };
+        let mut state = 1u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 32) as u32
+        };
+        for _ in 0..2_000 {
+            let x = [(); LANES].map(|()| 0x3f7f_fff0 + (random() & 0x1f));
+            let y = [(); LANES].map(|()| (0x007f_fff8 + (random() & 0xf)) | (random() & 0x8000_0000));
+            let z = [(); LANES].map(|()| if random() & 1 == 0 { random() & 0x80ff_ffff } else { 0 });
+            let bindings = Bindings {
+                inputs: &[[x, y, z, [0; LANES]]],
+                vertex_id: [0; LANES],
+                instance_id: 0,
+                uniforms: &[],
+                resources: &[],
+                textures: &NoTextures,
+            };
+            let want = reference.run(&bindings, &options).unwrap()[0];
+            for loops in Loops::available() {
+                let mut machine = Machine::new(&code, 4);
+                machine.set_inputs(&bindings);
+                loops.bind(&mut machine, &shared, 0);
+                loops.run(&mut machine, &shared, 4, 0.into()).unwrap();
+                let got: [_; 4] = std::array::from_fn(|component| *machine.output(0, component));
+                assert!(got == want, "{loops:?}: {got:x?} is not {want:x?} for {bindings:x?}");
+            }
+        }
+    }
+}
