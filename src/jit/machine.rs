@@ -12,10 +12,9 @@ const HAS_FMA: bool = cfg!(target_arch = "aarch64");
 enum Level {
     /// What every machine of the architecture has.
     Least,
+    /// AVX2 and FMA. AVX-512 was no faster where it was tried.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
 }
 
 /// Proof that this machine has what the loops are compiled for.
@@ -31,18 +30,10 @@ impl Loops {
     /// All that run here, the widest first.
     pub fn available() -> impl Iterator<Item = Loops> {
         #[cfg(target_arch = "x86_64")]
-        let optional = {
-            let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let has_avx512 = has_avx2
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512bw");
-            [has_avx512.then_some(Level::Avx512), has_avx2.then_some(Level::Avx2)]
-        };
+        let optional = (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Level::Avx2);
         #[cfg(not(target_arch = "x86_64"))]
-        let optional = [];
-        optional.into_iter().flatten().chain([Level::Least]).map(Loops)
+        let optional = None;
+        optional.into_iter().chain([Level::Least]).map(Loops)
     }
 
     /// [`Machine::bind`].
@@ -52,9 +43,6 @@ impl Loops {
             // SAFETY: `detect` has found the features, and nothing else makes the value.
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => unsafe { avx2::bind(machine, shared, instance_id) },
-            // SAFETY: the same.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { avx512::bind(machine, shared, instance_id) },
         }
     }
 
@@ -68,40 +56,25 @@ impl Loops {
             // SAFETY: as in `bind`.
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => unsafe { avx2::run(machine, shared, waves, fuel) },
-            // SAFETY: as in `bind`.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { avx512::run(machine, shared, waves, fuel) },
         }
     }
 }
 
-/// Defines a module with the interpreter's functions compiled for some features.
-macro_rules! compiled_for {
-    ($name:ident, $features:literal) => {
-        #[cfg(target_arch = "x86_64")]
-        mod $name {
-            use super::*;
+/// The interpreter's functions compiled for AVX2 and FMA.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::*;
 
-            #[target_feature(enable = $features)]
-            pub fn bind(machine: &mut Machine<'_>, shared: &Shared<'_>, instance_id: u32) {
-                machine.bind::<true>(shared, instance_id);
-            }
+    #[target_feature(enable = "avx2,fma")]
+    pub fn bind(machine: &mut Machine<'_>, shared: &Shared<'_>, instance_id: u32) {
+        machine.bind::<true>(shared, instance_id);
+    }
 
-            #[target_feature(enable = $features)]
-            pub fn run(
-                machine: &mut Machine<'_>,
-                shared: &Shared<'_>,
-                waves: usize,
-                fuel: Fuel<'_>,
-            ) -> Result<(), Stop> {
-                machine.run::<true>(shared, waves, fuel)
-            }
-        }
-    };
+    #[target_feature(enable = "avx2,fma")]
+    pub fn run(machine: &mut Machine<'_>, shared: &Shared<'_>, waves: usize, fuel: Fuel<'_>) -> Result<(), Stop> {
+        machine.run::<true>(shared, waves, fuel)
+    }
 }
-
-compiled_for!(avx2, "avx2,fma");
-compiled_for!(avx512, "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw");
 
 #[cfg(test)]
 mod tests {
