@@ -225,6 +225,7 @@ impl Workshop {
                 interface,
                 function,
                 exact,
+                bytecode: OnceLock::new(),
                 digest: shader.digest().map(|(digest, _)| digest),
                 limits: self.config.fuel,
                 fused: self.fused,

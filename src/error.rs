@@ -6,7 +6,6 @@ use crate::printable::Printable;
 use crate::stage::Stage;
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::fuel::{Fuel, Stop};
-use shaderjit_ir::interp::InterpError;
 use shaderjit_ir::texture::TextureShape;
 use thiserror::Error;
 
@@ -435,14 +434,6 @@ impl CallError {
             Stop::Wave => CallError::OutOfFuel { fuel: fuel.wave },
             Stop::Call => CallError::OutOfCallFuel,
             Stop::Cancelled => CallError::Cancelled,
-        }
-    }
-
-    /// What a wave ends with that the interpreter could not run to its end.
-    pub(crate) fn interpreted(error: InterpError, fuel: &Fuel<'_>) -> CallError {
-        match error {
-            InterpError::Stopped(stop) => CallError::stopped(stop, fuel),
-            error => CallError::Invalid(error.to_string()),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::stage::Stage;
 use crate::variables::Variables;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::verify::Verified;
+use shaderjit_ir::vm::Bytecode;
 use shaderjit_ir::{Function, batch};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -31,6 +32,8 @@ pub(crate) struct Prepared {
     pub function: Verified,
     /// What runs where a guard of it fails, if it has any.
     pub exact: Option<ExactForm>,
+    /// What the interpreter runs, once it is needed.
+    pub bytecode: OnceLock<Bytecode>,
     /// What it asks of its caller.
     pub facts: Facts,
     /// How many rows native code reads without a check; one entry a space.
@@ -61,7 +64,14 @@ impl ExactForm {
 }
 
 impl Prepared {
-    /// The program without guards: what the interpreter runs.
+    /// The program without guards, for the interpreter.
+    pub fn bytecode(&self) -> &Bytecode {
+        self.bytecode.get_or_init(|| {
+            Bytecode::new(self.exact_function()).expect("a verified function has plain ops of functions alone")
+        })
+    }
+
+    /// The program without guards.
     pub fn exact_function(&self) -> &Verified {
         let Some(ExactForm { source, made }) = &self.exact else { return &self.function };
         made.get_or_init(|| {
@@ -88,10 +98,11 @@ impl Prepared {
     pub fn ir_bytes(&self) -> u64 {
         let Function { insts, values, blocks, spaces, .. } = &*self.function;
         let forms = if self.exact.is_some() { 3 } else { 1 };
+        // The interpreter's instructions are as many, and half as large.
+        let insts_bytes = insts.len() * (size_of::<InstData>() * forms + size_of::<InstData>() / 2);
         let tables: usize =
             spaces.values().filter_map(|space| space.table.as_ref()).map(|table| size_of_val(&table[..])).sum();
         let blocks: usize = blocks.values().map(|block| 256 + 4 * block.insts.len()).sum();
-        (size_of::<Prepared>() + forms * (insts.len() * size_of::<InstData>() + values.len() * 16 + blocks + tables))
-            as u64
+        (size_of::<Prepared>() + insts_bytes + forms * (values.len() * 16 + blocks + tables)) as u64
     }
 }

@@ -25,15 +25,20 @@ pub fn flush_bits(bits: u32) -> u32 {
     if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
+/// Whether a rounded result does not say if the exact one is tiny: it is the smallest normal number, which smaller ones
+/// are rounded up to.
+#[inline(always)]
+pub fn is_edge(bits: u32) -> bool {
+    bits & 0x7fff_ffff == 0x0080_0000
+}
+
 /// Flushes a rounded result, given whether the exact one is tiny where rounding could hide it.
 #[inline(always)]
 fn flush_result(rounded: f32, is_tiny: impl FnOnce() -> bool) -> f32 {
-    let magnitude = rounded.to_bits() & 0x7fff_ffff;
-    // At most 2^-126: a denormal, zero, or a result that may have been rounded up to the smallest normal.
-    if magnitude <= 0x0080_0000 && (magnitude < 0x0080_0000 || is_tiny()) {
+    if is_edge(rounded.to_bits()) && is_tiny() {
         f32::from_bits(rounded.to_bits() & 0x8000_0000)
     } else {
-        rounded
+        flush(rounded)
     }
 }
 
@@ -49,26 +54,43 @@ pub fn sub(a: f32, b: f32) -> f32 {
     flush(flush(a) - flush(b))
 }
 
+/// A product's rounded result, not flushed.
+#[inline(always)]
+pub fn product(a: f32, b: f32) -> f32 {
+    flush(a) * flush(b)
+}
+
 /// Product.
 #[inline(always)]
 pub fn mul(a: f32, b: f32) -> f32 {
-    let (a, b) = (flush(a), flush(b));
     // 24 by 24 bits: exact in f64.
-    flush_result(a * b, || (f64::from(a) * f64::from(b)).abs() < TINY)
+    flush_result(product(a, b), || (f64::from(flush(a)) * f64::from(flush(b))).abs() < TINY)
+}
+
+/// A quotient's rounded result, not flushed.
+#[inline(always)]
+pub fn quotient(a: f32, b: f32) -> f32 {
+    flush(a) / flush(b)
 }
 
 /// Quotient.
 #[inline(always)]
 pub fn div(a: f32, b: f32) -> f32 {
-    let (a, b) = (flush(a), flush(b));
     // |a / b| < TINY without dividing: TINY has 25 significant bits, so TINY * b is exact.
-    flush_result(a / b, || f64::from(a).abs() < TINY * f64::from(b).abs())
+    flush_result(quotient(a, b), || f64::from(flush(a)).abs() < TINY * f64::from(flush(b)).abs())
 }
 
 /// Square root.
 #[inline(always)]
 pub fn sqrt(a: f32) -> f32 {
     flush(a).sqrt()
+}
+
+/// The rounded result of `a * b + c`, not flushed. Only for code that is compiled for machines with an instruction for
+/// it: elsewhere Rust calls a function of the C library, which may be wrong.
+#[inline(always)]
+pub fn fused_sum(a: f32, b: f32, c: f32) -> f32 {
+    flush(a).mul_add(flush(b), flush(c))
 }
 
 /// `a * b + c`, rounded once.

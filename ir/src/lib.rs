@@ -55,6 +55,7 @@ pub mod types;
 pub mod uniform;
 pub mod uses;
 pub mod verify;
+pub mod vm;
 
 pub use builder::FunctionBuilder;
 pub use entity::{Array, Block, Inst, Resource, Sampler, Space, Value, Variable};

@@ -211,31 +211,36 @@ impl Packing {
         }
         let mut element = [0; 16];
         element.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
-        let words = element.as_chunks().0;
-        std::array::from_fn(|component| match self.field(component) {
-            Some(field) => {
-                let [bits] = self.kind.convert(&mut Computer, [u32::from_le_bytes(words[field.word()])], field);
-                bits
-            }
-            None => self.default_component(component),
-        })
+        let chunks = element.as_chunks().0;
+        let words = std::array::from_fn(|word| [u32::from_le_bytes(chunks[word])]);
+        std::array::from_fn(|component| self.component(component, &words)[0])
+    }
+
+    /// The bits of a component of L elements whose words these are.
+    #[inline(always)]
+    pub fn component<const L: usize>(self, component: usize, words: &[Lanes<L>; 4]) -> Lanes<L> {
+        match self.field(component) {
+            Some(field) if field.bits == 32 => words[field.word()],
+            Some(field) => self.kind.convert(&mut Computer, words[field.word()], field),
+            None => [self.default_component(component); L],
+        }
     }
 }
 
-/// Computes one component. The interpreter fetches every vertex through it: unlike those of [`eval`], which expansions
+/// Computes components. The interpreter fetches every vertex through it: unlike those of [`eval`], which expansions
 /// may call in turn, its ops become the few instructions that each is.
-struct Computer;
+struct Computer<const L: usize>;
 
-impl Emit for Computer {
-    type Value = Lanes<1>;
+impl<const L: usize> Emit for Computer<L> {
+    type Value = Lanes<L>;
 
     #[inline(always)]
-    fn op(&mut self, op: Op, args: &[Lanes<1>]) -> Lanes<1> {
+    fn op(&mut self, op: Op, args: &[Lanes<L>]) -> Lanes<L> {
         eval(op, Type::I32, args, self.fused())
     }
 
-    fn constant(&mut self, _: Type, bits: u32) -> Lanes<1> {
-        [bits]
+    fn constant(&mut self, _: Type, bits: u32) -> Lanes<L> {
+        [bits; L]
     }
 
     /// No format has an [`Op::Fmad`].

@@ -1,97 +1,167 @@
-//! Waves on the IR's interpreter: the same as native code makes, so that both give the same results, running out of
-//! fuel included.
+//! Waves on the IR's fast interpreter: the same as native code makes, so that both give the same results, running out
+//! of fuel included. Of a block, as many waves run side by side as the interpreter has lanes for.
 
-use super::wave::{Block, Bound, Driver, Wave, WaveRunner, run_in_waves};
+use super::outputs::Place;
+use super::uniforms::BoundSpaces;
+use super::vertex_buffer::VertexBufferView;
+use super::wave::{Block, Bound, Driver, Wave, WaveRunner};
 use super::work::{Work, recycle};
 use crate::error::CallError;
+use crate::jit::Loops;
 use crate::options;
-use shaderjit_ir::Array;
-use shaderjit_ir::eval::Lanes;
-use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use shaderjit_ir::vm::{LANES, Machine, Shared};
+use shaderjit_ir::{Array, Function};
 use std::mem;
 
-/// Has the interpreter driven: that for as many lanes as the shader has. Nothing else asks for their number.
+/// Has the interpreter driven, in waves of as many lanes as the shader has.
 pub(super) fn interpret<'a>(
     bound: Bound<'_, 'a>,
     driver: impl Driver<'a>,
     work: &mut Work<'a>,
 ) -> Result<(), CallError> {
-    match bound.call.shader.lanes() {
-        options::Lanes::Four => driver.drive(&mut Interpreted::<4>::new(bound), work),
-        options::Lanes::Eight => driver.drive(&mut Interpreted::<8>::new(bound), work),
-    }
+    driver.drive(&mut Interpreted::new(bound), work)
 }
 
 /// The interpreter with everything bound but inputs and outputs.
-struct Interpreted<'c, 'a, const L: usize> {
+struct Interpreted<'c, 'a> {
     bound: Bound<'c, 'a>,
-    interpreter: Interpreter<'c, L>,
-    inputs: Vec<[Lanes<L>; 4]>,
+    function: &'c Function,
+    machine: Machine<'c>,
+    loops: Loops,
+    /// Invocations of a wave.
+    lanes: usize,
     /// For the uniforms of a wave.
     uniforms: Vec<&'static [[u32; 4]]>,
 }
 
-impl<'c, 'a, const L: usize> Interpreted<'c, 'a, L> {
-    fn new(bound: Bound<'c, 'a>) -> Interpreted<'c, 'a, L> {
+impl<'c, 'a> Interpreted<'c, 'a> {
+    fn new(bound: Bound<'c, 'a>) -> Interpreted<'c, 'a> {
         let prepared = bound.call.shader.prepared();
+        let lanes = match bound.call.shader.lanes() {
+            options::Lanes::Four => 4,
+            options::Lanes::Eight => 8,
+        };
         Interpreted {
             bound,
-            interpreter: Interpreter::new(prepared.exact_function()),
-            inputs: vec![[[0; L]; 4]; prepared.interface.inputs.len()],
+            function: prepared.exact_function(),
+            machine: Machine::new(prepared.bytecode(), lanes),
+            loops: Loops::detect(),
+            lanes,
             uniforms: Vec::new(),
+        }
+    }
+
+    /// Runs waves with the inputs that are set. The first lane sees a vertex's number, and `count` of them have one of
+    /// their own.
+    fn run_waves(
+        &mut self,
+        spaces: &BoundSpaces,
+        spaces_changed: bool,
+        first: u32,
+        count: usize,
+    ) -> Result<(), CallError> {
+        let Bound { call, resources, fuel } = self.bound;
+        self.machine.set_vertex_id(|| std::array::from_fn(|lane| first.wrapping_add(lane.min(count - 1) as u32)));
+        let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
+        uniforms.extend(Shared::rows(self.function, spaces.rows()));
+        let shared = Shared { uniforms: &uniforms, resources, textures: &call.textures };
+        if spaces_changed {
+            self.loops.bind(&mut self.machine, &shared, call.instance);
+        }
+        let result = self.loops.run(&mut self.machine, &shared, count.div_ceil(self.lanes), fuel);
+        self.uniforms = recycle(uniforms);
+        result.map_err(|stop| CallError::stopped(stop, &fuel))
+    }
+
+    /// Sets what sixteen vertices of a stream read; those behind the last one read what that does.
+    fn fetch(&mut self, element: usize, stream: &VertexBufferView<'_>, vertices: [usize; LANES]) {
+        let packing = stream.format.packing();
+        let mut words = [[0; LANES]; 4];
+        for (number, word) in words.iter_mut().enumerate().take(packing.bytes().div_ceil(4)) {
+            let (first, size) = (4 * number, (packing.bytes() - 4 * number).min(4));
+            for (lane, vertex) in word.iter_mut().zip(vertices) {
+                let at = vertex * stream.stride + first;
+                *lane = match (size, stream.bytes.get(at..at + size)) {
+                    (4, Some(&[a, b, c, d])) => u32::from_le_bytes([a, b, c, d]),
+                    (_, bytes) => {
+                        bytes.unwrap_or_default().iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
+                    }
+                };
+            }
+        }
+        for component in 0..4 {
+            if let Some(lanes) = self.machine.input(element, component) {
+                *lanes = packing.component(component, &words);
+            }
+        }
+    }
+
+    /// Stores what the first `count` lanes have of an output element.
+    fn store(&self, element: usize, components: usize, place: Place, row: usize, count: usize, bytes: &mut [u8]) {
+        let words: [&[u32; LANES]; 4] = std::array::from_fn(|component| self.machine.output(element, component));
+        for lane in 0..count {
+            let stored = bytes[place.offset + (row + lane) * place.stride..].as_chunks_mut().0;
+            for (to, from) in stored.iter_mut().zip(words).take(components) {
+                *to = from[lane].to_le_bytes();
+            }
         }
     }
 }
 
-impl<const L: usize> WaveRunner for Interpreted<'_, '_, L> {
+impl WaveRunner for Interpreted<'_, '_> {
     fn lanes(&self) -> usize {
-        L
+        self.lanes
     }
 
     fn set_input(&mut self, element: usize, lane: usize, bits: [u32; 4]) {
-        for (component, bits) in self.inputs[element].iter_mut().zip(bits) {
-            component[lane] = bits;
+        for (component, bits) in bits.into_iter().enumerate() {
+            if let Some(lanes) = self.machine.input(element, component) {
+                lanes[lane] = bits;
+            }
         }
     }
 
     fn run(&mut self, wave: &Wave<'_>) -> Result<(), CallError> {
-        let Wave { spaces, first, count, .. } = *wave;
-        let Bound { call, resources, fuel } = self.bound;
-        if count < L {
-            for component in self.inputs.iter_mut().flatten() {
-                let last = component[count - 1];
-                component[count..].fill(last);
+        for element in 0..self.function.inputs as usize {
+            for component in 0..4 {
+                if let Some(lanes) = self.machine.input(element, component) {
+                    let last = lanes[wave.count - 1];
+                    lanes[wave.count..].fill(last);
+                }
             }
         }
-        let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
-        uniforms.extend(spaces.rows());
-        let bindings = Bindings {
-            inputs: &self.inputs,
-            vertex_id: std::array::from_fn(|lane| first.wrapping_add(lane.min(count - 1) as u32)),
-            instance_id: call.instance,
-            uniforms: &uniforms,
-            resources,
-            textures: &call.textures,
-        };
-        let options = InterpOptions { fuel, fused: call.shader.prepared().fused };
-        let result = self.interpreter.run(&bindings, &options).map(drop);
-        self.uniforms = recycle(uniforms);
-        result.map_err(|error| CallError::interpreted(error, &fuel))
+        self.run_waves(wave.spaces, wave.spaces_changed, wave.first, wave.count)
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {
-        let components = &self.interpreter.outputs()[element];
-        std::array::from_fn(|component| components[component][lane])
+        std::array::from_fn(|component| self.machine.output(element, component)[lane])
     }
 
     fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>) {
-        let elements = self.interpreter.array(array).as_chunks::<4>().0.iter();
+        let elements = self.machine.array(array).as_chunks::<4>().0.iter();
         let elements = elements.skip(first as usize).take(count as usize);
-        rows.extend(elements.map(|element| element.map(|component| component[lane])));
+        rows.extend(elements.map(|element| element.map(|component| component.0[lane])));
     }
 
     fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
         let call = self.bound.call;
-        run_in_waves(self, call, block, bytes)
+        let (prepared, all) = (call.shader.prepared(), block.count as usize);
+        for start in (0..all).step_by(LANES) {
+            let count = LANES.min(all - start);
+            let vertices: [usize; LANES] = std::array::from_fn(|lane| start + lane.min(count - 1));
+            for (element, stream) in block.attributes.iter().enumerate() {
+                if prepared.facts.reads_input[element] {
+                    self.fetch(element, stream, vertices);
+                }
+            }
+            self.run_waves(&call.spaces, start == 0, block.first_vertex.wrapping_add(start as u32), count)?;
+            let outputs = prepared.interface.outputs.iter().zip(block.layout.places()).enumerate();
+            for (element, (declared, place)) in outputs {
+                let Some(place) = place else { continue };
+                let components = declared.components() as usize;
+                self.store(element, components, *place, block.first_row + start, count, bytes);
+            }
+        }
+        Ok(())
     }
 }

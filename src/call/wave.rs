@@ -6,9 +6,9 @@
 //!
 //! The trait has two ways to run, because they are two ways into the same engine with the same bindings. A driver that
 //! looks at every wave sets its inputs, runs it and reads what it left. Vertices are far too many for that: native code
-//! shades a [`Block`] of them in one call, between buffers, and where a guard fails it takes up a block in the middle.
-//! A trait for each way would need its runners made twice. On the interpreter a block is nothing but its waves
-//! ([`run_in_waves`]).
+//! shades a [`Block`] of them in one call, between buffers, and where a guard fails it takes up a block in the middle;
+//! the interpreter runs several of a block's waves side by side. A trait for each way would need its runners made
+//! twice.
 
 use super::bindings::Call;
 use super::outputs::OutputLayout;
@@ -82,40 +82,4 @@ pub(super) trait WaveRunner {
 pub(super) trait Driver<'a> {
     /// Runs it.
     fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError>;
-}
-
-/// Shades a block wave by wave. Lanes past the last vertex repeat it.
-pub(super) fn run_in_waves(
-    waves: &mut impl WaveRunner,
-    call: &Call<'_>,
-    block: &Block<'_>,
-    bytes: &mut [u8],
-) -> Result<(), CallError> {
-    let (prepared, all) = (call.shader.prepared(), block.count as usize);
-    for start in (0..all).step_by(waves.lanes()) {
-        let count = waves.lanes().min(all - start);
-        for (element, attribute) in block.attributes.iter().enumerate() {
-            if prepared.facts.reads_input[element] {
-                for lane in 0..count {
-                    let bits = attribute.format.decode(&attribute.bytes[(start + lane) * attribute.stride..]);
-                    waves.set_input(element, lane, bits);
-                }
-            }
-        }
-        let first = block.first_vertex.wrapping_add(start as u32);
-        waves.run(&Wave { spaces: &call.spaces, spaces_changed: start == 0, first, count })?;
-        let outputs = prepared.interface.outputs.iter().zip(block.layout.places()).enumerate();
-        for (element, (declared, place)) in outputs {
-            let Some(place) = place else { continue };
-            for lane in 0..count {
-                let row = block.first_row + start + lane;
-                let words = bytes[place.offset + row * place.stride..].as_chunks_mut().0;
-                let stored = &waves.output(element, lane)[..declared.components() as usize];
-                for (word, component) in words.iter_mut().zip(stored) {
-                    *word = component.to_le_bytes();
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,4 +1,6 @@
-//! The batch program and native code do what the interpreter does, to the bit.
+//! The fast interpreter, the batch program and native code do what the interpreter does, to the bit.
+
+mod fast;
 
 use super::fence::fenced;
 use crate::error::CallError;
@@ -16,7 +18,7 @@ use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::{Function, Op};
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// More vertices than two waves of the widest lanes, so that there are whole waves and a tail.
 const VERTICES: usize = 19;
@@ -136,6 +138,7 @@ pub fn differential(case: &DifferentialCase) {
             (planned, want) => planned == want,
         };
         assert!(is_planned, "{planned:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", *func, case.data);
+        fast::check(&func, case, 4 * usize::from(vectors), &want, || CALL_FUEL - left[0].load(Ordering::Relaxed));
         if let Ok(want) = &want
             && program.is_cut()
         {

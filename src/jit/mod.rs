@@ -7,9 +7,11 @@
 //! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
 //!   `texture`, and `refuel`, which says whether loops may go on.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
+//! * `machine` has nothing to do with native code but that it, too, needs to know what this machine can do: it compiles
+//!   the loops of the IR's fast interpreter for that.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`, `memory.rs`, `mode.rs`,
-//! `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`, `machine.rs`,
+//! `memory.rs`, `mode.rs`, `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod back_end;
@@ -17,6 +19,7 @@ mod call;
 mod cranelift;
 mod double;
 mod limits;
+mod machine;
 mod memory;
 mod mode;
 mod places;
@@ -27,6 +30,7 @@ mod tests;
 mod texture;
 
 pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows, WaveRunner};
+pub(crate) use machine::Loops;
 pub use target::Target;
 
 use crate::error::JitError;
@@ -85,7 +89,9 @@ impl CodegenOptions {
             (4, 1 | 2) => Ok(Machine::of_128_bits(vectors)),
             (8, 1 | 2) => Ok(Machine { lanes, vectors, registers: 16 }),
             (16, 1 | 2) => Ok(Machine { lanes, vectors, registers: 32 }),
-            _ => Err(JitError::Codegen(format!("{vectors} vectors of {lanes} lanes; 1 or 2 of 4, 8 or 16 are possible"))),
+            _ => {
+                Err(JitError::Codegen(format!("{vectors} vectors of {lanes} lanes; 1 or 2 of 4, 8 or 16 are possible")))
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::{Verified, verify};
+use shaderjit_ir::vm::{self, Bytecode, Shared};
 use std::fmt::Write;
 
 /// What is expected where a guard fails in some lane.
@@ -45,6 +46,7 @@ type Row = [[u32; LANES]; 4];
 pub const ENGINES: &[(&str, Engine)] = &[
     ("interpreter", interpret),
     ("interpreter in lockstep", interpret_in_lockstep),
+    ("fast interpreter", interpret_fast),
     ("batch interpreter", interpret_program),
     ("native code", run_natively),
 ];
@@ -194,6 +196,32 @@ fn in_lockstep(func: &Function) -> Result<Function, String> {
     Ok(func)
 }
 
+/// Four waves of the same lanes at once, as bytecode; batch programs are none.
+fn interpret_fast(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    if func.insts.values().any(|inst| inst.op.is_of_batch(inst.ty)) {
+        return interpret(func, line);
+    }
+    let mut func = in_lockstep(func)?;
+    pass::expand(&mut func, &ExpandOptions { fused: line.options.fused });
+    let code = Bytecode::new(&func).map_err(|error| error.to_string())?;
+    let mut machine = vm::Machine::new(&code, LANES);
+    let run = |bindings: &Bindings<'_, { vm::LANES }>| {
+        let uniforms: Vec<&[[u32; 4]]> = Shared::rows(&func, bindings.uniforms.iter().copied()).collect();
+        let shared = Shared { uniforms: &uniforms, resources: bindings.resources, textures: bindings.textures };
+        machine.set_inputs(bindings);
+        machine.bind::<false>(&shared, bindings.instance_id);
+        machine.run::<false>(&shared, vm::LANES / LANES, line.options.fuel)
+    };
+    with_bindings(line, std::array::from_fn(|lane| lane % LANES), run).map_err(|stop| stop.to_string())?;
+    if !machine.guards_hold(0) {
+        return Err(GUARD_FAILED.to_string());
+    }
+    let lanes = |lanes: &[u32; vm::LANES]| std::array::from_fn(|lane| lanes[lane]);
+    Ok((0..func.outputs as usize)
+        .map(|element| std::array::from_fn(|component| lanes(machine.output(element, component))))
+        .collect())
+}
+
 /// The batch program of a function with rows of four words in and out, after the lockstep pass and expansion; the
 /// function itself if it is one already.
 fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), String> {
@@ -201,8 +229,7 @@ fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), St
         Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
     if func.insts.values().any(|inst| inst.op.is_of_batch(inst.ty) || inst.op == Op::Barrier) {
         return Ok((
-            BatchProgram::of(func.clone(), Machine::of_128_bits(1))
-                .map_err(|errors| errors.to_string())?,
+            BatchProgram::of(func.clone(), Machine::of_128_bits(1)).map_err(|errors| errors.to_string())?,
             layout,
         ));
     }

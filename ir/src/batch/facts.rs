@@ -105,8 +105,7 @@ impl Parts {
     /// How many waves one call of native code runs: whole tiles, few enough that whoever wants to end the batch is
     /// heard soon, and that its output bytes are still in the first-level cache where they are copied.
     pub fn waves_at_once(&self) -> usize {
-        let most =
-            if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / self.wave() };
+        let most = if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / self.wave() };
         let waves = (WEIGHT_AT_ONCE / self.costs.whole().max(1)).min(most as u64) as usize;
         (waves / TILE).max(1) * TILE
     }

@@ -2,11 +2,11 @@
 //! accesses](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in one
 //! call, or one lane where they agree.
 
-use crate::jit::places::codegen;
 use super::value::vector_type;
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::double::{self, Words};
+use crate::jit::places::codegen;
 use crate::jit::{abi, mode, texture};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, I32, I32X4, I64};

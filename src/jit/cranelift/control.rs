@@ -1,10 +1,10 @@
 //! The native function's frame, the IR's blocks in it, and the edges between them.
 
-use crate::jit::places::codegen;
 use super::value::Parts;
 use super::{Emitter, Here};
 use crate::error::JitError;
 use crate::jit::abi::{self, offset};
+use crate::jit::places::codegen;
 use crate::jit::{limit, limits};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;

@@ -1,11 +1,11 @@
 //! Ops that touch memory: inputs and outputs, register arrays.
 
 use super::fetch;
-use crate::jit::places::codegen;
 use super::value::{Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::abi::{ArrayPlace, offset};
+use crate::jit::places::codegen;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};

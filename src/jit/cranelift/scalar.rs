@@ -1,8 +1,8 @@
 //! Ops on uniform values.
 
 use super::Emitter;
-use crate::jit::places::codegen;
 use crate::error::JitError;
+use crate::jit::places::codegen;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I32X4, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};

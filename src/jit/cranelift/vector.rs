@@ -3,9 +3,9 @@
 //! registers.
 
 use super::Emitter;
-use crate::jit::places::codegen;
 use super::simd::Simd;
 use crate::error::JitError;
+use crate::jit::places::codegen;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32X4, F64X2, I8X16, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value};

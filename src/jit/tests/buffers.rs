@@ -33,8 +33,9 @@ fn put_out(inputs: u32, through: impl Fn(&mut FunctionBuilder, Value) -> Value) 
 
 fn codes(func: &Function, layout: &Layout) -> Vec<Code> {
     let targets = [Target::host().unwrap(), Target::baseline().unwrap()];
-    let both =
-        |target: &Target| [1, 2].map(|vectors| compile(func, layout, target, &CodegenOptions::of_128_bits(vectors)).unwrap());
+    let both = |target: &Target| {
+        [1, 2].map(|vectors| compile(func, layout, target, &CodegenOptions::of_128_bits(vectors)).unwrap())
+    };
     targets.iter().flat_map(both).collect()
 }
 

@@ -1,0 +1,131 @@
+//! Bytecode: a function as instructions on registers, one behind the other.
+
+use crate::op::Op;
+use crate::texture::Access;
+
+/// What an instruction does. `d` is the register of its result, `a`, `b` and `c` its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Code {
+    /// An op of the table in [`crate::eval`], on the registers `a`, `b` and `c`.
+    Plain(Op),
+    /// The register `a`.
+    Move,
+    /// Whether `a` holds in any lane of the wave.
+    Any,
+    /// Word [`place`] `b` of the row that is `a` plus the number `c`.
+    UniformLoad,
+    /// The word at byte `a` plus the number `c` of resource `b`.
+    ResourceLoad,
+    /// Bytes of resource `b`.
+    ResourceBytes,
+    /// Word [`place`] `b` of the element with the index `a`.
+    ArrayLoad,
+    /// Stores the register `c` where `a` says, in the place `b`.
+    ArrayStore,
+    /// The same in lanes where the register `d` is not zero.
+    ArrayStoreMasked,
+    /// An op on doubles, number `a` of [`Bytecode::doubles`].
+    Double,
+    /// An access to a texture, number `a` of [`Bytecode::accesses`].
+    Access,
+    /// Notes where the register `a` is NaN.
+    Guard,
+    /// Goes on at instruction `a`, for `c` units of fuel.
+    Jump,
+    /// Goes on at instruction `b` where the register `a` is not zero, else at `c`.
+    Branch,
+    /// Goes on where number `b` of [`Bytecode::switches`] says for the register `a`.
+    Switch,
+    /// The end.
+    Return,
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Instruction {
+    pub code: Code,
+    pub d: u32,
+    pub a: u32,
+    pub b: u32,
+    pub c: u32,
+}
+
+/// Component of a row or element, and the space or array that has it, as one operand.
+pub(super) fn place(of: u32, component: u8) -> u32 {
+    of << 2 | u32::from(component)
+}
+
+/// The two again.
+pub(super) fn split(place: u32) -> (usize, usize) {
+    ((place >> 2) as usize, (place & 3) as usize)
+}
+
+/// An op on doubles: the registers of the low and high words. An operand of one word has a register of zeros beside it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Double {
+    pub op: Op,
+    pub operands: [[u32; 2]; 3],
+    pub result: [u32; 2],
+    /// Words of the result.
+    pub words: usize,
+}
+
+/// An access: the registers of the words of operands and result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextureAccess {
+    pub access: Access,
+    pub operands: [[u32; 4]; 3],
+    /// Number of operands.
+    pub count: usize,
+    pub result: [u32; 4],
+    /// Words of the result.
+    pub words: usize,
+}
+
+/// The instructions that a switch goes on at, by ascending value.
+#[derive(Clone, Debug)]
+pub(super) struct Switch {
+    pub cases: Vec<(u32, u32)>,
+    pub default: u32,
+}
+
+impl Switch {
+    /// Where it goes on for a value.
+    pub fn target(&self, value: u32) -> u32 {
+        let found = self.cases.binary_search_by_key(&value, |&(case, _)| case);
+        found.map_or(self.default, |at| self.cases[at].1)
+    }
+}
+
+/// Elements of a register array, which lie component by component.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ArrayShape {
+    pub elements: u32,
+    pub components: u8,
+    pub kept: bool,
+}
+
+/// A function, translated for a [`Machine`](super::Machine).
+#[derive(Debug)]
+pub struct Bytecode {
+    /// What is computed before the first wave.
+    pub(super) prologue: Vec<Instruction>,
+    /// What each wave runs, from the first instruction on.
+    pub(super) code: Vec<Instruction>,
+    pub(super) doubles: Vec<Double>,
+    pub(super) accesses: Vec<TextureAccess>,
+    pub(super) switches: Vec<Switch>,
+    pub(super) arrays: Vec<ArrayShape>,
+    /// The first registers: what they hold in every lane before anything runs.
+    pub(super) literals: Vec<u32>,
+    /// Number of registers.
+    pub(super) registers: u32,
+    /// The register of each component of each input element that is read.
+    pub(super) inputs: Vec<[Option<u32>; 4]>,
+    /// The register that holds each component of each output element at the end.
+    pub(super) outputs: Vec<[u32; 4]>,
+    /// Registers that are zero when a run begins.
+    pub(super) zeroed: Vec<u32>,
+    pub(super) vertex_id: Option<u32>,
+    pub(super) instance_id: Option<u32>,
+}
