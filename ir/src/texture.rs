@@ -140,7 +140,7 @@ impl Access {
 }
 
 /// Most lanes of one access.
-pub const LANES: usize = 8;
+pub const LANES: usize = 16;
 
 /// Most operands of an access.
 pub const OPERANDS: usize = 3;

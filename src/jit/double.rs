@@ -4,7 +4,7 @@
 use shaderjit_ir::{Op, double};
 
 /// Most lanes of a call: those of the widest waves.
-pub const LANES: usize = 8;
+pub const LANES: usize = 16;
 
 /// What a call is given, and where it leaves its results: the low and high words of up to three operands, for each
 /// lane. Results replace the first operand. High words of what is no double are neither read nor written.
@@ -76,7 +76,7 @@ mod tests {
         let result: Vec<f64> = (0..LANES)
             .map(|lane| f64::from_bits(u64::from(words.0[0][1][lane]) << 32 | u64::from(words.0[0][0][lane])))
             .collect();
-        assert_eq!(result, [0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 6.0, 7.0]);
+        assert_eq!(result[..8], [0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 6.0, 7.0]);
     }
 
     #[test]

@@ -28,6 +28,8 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod texture;
+mod window;
+mod x64;
 
 pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows, WaveRunner};
 pub(crate) use machine::Loops;
@@ -45,6 +47,7 @@ use shaderjit_ir::batch::{self, BatchProgram, Copy, Machine, Pass};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
+use x64::X64;
 
 /// The most that [`Code::stack_bytes`] can be.
 pub(crate) const MAX_STACK_BYTES: usize = limits::FRAME_BYTES as usize + limits::CALLEE_STACK_BYTES;
@@ -243,7 +246,7 @@ pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions, last: Pa
 /// As [`compile`].
 pub fn compile_program(program: &BatchProgram, layout: &Layout, target: &Target) -> Result<Code, JitError> {
     check_bindings(program, layout)?;
-    let Selected { bytes, stack_bytes, mut info } = Cranelift.compile(program, layout, target)?;
+    let Selected { bytes, stack_bytes, mut info } = back_end(program, target)?.compile(program, layout, target)?;
     limit("the size of native code", bytes.len() as u64, limits::CODE_BYTES)?;
     limit("the native stack frame", stack_bytes, limits::FRAME_BYTES)?;
     info.stack_bytes = stack_bytes as usize + limits::CALLEE_STACK_BYTES;
@@ -275,7 +278,19 @@ pub fn origins(
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<Vec<(u32, Option<u32>)>, JitError> {
-    Cranelift.origins(&plan(func, layout, options, Pass::LAST)?, layout, target)
+    let program = plan(func, layout, options, Pass::LAST)?;
+    back_end(&program, target)?.origins(&program, layout, target)
+}
+
+/// What makes code of a program: Cranelift for four lanes, our own for more.
+fn back_end(program: &BatchProgram, target: &Target) -> Result<Box<dyn BackEnd>, JitError> {
+    if program.lanes == 4 {
+        return Ok(Box::new(Cranelift));
+    }
+    match target.level(program.lanes) {
+        Some(level) => Ok(Box::new(X64(level))),
+        None => Err(JitError::Target(format!("no vectors of {} lanes", program.lanes))),
+    }
 }
 
 /// Checks what every back end relies on: offsets into the tables of a call fit its instructions.

@@ -241,3 +241,88 @@ pub unsafe extern "C" fn refuel_wave(args: *mut BatchArgs) {
 pub unsafe extern "C" fn refuel_wave(_args: *mut BatchArgs) {
     unreachable!("no code is made for this machine")
 }
+
+/// Defines [`refuel_wave`] for code with wider vectors: it finds the arguments eight bytes below where `rbp` points,
+/// and the caller has saved `rax`.
+#[cfg(target_arch = "x86_64")]
+macro_rules! refuel_wide {
+    ($(#[$doc:meta])* $name:ident, $bytes:literal, $vector:literal, $numbers:literal $(, $masks:literal)?) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As for [`refuel::refuel`]; never called but by native code.
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            // The memory begins with the 32 bytes that Windows' convention gives a callee; the caller's mode and ours
+            // lie above them, above those the masks and then the vectors.
+            naked_asm!(
+                ".irp register, rcx, rdx, rsi, rdi, r8, r9, r10, r11, rbx",
+                r"push \register",
+                ".endr",
+                // The first argument by System V's convention, and by Windows'.
+                "mov rdi, qword ptr [rbp - 8]",
+                "mov rcx, rdi",
+                "mov rbx, rsp",
+                "sub rsp, 128 + {bytes}",
+                "and rsp, -64",
+                "stmxcsr dword ptr [rsp + 32]",
+                "mov dword ptr [rsp + 36], {default}",
+                "ldmxcsr dword ptr [rsp + 36]",
+                $(
+                    concat!(".irp number, ", $masks),
+                    r"kmovw word ptr [rsp + 64 + 8 * \number], k\number",
+                    ".endr",
+                )?
+                concat!(".irp number, ", $numbers),
+                concat!(r"vmovups [rsp + 128 + {width} * \number], ", $vector, r"\number"),
+                ".endr",
+                "vzeroupper",
+                "call {callee}",
+                concat!(".irp number, ", $numbers),
+                concat!("vmovups ", $vector, r"\number, [rsp + 128 + {width} * \number]"),
+                ".endr",
+                $(
+                    concat!(".irp number, ", $masks),
+                    r"kmovw k\number, word ptr [rsp + 64 + 8 * \number]",
+                    ".endr",
+                )?
+                "ldmxcsr dword ptr [rsp + 32]",
+                "mov rsp, rbx",
+                ".irp register, rbx, r11, r10, r9, r8, rdi, rsi, rdx, rcx",
+                r"pop \register",
+                ".endr",
+                "ret",
+                bytes = const $bytes,
+                width = const if $bytes == 512 { 32 } else { 64 },
+                default = const DEFAULT,
+                callee = sym refuel::refuel,
+            );
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+refuel_wide! {
+    /// [`refuel_wave`] for code with AVX2.
+    refuel_avx2, 512, "ymm", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
+}
+
+#[cfg(target_arch = "x86_64")]
+refuel_wide! {
+    /// [`refuel_wave`] for code with AVX-512.
+    refuel_avx512, 2048, "zmm", "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, \
+        16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31", "0, 1, 2, 3, 4, 5, 6, 7"
+}
+
+/// The address of what code with AVX2, or with AVX-512, calls for fuel.
+#[cfg(target_arch = "x86_64")]
+pub fn refuel_wide(is_avx512: bool) -> usize {
+    if is_avx512 { refuel_avx512 as *const () as usize } else { refuel_avx2 as *const () as usize }
+}
+
+/// No such code is made for other machines.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn refuel_wide(_is_avx512: bool) -> usize {
+    0
+}

@@ -1,6 +1,7 @@
 //! The machine code is generated for.
 
 use super::cranelift::Isa;
+use super::x64::Level;
 use crate::error::JitError;
 use std::fmt;
 use target_lexicon::Architecture;
@@ -9,6 +10,8 @@ use target_lexicon::Architecture;
 #[derive(Clone)]
 pub struct Target {
     has_fma: bool,
+    /// The wider vectors that it has, ascending.
+    levels: &'static [Level],
     name: String,
     isa: Isa,
 }
@@ -19,7 +22,7 @@ impl Target {
     /// # Errors
     /// [`JitError::Target`] if it is neither x86-64 with SSE4.1 nor AArch64.
     pub fn host() -> Result<Target, JitError> {
-        Target::new(Isa::new(true)?)
+        Target::new(Isa::new(true)?, levels())
     }
 
     /// What every machine of this architecture has: on x86-64, SSE4.1 without AVX and FMA.
@@ -28,18 +31,18 @@ impl Target {
     /// [`JitError::Target`] as for [`host`](Target::host).
     pub fn baseline() -> Result<Target, JitError> {
         Target::host()?;
-        Target::new(Isa::new(false)?)
+        Target::new(Isa::new(false)?, &[])
     }
 
-    fn new(isa: Isa) -> Result<Target, JitError> {
+    fn new(isa: Isa, levels: &'static [Level]) -> Result<Target, JitError> {
         let features: Vec<&str> = isa.features().collect();
         let is_x86 = isa.triple().architecture == Architecture::X86_64;
         if is_x86 && !["has_sse41", "has_ssse3"].iter().all(|feature| features.contains(feature)) {
             return Err(JitError::Target("x86-64 without SSE4.1".to_string()));
         }
         let has_fma = !is_x86 || features.contains(&"has_fma");
-        let name = format!("{} {}", isa.triple(), features.join(" "));
-        Ok(Target { has_fma, name, isa })
+        let name = format!("{} {}, vectors {levels:?}", isa.triple(), features.join(" "));
+        Ok(Target { has_fma, levels, name, isa })
     }
 
     /// Architecture and features, all that generated code depends on: part of a cache key.
@@ -52,6 +55,16 @@ impl Target {
         self.has_fma
     }
 
+    /// How many lanes a vector can have: always 4, 8 with AVX2, and 16 with AVX-512.
+    pub fn lanes(&self) -> impl Iterator<Item = u8> {
+        std::iter::once(4).chain(self.levels.iter().map(|level| level.lanes()))
+    }
+
+    /// The vectors that have so many lanes, if it has those.
+    pub(super) fn level(&self, lanes: u8) -> Option<Level> {
+        self.levels.iter().copied().find(|level| level.lanes() == lanes)
+    }
+
     pub(super) fn is_x86(&self) -> bool {
         self.isa.triple().architecture == Architecture::X86_64
     }
@@ -60,6 +73,24 @@ impl Target {
     pub(super) fn cranelift(&self) -> &Isa {
         &self.isa
     }
+}
+
+/// The wider vectors of this machine.
+fn levels() -> &'static [Level] {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! has {
+            ($($feature:tt)*) => { $(std::arch::is_x86_feature_detected!($feature))&&* };
+        }
+        let avx2 = has!("avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt");
+        if avx2 && has!("avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512cd") {
+            return &[Level::Avx2, Level::Avx512];
+        }
+        if avx2 {
+            return &[Level::Avx2];
+        }
+    }
+    &[]
 }
 
 impl fmt::Debug for Target {

@@ -1,10 +1,10 @@
 //! Selection for runs of row instructions (see [`shaderjit_ir::batch`]): the whole run for one lane, then for the next.
 
 use super::fetch;
-use super::uniform::Window;
 use super::{Emitter, result};
 use crate::error::JitError;
 use crate::jit::places::codegen;
+use crate::jit::window::Window;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::types::{F32X4, I32X4};
 use cranelift_entity::packed_option::ReservedValue;

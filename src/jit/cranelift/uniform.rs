@@ -4,39 +4,12 @@ use super::lanes::KeptOffsets;
 use super::value::Memo;
 use super::{Emitter, result};
 use crate::jit::abi::offset;
-use crate::jit::limits::WINDOW_ROWS;
+use crate::jit::window::Window;
 use cranelift_codegen::ir::types::{F32, I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
-use shaderjit_ir::bounds::{STATIC_ROWS, last_row};
+use shaderjit_ir::bounds::STATIC_ROWS;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Function, Space, Type, Value};
-
-/// How a row of a space at some row plus an index is found. The first row of its window, counted from the first
-/// readable one, is checked against the first that is zero like all after it, so no row of the window is past what is
-/// readable.
-#[derive(Clone, Copy)]
-pub(super) struct Window {
-    space: Space,
-    /// What varies; nothing for a fixed row.
-    index: Option<Value>,
-    /// What to add to it.
-    first: u32,
-    /// Where the row is from there.
-    pub byte: i32,
-    is_checked: bool,
-}
-
-impl Window {
-    pub fn of(func: &Function, space: Space, row: u32, index: Option<Value>) -> Window {
-        if index.is_some_and(|index| last_row(func, row, index).is_some()) {
-            return Window { space, index, first: 0, byte: row as i32 * 16, is_checked: false };
-        }
-        let within = row % WINDOW_ROWS;
-        // The first row may be in front of row 0 while this one is not: indices wrap.
-        let first = (row - within).wrapping_add(WINDOW_ROWS);
-        Window { space, index, first, byte: (within as i32 - WINDOW_ROWS as i32) * 16, is_checked: true }
-    }
-}
+use shaderjit_ir::{Space, Type, Value};
 
 impl Emitter<'_, '_> {
     pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {

@@ -1,6 +1,6 @@
 //! The caller's buffers: formats, strides, tails, ends; and the memory of the code itself.
 
-use super::{Case, EDGES, bytes, clif_text, compile, lockstep};
+use super::{Case, EDGES, bytes, clif_text, compile, lockstep, options};
 use crate::error::CallError;
 use crate::jit::{
     Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
@@ -33,10 +33,11 @@ fn put_out(inputs: u32, through: impl Fn(&mut FunctionBuilder, Value) -> Value) 
 
 fn codes(func: &Function, layout: &Layout) -> Vec<Code> {
     let targets = [Target::host().unwrap(), Target::baseline().unwrap()];
-    let both = |target: &Target| {
-        [1, 2].map(|vectors| compile(func, layout, target, &CodegenOptions::of_128_bits(vectors)).unwrap())
+    let all = |target: &Target| {
+        let codes = options(target).map(|options| compile(func, layout, target, &options).unwrap());
+        codes.collect::<Vec<_>>()
     };
-    targets.iter().flat_map(both).collect()
+    targets.iter().flat_map(all).collect()
 }
 
 fn batch<'a>(inputs: &'a [InputStream<'a>], count: usize) -> Batch<'a> {

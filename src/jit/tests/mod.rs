@@ -94,11 +94,14 @@ pub fn compile_all(func: &Function) -> Vec<Code> {
     targets.retain(|target| target.has_fma() || !fused);
     let mut codes = Vec::new();
     for target in &targets {
-        for vectors in [1, 2] {
-            codes.push(compile(func, &layout, target, &CodegenOptions::of_128_bits(vectors)).unwrap());
-        }
+        codes.extend(options(target).map(|options| compile(func, &layout, target, &options).unwrap()));
     }
     codes
+}
+
+/// Every width of vectors that a target has, one and two a wave.
+pub fn options(target: &Target) -> impl Iterator<Item = CodegenOptions> {
+    target.lanes().flat_map(|lanes| [1, 2].map(|vectors| CodegenOptions { lanes, vectors }))
 }
 
 /// Runs native code. Rows of each output element.
@@ -184,9 +187,14 @@ fn same(is_float: bool, a: u32, b: u32) -> bool {
 /// Checks that all native code does on a case what the interpreter does.
 pub fn check_case(func: &Function, codes: &[Code], case: &Case) {
     let floats = float_outputs(func);
-    let references = [run_reference::<4>(func, case), run_reference::<8>(func, case)];
+    let references = [
+        run_reference::<4>(func, case),
+        run_reference::<8>(func, case),
+        run_reference::<16>(func, case),
+        run_reference::<32>(func, case),
+    ];
     for code in codes {
-        let expected = references[usize::from(code.lanes() == 8)].clone();
+        let expected = references[code.lanes().ilog2() as usize - 2].clone();
         let found = run_native(code, func, case);
         let (expected, found) = match (expected, found) {
             (Ok(expected), Ok(found)) => (expected, found),

@@ -3,7 +3,7 @@
 mod executor;
 
 use super::*;
-use shaderjit_ir::texture::{Access, Rows, Textures};
+use shaderjit_ir::texture::{Access, LANES, Rows, Textures};
 use shaderjit_ir::{Op, Resource, Sampler};
 
 /// A 2D image of one float a texel, row by row.
@@ -45,7 +45,7 @@ impl Asked {
             component: self.component,
         };
         // In a lane that is not the first; the others hold garbage.
-        let mut rows = Rows([[[0xffc0_dead; 8]; 4]; 3]);
+        let mut rows = Rows([[[0xffc0_dead; LANES]; 4]; 3]);
         for (to, from) in rows.0.iter_mut().zip(operands) {
             to.iter_mut().zip(from).for_each(|(word, value)| word[5] = value);
         }
@@ -418,9 +418,9 @@ fn what_is_not_bound_reads_zero_and_has_no_size() {
         for texture in [1, 9] {
             let texture = Resource::from_u32(texture);
             let access = Access { op, texture, sampler: Some(Sampler::from_u32(7)), offsets: [0; 3], component: 3 };
-            let mut rows = Rows([[[7; 8]; 4]; 3]);
+            let mut rows = Rows([[[7; LANES]; 4]; 3]);
             bound.access(&access, 8, &mut rows);
-            assert_eq!(rows.0[0], [[0; 8]; 4], "{op}");
+            assert_eq!(rows.0[0], [[0; LANES]; 4], "{op}");
         }
     }
 }

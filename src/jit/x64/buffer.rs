@@ -1,0 +1,79 @@
+//! Loads from resources: the caller's bytes as they are. Every load is checked against the length in the table.
+
+use super::code::Address;
+use super::encode::Condition;
+use super::table::Op as X;
+use super::value::Memo;
+use super::{Selector, result};
+use crate::jit::abi::offset;
+use regalloc2::VReg;
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Resource, Value};
+
+/// What loads at one fixed offset of a resource have in common.
+#[derive(Clone, Copy)]
+struct Window {
+    /// The address that operand 0 loads from: inside the resource, or a zero word that is not.
+    base: VReg,
+    /// The largest operand, 32-bit, for which four bytes can be read there.
+    last: VReg,
+}
+
+impl Selector<'_> {
+    pub(super) fn resource_bytes(&mut self, inst: &InstData, resource: Resource) {
+        let bytes = self.simd.load_word(Address::at(self.resources, offset::resource(resource.as_u32()).1));
+        self.define_scalar(result(inst), bytes);
+    }
+
+    pub(super) fn resource_load(&mut self, inst: &InstData, resource: Resource, at: u32) {
+        let (window, operand) = (self.window(resource, at), inst.args[0]);
+        if !self.is_uniform(operand) {
+            let vector = self.gather_words(window, resource, at, operand);
+            return self.define_vector(result(inst), vector);
+        }
+        let operand = self.scalar(operand);
+        let address = self.simd.address(Address::indexed(window.base, operand, 0, 0));
+        let zero = self.zero_word();
+        self.simd.compare(X::Cmp, operand, window.last);
+        let address = self.simd.choose64(Condition::BelowEqual, address, zero);
+        self.define_loaded(result(inst), Address::at(address, 0));
+    }
+
+    /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
+    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> VReg {
+        let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
+        let operands = self.vector(operand);
+        let least = self.simd.op(X::Pminud, &[operands], last);
+        let inside = self.lanes_equal(least, operands);
+        let offsets = self.simd.keep(inside, operands.into());
+        let words = self.gather_lanes(window.base, offsets, |_| 0);
+        self.simd.keep(inside, words.into())
+    }
+
+    /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
+    fn window(&mut self, resource: Resource, at: u32) -> Window {
+        let key = Memo::Window(resource, at);
+        if let Some(&[base, last, ..]) = self.here.memo.get(&key) {
+            return Window { base, last };
+        }
+        let (data, bytes) = offset::resource(resource.as_u32());
+        let data = self.simd.load_pointer(Address::at(self.resources, data));
+        let bytes = self.simd.load_word(Address::at(self.resources, bytes));
+        // Resources are never so long that this is in range where the sum is not a number of 32 bits.
+        let needed = self.simd.literal(at.saturating_add(4));
+        let start = self.simd.literal(at);
+        let start = self.simd.general(X::Add64, &[start], data);
+        let (zero, nothing) = (self.zero_word(), self.simd.literal(0));
+        let room = self.simd.general(X::Sub, &[bytes], needed);
+        self.simd.compare(X::Cmp, needed, bytes);
+        let base = self.simd.choose64(Condition::BelowEqual, start, zero);
+        let last = self.simd.choose(Condition::BelowEqual, room, nothing);
+        self.here.memo.insert(key, [base, last, base, last]);
+        Window { base, last }
+    }
+
+    /// The address of the zero word among the arguments.
+    fn zero_word(&mut self) -> VReg {
+        self.simd.address(Address::at(self.args, offset::ZERO))
+    }
+}

@@ -1,0 +1,345 @@
+//! Machine instructions before register allocation: three-address code over virtual registers, in basic blocks.
+//!
+//! Blocks are emitted one after the other, each in one piece, and are numbered in that order. A block that ends with a
+//! branch has targets that no other edge leads to; [`Code::branch`] puts an edge block in between where it has to.
+
+use super::constants::{Constant, Constants};
+use super::encode::{Condition, Size};
+use super::table::{Class, Field, Op, Role};
+use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, RegClass, VReg};
+use std::ops::Range;
+
+/// A basic block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockId(pub u32);
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One machine instruction.
+    Op(Op),
+    /// Begins the function: defines its parameters.
+    Entry,
+    /// Calls what lies at an address, by the system's convention.
+    Call(usize),
+    /// Calls what lies at an address and keeps every register; it finds the arguments in the frame.
+    Refuel(usize),
+    /// Goes on in the block's one successor.
+    Jump,
+    /// Goes to the first successor if the condition holds, else to the second.
+    Branch(Condition),
+    /// Ends the function.
+    Return,
+}
+
+/// An instruction. Its operands lie in [`Code::operands`]: those of its form in order, but for that which is in
+/// memory, then the registers of the address, then the mask.
+#[derive(Clone, Copy, Debug)]
+pub struct Inst {
+    pub kind: Kind,
+    pub size: Size,
+    pub memory: Option<Address>,
+    pub masked: bool,
+    pub immediate: u32,
+    /// Where its operands end; they begin where those of the instruction before end.
+    pub end: u32,
+    /// What it is for, one more than a byte offset, or 0.
+    pub origin: u32,
+}
+
+/// An address in memory. Registers are those of operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub base: Base,
+    /// A register and the power of two that it is multiplied by.
+    pub index: Option<(VReg, u8)>,
+    pub offset: i32,
+    /// Whether every lane has the one word that is there.
+    pub broadcast: bool,
+}
+
+/// What an address begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    Register(VReg),
+    /// A constant behind the code.
+    Constant(u32),
+    /// The part of the stack frame that calls pass operands in.
+    Stack,
+}
+
+impl Address {
+    /// So many bytes behind what a register holds.
+    pub fn at(base: VReg, offset: i32) -> Address {
+        Address { base: Base::Register(base), index: None, offset, broadcast: false }
+    }
+
+    /// The same with a register added, multiplied by a power of two up to 8.
+    pub fn indexed(base: VReg, index: VReg, shift: u8, offset: i32) -> Address {
+        Address { index: Some((index, shift)), ..Address::at(base, offset) }
+    }
+
+    /// In the frame.
+    pub fn stack(offset: i32) -> Address {
+        Address { base: Base::Stack, index: None, offset, broadcast: false }
+    }
+
+    /// So many bytes further on.
+    pub fn plus(self, bytes: i32) -> Address {
+        Address { offset: self.offset + bytes, ..self }
+    }
+
+    /// The one word that is there in all lanes.
+    pub fn in_all_lanes(self) -> Address {
+        Address { broadcast: true, ..self }
+    }
+}
+
+/// What an instruction reads: a register, or memory in its place.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    Register(VReg),
+    Memory(Address),
+}
+
+impl From<VReg> for Source {
+    fn from(register: VReg) -> Source {
+        Source::Register(register)
+    }
+}
+
+impl From<Address> for Source {
+    fn from(address: Address) -> Source {
+        Source::Memory(address)
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, Default)]
+pub struct BlockData {
+    /// Its instructions, once it is ended.
+    pub insts: Range<u32>,
+    pub params: Vec<VReg>,
+    pub successors: Vec<regalloc2::Block>,
+    pub predecessors: Vec<regalloc2::Block>,
+    /// What its jump gives the successor's parameters.
+    pub args: Vec<VReg>,
+    /// Whether it hardly ever runs: it is laid out behind all others.
+    pub is_cold: bool,
+}
+
+/// The code.
+#[derive(Debug, Default)]
+pub struct Code {
+    pub insts: Vec<Inst>,
+    pub operands: Vec<Operand>,
+    /// In the order in which they were emitted.
+    pub blocks: Vec<BlockData>,
+    pub constants: Constants,
+    pub registers: usize,
+    /// Where each block is among the emitted ones.
+    numbers: Vec<u32>,
+    /// Blocks that are not emitted yet have their parameters here.
+    params: Vec<Vec<VReg>>,
+    cold: Vec<bool>,
+    /// Edges by [`BlockId`], until all blocks are emitted.
+    edges: Vec<(u32, BlockId)>,
+    /// What the next instructions are for.
+    pub origin: u32,
+}
+
+/// Which class a register is in, as the allocator has it.
+pub fn class_of(class: Class) -> RegClass {
+    match class {
+        Class::G => RegClass::Int,
+        Class::V => RegClass::Float,
+        Class::K => RegClass::Vector,
+    }
+}
+
+impl Code {
+    /// A register that holds nothing yet.
+    pub fn register(&mut self, class: Class) -> VReg {
+        self.registers += 1;
+        VReg::new(self.registers - 1, class_of(class))
+    }
+
+    // ---- blocks
+
+    /// A block to be emitted later.
+    pub fn block(&mut self) -> BlockId {
+        self.numbers.push(u32::MAX);
+        self.params.push(Vec::new());
+        self.cold.push(false);
+        BlockId(self.numbers.len() as u32 - 1)
+    }
+
+    /// A block that hardly ever runs.
+    pub fn cold_block(&mut self) -> BlockId {
+        let block = self.block();
+        self.cold[block.0 as usize] = true;
+        block
+    }
+
+    /// Another parameter of a block that is not emitted yet.
+    pub fn param(&mut self, block: BlockId, class: Class) -> VReg {
+        let param = self.register(class);
+        self.params[block.0 as usize].push(param);
+        param
+    }
+
+    /// Begins to emit a block; the one before has been ended.
+    pub fn switch_to(&mut self, block: BlockId) {
+        let index = block.0 as usize;
+        debug_assert_eq!(self.numbers[index], u32::MAX, "a block is emitted once");
+        self.numbers[index] = self.blocks.len() as u32;
+        let start = self.insts.len() as u32;
+        self.blocks.push(BlockData {
+            insts: start..start,
+            params: std::mem::take(&mut self.params[index]),
+            is_cold: self.cold[index],
+            ..BlockData::default()
+        });
+    }
+
+    /// Ends the block with a jump.
+    pub fn jump(&mut self, block: BlockId, args: &[VReg]) {
+        self.blocks.last_mut().expect("a block is being emitted").args = args.to_vec();
+        self.end(Kind::Jump, &[block]);
+    }
+
+    /// Ends the block with a branch. Targets with arguments, or which other edges may lead to, get a block of their
+    /// own for this edge.
+    pub fn branch(&mut self, condition: Condition, then: (BlockId, &[VReg]), otherwise: (BlockId, &[VReg])) {
+        let edges = [then, otherwise];
+        let targets = edges.map(|_| self.block());
+        let is_cold = self.blocks.last().is_some_and(|block| block.is_cold);
+        self.end(Kind::Branch(condition), &targets);
+        for ((block, args), edge) in edges.into_iter().zip(targets) {
+            self.cold[edge.0 as usize] = is_cold || self.cold[block.0 as usize];
+            self.switch_to(edge);
+            self.jump(block, args);
+        }
+    }
+
+    /// Ends the block with a branch to blocks that no other edge leads to, and that have no parameters.
+    pub fn branch_only(&mut self, condition: Condition, then: BlockId, otherwise: BlockId) {
+        self.end(Kind::Branch(condition), &[then, otherwise]);
+    }
+
+    /// Ends the function with a status, which is in a register.
+    pub fn ret(&mut self, status: VReg) {
+        self.operands.push(fixed(status, OperandKind::Use, 0));
+        self.end(Kind::Return, &[]);
+    }
+
+    fn end(&mut self, kind: Kind, targets: &[BlockId]) {
+        let number = self.blocks.len() as u32 - 1;
+        self.edges.extend(targets.iter().map(|&target| (number, target)));
+        self.put(kind, Size::X, None, false, 0);
+        self.blocks[number as usize].insts.end = self.insts.len() as u32;
+    }
+
+    /// Whether any edge leads to a block so far.
+    pub fn is_entered(&self, block: BlockId) -> bool {
+        self.edges.iter().any(|&(_, target)| target == block)
+    }
+
+    /// All blocks are emitted: links them.
+    pub fn seal(&mut self) {
+        for (from, target) in std::mem::take(&mut self.edges) {
+            let to = self.numbers[target.0 as usize];
+            debug_assert_ne!(to, u32::MAX, "a block that an edge leads to is emitted");
+            self.blocks[from as usize].successors.push(regalloc2::Block::new(to as usize));
+            self.blocks[to as usize].predecessors.push(regalloc2::Block::new(from as usize));
+        }
+    }
+
+    // ---- instructions
+
+    fn put(&mut self, kind: Kind, size: Size, memory: Option<Address>, masked: bool, immediate: u32) {
+        let (end, origin) = (self.operands.len() as u32, self.origin);
+        self.insts.push(Inst { kind, size, memory, masked, immediate, end, origin });
+    }
+
+    /// The operands of an instruction.
+    pub fn operands_of(&self, inst: usize) -> Range<usize> {
+        let start = if inst == 0 { 0 } else { self.insts[inst - 1].end };
+        start as usize..self.insts[inst].end as usize
+    }
+
+    /// Begins the function: its two parameters.
+    pub fn entry(&mut self) -> [VReg; 2] {
+        let params = [(); 2].map(|()| self.register(Class::G));
+        // rdi and rsi, by the System V convention on every system: the caller is our own assembly.
+        for (param, register) in params.into_iter().zip([7, 6]) {
+            self.operands.push(fixed(param, OperandKind::Def, register));
+        }
+        self.put(Kind::Entry, Size::X, None, false, 0);
+        params
+    }
+
+    /// A call with up to four arguments.
+    pub fn call(&mut self, address: usize, args: &[VReg]) {
+        // rcx, rdx, r8, r9; rdi, rsi, rdx, rcx.
+        let registers = if cfg!(windows) { [1, 2, 8, 9] } else { [7, 6, 2, 1] };
+        for (&arg, register) in args.iter().zip(registers) {
+            self.operands.push(fixed(arg, OperandKind::Use, register));
+        }
+        self.put(Kind::Call(address), Size::X, None, false, 0);
+    }
+
+    pub fn refuel(&mut self, address: usize) {
+        self.put(Kind::Refuel(address), Size::X, None, false, 0);
+    }
+
+    /// An instruction whose operands are in the order of its form: the result, if it has one.
+    pub fn inst(
+        &mut self,
+        op: Op,
+        size: Size,
+        uses: &[VReg],
+        memory: Option<Address>,
+        mask: Option<VReg>,
+        immediate: u32,
+    ) -> Option<VReg> {
+        let (mut uses, mut result) = (uses.iter().copied(), None);
+        for slot in op.form() {
+            if slot.field == Field::Rm && memory.is_some() {
+                continue;
+            }
+            let (register, kind) = match slot.role {
+                Role::Use => (uses.next().expect("each operand is given"), OperandKind::Use),
+                Role::Def | Role::Reuse => (*result.insert(self.register(slot.class)), OperandKind::Def),
+            };
+            debug_assert_eq!(register.class(), class_of(slot.class), "{op:?}");
+            let (constraint, pos) = match slot.role {
+                Role::Use => (OperandConstraint::Reg, OperandPos::Early),
+                Role::Def => (OperandConstraint::Reg, OperandPos::Late),
+                Role::Reuse => (OperandConstraint::Reuse(1), OperandPos::Late),
+            };
+            self.operands.push(Operand::new(register, constraint, kind, pos));
+        }
+        debug_assert!(uses.next().is_none(), "{op:?} has no more operands");
+        let index = memory.and_then(|memory| memory.index).map(|(index, _)| index);
+        let base = match memory.map(|memory| memory.base) {
+            Some(Base::Register(base)) => Some(base),
+            _ => None,
+        };
+        self.operands.extend([base, index, mask].into_iter().flatten().map(Operand::reg_use));
+        self.put(Kind::Op(op), size, memory, mask.is_some(), immediate);
+        result
+    }
+
+    /// The address of a constant.
+    pub fn constant(&mut self, constant: Constant) -> Address {
+        let base = Base::Constant(self.constants.number(constant));
+        Address { base, index: None, offset: 0, broadcast: false }
+    }
+}
+
+fn fixed(register: VReg, kind: OperandKind, number: usize) -> Operand {
+    let constraint = OperandConstraint::FixedReg(PReg::new(number, RegClass::Int));
+    let pos = if kind == OperandKind::Use { OperandPos::Early } else { OperandPos::Late };
+    Operand::new(register, constraint, kind, pos)
+}

@@ -1,0 +1,70 @@
+//! The constant pool: what instructions read from behind the code, each constant once.
+
+use foldhash::HashMap;
+
+/// A constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// A word, in so many lanes.
+    Word(u32, u8),
+    /// Two words, in so many pairs of lanes.
+    Pair([u32; 2], u8),
+    /// Four words, in so many rows.
+    Row([u32; 4], u8),
+    /// As many words as there are lanes, each one more than that before.
+    Count(u32, u8),
+}
+
+impl Constant {
+    /// Its bytes.
+    pub fn bytes(self) -> Vec<u8> {
+        let words: Vec<u32> = match self {
+            Constant::Word(word, lanes) => vec![word; usize::from(lanes)],
+            Constant::Pair(words, pairs) => words.repeat(usize::from(pairs)),
+            Constant::Row(words, rows) => words.repeat(usize::from(rows)),
+            Constant::Count(first, lanes) => (first..first + u32::from(lanes)).collect(),
+        };
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// A power of two that it is to be aligned to.
+    pub fn align(self) -> usize {
+        match self {
+            Constant::Word(_, lanes) | Constant::Count(_, lanes) => 4 * usize::from(lanes),
+            Constant::Pair(_, pairs) => 8 * usize::from(pairs),
+            Constant::Row(_, rows) => 16 * usize::from(rows),
+        }
+    }
+}
+
+/// The constants of a function.
+#[derive(Debug, Default)]
+pub struct Constants {
+    numbers: HashMap<Constant, u32>,
+    all: Vec<Constant>,
+}
+
+impl Constants {
+    /// The number of a constant.
+    pub fn number(&mut self, constant: Constant) -> u32 {
+        *self.numbers.entry(constant).or_insert_with(|| {
+            self.all.push(constant);
+            self.all.len() as u32 - 1
+        })
+    }
+
+    /// Appends them behind code, those of the largest alignment first; gives where each is.
+    pub fn append(&self, code: &mut Vec<u8>) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        order.sort_by_key(|&number| std::cmp::Reverse(self.all[number].align()));
+        let mut places = vec![0; self.all.len()];
+        for number in order {
+            let constant = self.all[number];
+            // int3, where no instruction is.
+            code.resize(code.len().next_multiple_of(constant.align()), 0xcc);
+            places[number] = code.len();
+            code.extend(constant.bytes());
+        }
+        places
+    }
+}

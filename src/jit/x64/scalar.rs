@@ -1,0 +1,130 @@
+//! Integer ops on what is the same in all lanes, in general registers. What a register holds is zero-extended.
+
+use super::Selector;
+use super::encode::{Condition, Size};
+use super::table::Op as X;
+use regalloc2::VReg;
+use shaderjit_ir::function::{InstData, Terminator};
+use shaderjit_ir::{Block, Op, Type, Value};
+
+/// The condition that a comparison of integers is.
+fn condition(op: Op) -> Option<Condition> {
+    Some(match op {
+        Op::Ieq => Condition::Equal,
+        Op::Ine => Condition::NotEqual,
+        Op::Slt => Condition::Less,
+        Op::Sle => Condition::LessEqual,
+        Op::Ult => Condition::Below,
+        Op::Ule => Condition::BelowEqual,
+        _ => return None,
+    })
+}
+
+impl Selector<'_> {
+    /// An op whose operands and result are no floats; `None` if vectors do it.
+    pub(super) fn scalar_op(&mut self, inst: &InstData) -> Option<VReg> {
+        let op = inst.op;
+        if let Some(condition) = condition(op) {
+            self.compare_scalars(inst);
+            return Some(self.simd.set(condition));
+        }
+        if matches!(op, Op::Udiv | Op::Urem) {
+            return None;
+        }
+        let a = self.scalar(inst.args[0]);
+        let b = if inst.args.len() > 1 { self.scalar(inst.args[1]) } else { a };
+        let update = |this: &mut Self, op| Some(this.simd.general(op, &[a], b));
+        match op {
+            Op::And => update(self, X::And),
+            Op::Or => update(self, X::Or),
+            Op::Xor => update(self, X::Xor),
+            Op::Not if inst.ty == Type::I1 => Some(self.simd.general_imm(X::XorImmediate, a, 1)),
+            Op::Not => Some(self.simd.general_imm(X::Not, a, 0)),
+            Op::Ishl => Some(self.shifted(X::Shlx, a, b)),
+            Op::Ushr => Some(self.shifted(X::Shrx, a, b)),
+            Op::Sshr => Some(self.shifted(X::Sarx, a, b)),
+            Op::Popcnt => Some(self.simd.general(X::Popcnt, &[], a)),
+            Op::Clz => Some(self.simd.general(X::Lzcnt, &[], a)),
+            Op::Ctz => Some(self.simd.general(X::Tzcnt, &[], a)),
+            Op::Iadd => update(self, X::Add),
+            Op::Isub => update(self, X::Sub),
+            Op::Imul => update(self, X::Imul),
+            Op::Umulhi => {
+                let product = self.simd.general(X::Imul64, &[a], b);
+                Some(self.simd.general_imm(X::Shr64, product, 32))
+            }
+            Op::Smulhi => {
+                let [a, b] = [a, b].map(|word| self.simd.general(X::Movsxd, &[], word));
+                let product = self.simd.general(X::Imul64, &[a], b);
+                Some(self.simd.general_imm(X::Shr64, product, 32))
+            }
+            Op::Smin | Op::Smax | Op::Umin | Op::Umax => {
+                self.simd.compare(X::Cmp, a, b);
+                let condition = match op {
+                    Op::Smin => Condition::Less,
+                    Op::Smax => Condition::Greater,
+                    Op::Umin => Condition::Below,
+                    _ => Condition::Above,
+                };
+                Some(self.simd.choose(condition, a, b))
+            }
+            _ => None,
+        }
+    }
+
+    fn shifted(&mut self, op: X, value: VReg, amount: VReg) -> VReg {
+        self.simd.code.inst(op, Size::X, &[value, amount], None, None, 0).expect("it has a result")
+    }
+
+    fn compare_scalars(&mut self, inst: &InstData) {
+        let a = self.scalar(inst.args[0]);
+        match self.func.constant(inst.args[1]) {
+            Some(bits) => self.simd.compare_imm(X::CmpImmediate, a, bits as u32),
+            None => {
+                let b = self.scalar(inst.args[1]);
+                self.simd.compare(X::Cmp, a, b);
+            }
+        }
+    }
+
+    // ---- conditions
+
+    /// Whether a value is nothing but what the branch at the end of its block asks: it is compared there.
+    pub(super) fn is_asked_by_branch(&self, block: Block, inst: &InstData) -> bool {
+        let Terminator::BrIf { condition: asked, .. } = self.func.blocks[block].terminator() else { return false };
+        inst.result == Some(*asked)
+            && self.is_uniform(*asked)
+            && self.dies(*asked)
+            && (inst.op == Op::Any || is_scalar_comparison(self, inst))
+    }
+
+    /// Sets flags by a uniform truth value, and gives the condition that holds if it does.
+    pub(super) fn branch_condition(&mut self, value: Value) -> Condition {
+        let func = self.func;
+        if self.values[value].0[0] == VReg::invalid()
+            && let Some(inst) = func.def_inst(value)
+        {
+            // Left to the branch.
+            if let Some(condition) = condition(inst.op) {
+                self.compare_scalars(inst);
+                return condition;
+            }
+            if inst.op == Op::Any && !self.is_uniform(inst.args[0]) {
+                let mask = self.mask(inst.args[0]);
+                self.simd.test_mask(mask);
+                return Condition::NotEqual;
+            }
+            if inst.op == Op::Any {
+                return self.branch_condition(inst.args[0]);
+            }
+        }
+        let bit = self.scalar(value);
+        self.simd.compare(X::Test, bit, bit);
+        Condition::NotEqual
+    }
+}
+
+/// Whether an instruction compares integers that are the same in all lanes.
+fn is_scalar_comparison(this: &Selector<'_>, inst: &InstData) -> bool {
+    condition(inst.op).is_some() && inst.args.iter().all(|&arg| this.is_uniform(arg))
+}

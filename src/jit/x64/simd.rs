@@ -1,0 +1,396 @@
+//! The idioms of vector code, one method each, over [`Code`]: what several ops are selected from.
+
+use super::Level;
+use super::code::{Address, Code, Source};
+use super::constants::Constant;
+use super::encode::{Condition, Size};
+use super::table::{Class, Op};
+use regalloc2::VReg;
+
+/// What rounding instructions do, exceptions suppressed.
+pub mod round {
+    pub const NEAREST: u32 = 8;
+    pub const DOWN: u32 = 9;
+    pub const UP: u32 = 10;
+    pub const TRUNCATE: u32 = 11;
+}
+
+/// Predicates of comparisons of floats.
+pub mod float {
+    pub const EQUAL: u32 = 0;
+    pub const UNORDERED: u32 = 3;
+    pub const NOT_EQUAL: u32 = 4;
+    pub const ORDERED: u32 = 7;
+    pub const LESS: u32 = 0x11;
+    pub const LESS_EQUAL: u32 = 0x12;
+}
+
+/// Predicates of comparisons of integers.
+pub mod integer {
+    pub const EQUAL: u32 = 0;
+    pub const LESS: u32 = 1;
+    pub const LESS_EQUAL: u32 = 2;
+    pub const NOT_EQUAL: u32 = 4;
+}
+
+/// A builder of vector code.
+pub struct Simd {
+    pub code: Code,
+    pub level: Level,
+}
+
+impl Simd {
+    /// The size of vectors.
+    pub fn size(&self) -> Size {
+        self.level.size()
+    }
+
+    /// Whether masks have registers of their own, and memory operands broadcast.
+    pub fn has_masks(&self) -> bool {
+        self.level == Level::Avx512
+    }
+
+    /// Lanes of a vector.
+    pub fn lanes(&self) -> u8 {
+        self.level.lanes()
+    }
+
+    /// An instruction with a result. The last of its operands is the source.
+    pub fn sized(&mut self, op: Op, size: Size, uses: &[VReg], source: Source, immediate: u32) -> VReg {
+        let mut all = [VReg::invalid(); 4];
+        all[..uses.len()].copy_from_slice(uses);
+        let (count, memory) = match source {
+            Source::Register(register) => {
+                all[uses.len()] = register;
+                (uses.len() + 1, None)
+            }
+            Source::Memory(address) => (uses.len(), Some(address)),
+        };
+        self.code.inst(op, size, &all[..count], memory, None, immediate).expect("it has a result")
+    }
+
+    /// The same on whole vectors.
+    pub fn op(&mut self, op: Op, uses: &[VReg], source: impl Into<Source>) -> VReg {
+        self.sized(op, self.size(), uses, source.into(), 0)
+    }
+
+    /// The same with an immediate.
+    pub fn op_imm(&mut self, op: Op, uses: &[VReg], source: impl Into<Source>, immediate: u32) -> VReg {
+        self.sized(op, self.size(), uses, source.into(), immediate)
+    }
+
+    /// The same on 128 bits.
+    pub fn row_op(&mut self, op: Op, uses: &[VReg], source: impl Into<Source>, immediate: u32) -> VReg {
+        self.sized(op, Size::X, uses, source.into(), immediate)
+    }
+
+    /// An instruction without a result.
+    pub fn effect(&mut self, op: Op, size: Size, uses: &[VReg], memory: Option<Address>, immediate: u32) {
+        let result = self.code.inst(op, size, uses, memory, None, immediate);
+        debug_assert!(result.is_none(), "{op:?} has a result");
+    }
+
+    // ---- memory
+
+    pub fn load(&mut self, address: Address) -> VReg {
+        let op = if address.broadcast { Op::Broadcastss } else { Op::Movups };
+        let size = self.size();
+        self.sized(op, size, &[], Address { broadcast: false, ..address }.into(), 0)
+    }
+
+    pub fn store(&mut self, vector: VReg, address: Address) {
+        self.effect(Op::StoreVector, self.size(), &[vector], Some(address), 0);
+    }
+
+    /// Four words, in each row of 128 bits.
+    pub fn load_row(&mut self, address: Address) -> VReg {
+        self.op(Op::BroadcastRow, &[], address)
+    }
+
+    // ---- constants
+
+    /// A word in all lanes, to be read where it is used.
+    pub fn word_source(&mut self, word: u32) -> Source {
+        let lanes = if self.has_masks() { 1 } else { self.lanes() };
+        let address = self.code.constant(Constant::Word(word, lanes));
+        Address { broadcast: self.has_masks(), ..address }.into()
+    }
+
+    /// A word in all lanes of a register.
+    pub fn word(&mut self, word: u32) -> VReg {
+        match word {
+            0 => {
+                // Of nothing: the register it reads is not defined before.
+                let size = Size::X;
+                self.code.inst(Op::Zero, size, &[], None, None, 0).expect("it has a result")
+            }
+            _ => {
+                let address = self.code.constant(Constant::Word(word, 1));
+                let size = self.size();
+                self.sized(Op::Broadcastss, size, &[], address.into(), 0)
+            }
+        }
+    }
+
+    /// Two words in each pair of lanes.
+    pub fn pair_source(&mut self, words: [u32; 2]) -> Source {
+        let pairs = if self.has_masks() { 1 } else { self.lanes() / 2 };
+        let address = self.code.constant(Constant::Pair(words, pairs));
+        Address { broadcast: self.has_masks(), ..address }.into()
+    }
+
+    /// Four words in each row of 128 bits.
+    pub fn row_constant(&mut self, words: [u32; 4]) -> VReg {
+        let address = self.code.constant(Constant::Row(words, 1));
+        self.load_row(address)
+    }
+
+    /// A source in a register.
+    pub fn in_register(&mut self, source: Source) -> VReg {
+        match source {
+            Source::Register(register) => register,
+            Source::Memory(address) => self.load(address),
+        }
+    }
+
+    // ---- rows of 128 bits, and lanes
+
+    /// In each row, two words of the first and two of the second operand.
+    pub fn shuffle(&mut self, a: VReg, b: VReg, lanes: [u8; 4]) -> VReg {
+        self.op_imm(Op::Shufps, &[a], b, shuffle_immediate(lanes))
+    }
+
+    /// In each row, its words in another order.
+    pub fn permute(&mut self, a: impl Into<Source>, lanes: [u8; 4]) -> VReg {
+        self.op_imm(Op::Permilps, &[], a, shuffle_immediate(lanes))
+    }
+
+    /// Rows to columns in each four rows: those columns that are wanted, bit 0 for the first.
+    pub fn transpose(&mut self, rows: [VReg; 4], wanted: u8) -> [VReg; 4] {
+        let mut columns = [VReg::invalid(); 4];
+        for (half, unpack) in [Op::Unpcklps, Op::Unpckhps].into_iter().enumerate() {
+            if wanted >> (2 * half) & 3 == 0 {
+                continue;
+            }
+            let [first, second] = [[rows[0], rows[1]], [rows[2], rows[3]]].map(|[a, b]| self.op(unpack, &[a], b));
+            for (column, unpack) in [Op::Unpcklpd, Op::Unpckhpd].into_iter().enumerate() {
+                if wanted >> (2 * half + column) & 1 == 1 {
+                    columns[2 * half + column] = self.op(unpack, &[first], second);
+                }
+            }
+        }
+        columns
+    }
+
+    /// A row of a vector: 128 bits.
+    pub fn row(&mut self, vector: VReg, row: u32) -> VReg {
+        if row == 0 {
+            return vector;
+        }
+        let size = self.size();
+        self.sized(Op::ExtractRow, size, &[], vector.into(), row)
+    }
+
+    // ---- general registers
+
+    /// A general register's word in all lanes.
+    pub fn splat(&mut self, word: VReg) -> VReg {
+        if self.has_masks() {
+            return self.op(Op::BroadcastWord, &[], word);
+        }
+        let low = self.row_op(Op::Movd, &[], word, 0);
+        self.op(Op::Broadcastss, &[], low)
+    }
+
+    /// The word of the first lane.
+    pub fn first_word(&mut self, vector: VReg) -> VReg {
+        self.row_op(Op::MovdOut, &[], vector, 0)
+    }
+
+    pub fn load_word(&mut self, address: Address) -> VReg {
+        self.general(Op::Mov, &[], address)
+    }
+
+    pub fn load_pointer(&mut self, address: Address) -> VReg {
+        self.general(Op::Mov64, &[], address)
+    }
+
+    pub fn store_word(&mut self, word: VReg, address: Address) {
+        self.effect(Op::Store, Size::X, &[word], Some(address), 0);
+    }
+
+    pub fn store_pointer(&mut self, word: VReg, address: Address) {
+        self.effect(Op::Store64, Size::X, &[word], Some(address), 0);
+    }
+
+    /// A literal in a general register, zero-extended.
+    pub fn literal(&mut self, word: u32) -> VReg {
+        self.code.inst(Op::MovImmediate, Size::X, &[], None, None, word).expect("it has a result")
+    }
+
+    pub fn address(&mut self, address: Address) -> VReg {
+        self.general(Op::Lea, &[], address)
+    }
+
+    /// An instruction on general registers that has a result.
+    pub fn general(&mut self, op: Op, uses: &[VReg], source: impl Into<Source>) -> VReg {
+        self.sized(op, Size::X, uses, source.into(), 0)
+    }
+
+    /// One whose last operand is an immediate.
+    pub fn general_imm(&mut self, op: Op, register: VReg, immediate: u32) -> VReg {
+        self.sized(op, Size::X, &[], register.into(), immediate)
+    }
+
+    /// Compares, for a branch or what else has a condition.
+    pub fn compare(&mut self, op: Op, register: VReg, source: impl Into<Source>) {
+        let (uses, memory) = match source.into() {
+            Source::Register(other) => (vec![register, other], None),
+            Source::Memory(address) => (vec![register], Some(address)),
+        };
+        self.effect(op, Size::X, &uses, memory, 0);
+    }
+
+    /// The same with an immediate.
+    pub fn compare_imm(&mut self, op: Op, source: impl Into<Source>, immediate: u32) {
+        match source.into() {
+            Source::Register(register) => self.effect(op, Size::X, &[register], None, immediate),
+            Source::Memory(address) => self.effect(op, Size::X, &[], Some(address), immediate),
+        }
+    }
+
+    /// 1 if a condition holds of what was compared, else 0.
+    pub fn set(&mut self, condition: Condition) -> VReg {
+        let inst = self.code.inst(Op::Setcc, Size::X, &[], None, None, condition as u32);
+        let low = inst.expect("it has a result");
+        self.general(Op::Movzx8, &[], low)
+    }
+
+    /// `yes` if a condition holds of what was compared, else `no`.
+    pub fn choose(&mut self, condition: Condition, yes: VReg, no: VReg) -> VReg {
+        self.sized(Op::Cmov, Size::X, &[no], yes.into(), condition as u32)
+    }
+
+    /// The same of 64 bits.
+    pub fn choose64(&mut self, condition: Condition, yes: VReg, no: VReg) -> VReg {
+        self.sized(Op::Cmov64, Size::X, &[no], yes.into(), condition as u32)
+    }
+
+    /// The smaller of two unsigned numbers.
+    pub fn umin(&mut self, a: VReg, b: VReg) -> VReg {
+        self.compare(Op::Cmp, a, b);
+        self.choose(Condition::Below, a, b)
+    }
+
+    // ---- masks: a register of masks, or a vector of all ones and zeroes
+
+    /// The class of masks.
+    pub fn mask_class(&self) -> Class {
+        if self.has_masks() { Class::K } else { Class::V }
+    }
+
+    /// Compares floats.
+    pub fn compare_floats(&mut self, predicate: u32, a: VReg, b: impl Into<Source>) -> VReg {
+        let op = if self.has_masks() { Op::CmppsMask } else { Op::Cmpps };
+        self.op_imm(op, &[a], b, predicate)
+    }
+
+    /// Lanes of a vector where the mask holds, else zero.
+    pub fn keep(&mut self, mask: VReg, source: Source) -> VReg {
+        if !self.has_masks() {
+            return self.op(Op::Pand, &[mask], source);
+        }
+        let (size, broadcasts) = (self.size(), matches!(source, Source::Memory(Address { broadcast: true, .. })));
+        let op = if broadcasts { Op::Broadcastss } else { Op::Movups };
+        let (uses, memory) = match source {
+            Source::Register(register) => (vec![register], None),
+            Source::Memory(address) => (vec![], Some(Address { broadcast: false, ..address })),
+        };
+        self.code.inst(op, size, &uses, memory, Some(mask), 0).expect("it has a result")
+    }
+
+    /// Lanes of `yes` where the mask holds, else of `no`.
+    pub fn blend(&mut self, mask: VReg, yes: impl Into<Source>, no: VReg) -> VReg {
+        let size = self.size();
+        let (yes, memory) = match yes.into() {
+            Source::Register(register) => (Some(register), None),
+            Source::Memory(address) => (None, Some(address)),
+        };
+        let mut uses = vec![no];
+        uses.extend(yes);
+        if self.has_masks() {
+            return self.code.inst(Op::Blendmps, size, &uses, memory, Some(mask), 0).expect("it has a result");
+        }
+        uses.push(mask);
+        self.code.inst(Op::Blendvps, size, &uses, memory, None, 0).expect("it has a result")
+    }
+
+    /// Where a mask does not hold.
+    pub fn not_mask(&mut self, mask: VReg) -> VReg {
+        if self.has_masks() {
+            return self.row_op(Op::Knot, &[], mask, 0);
+        }
+        let ones = self.word_source(u32::MAX);
+        self.op(Op::Pxor, &[mask], ones)
+    }
+
+    /// An operation on two masks: of vectors, or of registers of masks.
+    pub fn masks(&mut self, vectors: Op, registers: Op, a: VReg, b: VReg) -> VReg {
+        if self.has_masks() { self.row_op(registers, &[a], b, 0) } else { self.op(vectors, &[a], b) }
+    }
+
+    /// A mask that holds everywhere or nowhere.
+    pub fn whole_mask(&mut self, holds: bool) -> VReg {
+        let bits = if holds { u32::MAX } else { 0 };
+        if self.has_masks() {
+            let bits = self.literal(bits);
+            return self.row_op(Op::KmovIn, &[], bits, 0);
+        }
+        self.word(bits)
+    }
+
+    /// A mask that holds everywhere or nowhere, of a register that is 1 or 0.
+    pub fn splat_mask(&mut self, bit: VReg) -> VReg {
+        let bits = self.general_imm(Op::Neg, bit, 0);
+        if self.has_masks() { self.row_op(Op::KmovIn, &[], bits, 0) } else { self.splat(bits) }
+    }
+
+    /// A mask as a vector of all ones and zeroes.
+    pub fn mask_to_vector(&mut self, mask: VReg) -> VReg {
+        if !self.has_masks() {
+            return mask;
+        }
+        let ones = self.word_source(u32::MAX);
+        self.keep(mask, ones)
+    }
+
+    /// The lanes of a vector that are not zero, where the others are all ones.
+    pub fn vector_to_mask(&mut self, vector: VReg) -> VReg {
+        if !self.has_masks() {
+            return vector;
+        }
+        let zero = self.word(0);
+        self.op_imm(Op::PcmpdMask, &[vector], zero, integer::NOT_EQUAL)
+    }
+
+    /// A bit a lane, in a general register.
+    pub fn mask_bits(&mut self, mask: VReg) -> VReg {
+        if self.has_masks() {
+            return self.row_op(Op::KmovOut, &[], mask, 0);
+        }
+        self.op(Op::Movmskps, &[], mask)
+    }
+
+    /// Sets flags: not equal if the mask holds anywhere.
+    pub fn test_mask(&mut self, mask: VReg) {
+        if self.has_masks() {
+            return self.effect(Op::Kortest, Size::X, &[mask, mask], None, 0);
+        }
+        let bits = self.mask_bits(mask);
+        self.effect(Op::Test, Size::X, &[bits, bits], None, 0);
+    }
+}
+
+fn shuffle_immediate(lanes: [u8; 4]) -> u32 {
+    lanes.iter().rev().fold(0, |all, &lane| all << 2 | u32::from(lane))
+}

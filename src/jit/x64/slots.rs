@@ -1,0 +1,81 @@
+//! Slots: those of the call, and what a wave keeps in its record, or, if the function is not cut, in the frame. What
+//! has one user is read where it is used, as an operand in memory.
+
+use super::code::Address;
+use super::encode::Size;
+use super::table::Op as X;
+use super::{Selector, result};
+use regalloc2::VReg;
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Op, Type};
+
+impl Selector<'_> {
+    /// Loads or stores a slot of the wave: a vector for each word of a value.
+    pub(super) fn slot(&mut self, inst: &InstData, slot: u32) {
+        let size = self.simd.size().bytes();
+        let first = match self.wave.record {
+            Some(record) => Address::at(record, size * slot as i32),
+            None => Address::at(self.frame, self.places.frame.kept.start as i32 + size * slot as i32),
+        };
+        if inst.op == Op::SlotLoad {
+            let words = (0..inst.ty.words() as i32).map(|word| self.simd.load(first.plus(size * word)));
+            let words: Vec<_> = words.collect();
+            return self.define_kept(inst, &words);
+        }
+        let words = self.words(inst.args[0], false);
+        for (word, vector) in (0..).zip(words) {
+            let vector = if self.func.ty(inst.args[0]) == Type::I1 { self.simd.mask_to_vector(vector) } else { vector };
+            self.simd.store(vector, first.plus(size * word));
+        }
+    }
+
+    fn define_kept(&mut self, inst: &InstData, words: &[VReg]) {
+        match (inst.ty, words) {
+            (Type::I1, &[word]) => {
+                let mask = self.simd.vector_to_mask(word);
+                self.define(result(inst), &[mask]);
+            }
+            _ => self.define(result(inst), words),
+        }
+    }
+
+    /// Loads or stores a slot of the call.
+    pub(super) fn call_slot(&mut self, inst: &InstData, slot: u32) {
+        let address = self.call_row(slot);
+        match (inst.op, inst.ty) {
+            (Op::CallLoad, Type::Row) => {
+                let row = self.simd.load_row(address);
+                self.values[result(inst)].0[0] = row;
+            }
+            (Op::CallLoad, _) if self.simd.has_masks() && self.dies(result(inst)) => {
+                self.slots[result(inst)] = Some(address.in_all_lanes());
+            }
+            (Op::CallLoad, _) => {
+                let splat = self.simd.load(address.in_all_lanes());
+                self.define_vector(result(inst), splat);
+            }
+            (_, Type::Row) => {
+                let func = self.func;
+                let join = func.def_inst(inst.args[0]).expect("rows of the call are made of words");
+                for (word, &value) in (0..).zip(join.args.iter()) {
+                    let scalar = self.scalar(value);
+                    self.simd.store_word(scalar, address.plus(word * 4));
+                }
+            }
+            _ => {
+                let splat = self.vector(inst.args[0]);
+                self.simd.effect(X::StoreVector, Size::X, &[splat], Some(address), 0);
+            }
+        }
+    }
+
+    /// Where a slot of the call is.
+    pub(super) fn call_row(&self, slot: u32) -> Address {
+        Address::at(self.frame, slot as i32 * 16)
+    }
+
+    /// The address of what the back end has for itself.
+    pub(super) fn own(&self, offset: i32) -> Address {
+        Address::at(self.frame, self.places.frame.own.start as i32 + offset)
+    }
+}

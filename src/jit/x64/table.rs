@@ -1,0 +1,355 @@
+//! The table of machine instructions: one line each. Operands, what register allocation is told of them, and the
+//! encoding are all derived from it.
+//!
+//! Opcodes are those of the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2. Instructions that
+//! VEX and EVEX encode with the same opcode are one line, whatever the names of the two.
+
+/// Which registers an operand can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// General: `rax` to `r15`.
+    G,
+    /// Vectors: `xmm`, `ymm` or `zmm`.
+    V,
+    /// Masks: `k1` to `k7`.
+    K,
+}
+
+/// Where an operand goes in the encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `ModRM.reg`.
+    Reg,
+    /// `ModRM.rm`: a register, or memory in its place.
+    Rm,
+    /// `VEX.vvvv`.
+    Vvvv,
+    /// The high half of the immediate.
+    Immediate,
+    /// Nowhere: it is in the register of the result.
+    Nowhere,
+}
+
+/// What an instruction does with an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Use,
+    Def,
+    /// The result, in the register of operand 1.
+    Reuse,
+}
+
+/// An operand of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub role: Role,
+    pub class: Class,
+    pub field: Field,
+}
+
+const fn def(class: Class, field: Field) -> Slot {
+    Slot { role: Role::Def, class, field }
+}
+
+const fn uses(class: Class, field: Field) -> Slot {
+    Slot { role: Role::Use, class, field }
+}
+
+const fn reuse(class: Class, field: Field) -> Slot {
+    Slot { role: Role::Reuse, class, field }
+}
+
+/// How an instruction is encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoding {
+    pub prefixes: Prefixes,
+    /// 0 for none, 1 for 66, 2 for F3, 3 for F2.
+    pub prefix: u8,
+    /// 0 for one-byte opcodes, 1 for 0F, 2 for 0F 38, 3 for 0F 3A.
+    pub map: u8,
+    pub opcode: u8,
+    /// `REX.W` or `EVEX.W`; `VEX.W` is always 0.
+    pub wide: bool,
+    /// What is in `ModRM.reg` where no operand is.
+    pub digit: u8,
+    /// Bytes of a memory operand, in which EVEX counts small displacements; 0 for those of the vector.
+    pub unit: u8,
+    /// Bytes of the immediate.
+    pub immediate: u8,
+    /// `VEX.L` of instructions on masks.
+    pub long: bool,
+}
+
+/// The kinds of prefixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefixes {
+    /// REX.
+    Legacy,
+    /// VEX alone.
+    Vex,
+    /// EVEX alone.
+    Evex,
+    /// VEX where it can be, else EVEX.
+    Either,
+}
+
+impl Encoding {
+    const fn new(prefixes: Prefixes, prefix: u8, map: u8, opcode: u8) -> Encoding {
+        let (wide, digit, unit, immediate, long) = (false, 0, 0, 0, false);
+        Encoding { prefixes, prefix, map, opcode, wide, digit, unit, immediate, long }
+    }
+
+    const fn w(self) -> Encoding {
+        Encoding { wide: true, ..self }
+    }
+
+    const fn long(self) -> Encoding {
+        Encoding { long: true, ..self }
+    }
+
+    const fn digit(self, digit: u8) -> Encoding {
+        Encoding { digit, ..self }
+    }
+
+    const fn unit(self, unit: u8) -> Encoding {
+        Encoding { unit, ..self }
+    }
+
+    const fn imm8(self) -> Encoding {
+        Encoding { immediate: 1, ..self }
+    }
+
+    const fn imm32(self) -> Encoding {
+        Encoding { immediate: 4, ..self }
+    }
+}
+
+const fn both(prefix: u8, map: u8, opcode: u8) -> Encoding {
+    Encoding::new(Prefixes::Either, prefix, map, opcode)
+}
+
+const fn vex(prefix: u8, map: u8, opcode: u8) -> Encoding {
+    Encoding::new(Prefixes::Vex, prefix, map, opcode)
+}
+
+const fn evex(prefix: u8, map: u8, opcode: u8) -> Encoding {
+    Encoding::new(Prefixes::Evex, prefix, map, opcode)
+}
+
+const fn legacy(prefix: u8, map: u8, opcode: u8) -> Encoding {
+    Encoding::new(Prefixes::Legacy, prefix, map, opcode)
+}
+
+macro_rules! forms {
+    ($($name:ident = [$($role:ident $class:ident $field:ident),*];)*) => {
+        $(const $name: &[Slot] = &[$($role(Class::$class, Field::$field)),*];)*
+    };
+}
+
+forms! {
+    VV = [def V Reg, uses V Rm];
+    VG = [def V Reg, uses G Rm];
+    GV = [def G Reg, uses V Rm];
+    VVV = [def V Reg, uses V Vvvv, uses V Rm];
+    VVG = [def V Reg, uses V Vvvv, uses G Rm];
+    VVVV = [def V Reg, uses V Vvvv, uses V Rm, uses V Immediate];
+    ACCUMULATE = [reuse V Reg, uses V Nowhere, uses V Vvvv, uses V Rm];
+    SHIFT = [def V Vvvv, uses V Rm];
+    EXTRACT = [def V Rm, uses V Reg];
+    EXTRACT_G = [def G Rm, uses V Reg];
+    STORE = [uses V Reg, uses G Rm];
+    KVV = [def K Reg, uses V Vvvv, uses V Rm];
+    KKK = [def K Reg, uses K Vvvv, uses K Rm];
+    KK = [def K Reg, uses K Rm];
+    KG = [def K Reg, uses G Rm];
+    GK = [def G Reg, uses K Rm];
+    K_K = [uses K Reg, uses K Rm];
+    K_STORE = [uses K Reg, uses G Rm];
+    GG = [def G Reg, uses G Rm];
+    GGG = [def G Reg, uses G Rm, uses G Vvvv];
+    UPDATE = [reuse G Reg, uses G Nowhere, uses G Rm];
+    UPDATE_BY = [reuse G Rm, uses G Nowhere];
+    G_G = [uses G Reg, uses G Rm];
+    G_ = [uses G Rm];
+    SET = [def G Rm];
+    ZERO = [def V Reg];
+}
+
+macro_rules! define_ops {
+    ($($name:ident $text:literal $form:ident $encoding:expr;)*) => {
+        /// A machine instruction.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Op { $($name,)* }
+
+        impl Op {
+            /// Its operands, a memory operand's registers and a mask not counted.
+            pub const fn form(self) -> &'static [Slot] {
+                match self { $(Op::$name => $form,)* }
+            }
+
+            /// How it is encoded.
+            pub const fn encoding(self) -> Encoding {
+                const ENCODINGS: &[Encoding] = &[$($encoding,)*];
+                ENCODINGS[self as usize]
+            }
+
+            /// Every one.
+            #[cfg(test)]
+            pub const ALL: &[Op] = &[$(Op::$name,)*];
+
+            /// The name of the VEX form, or of the only one.
+            #[cfg(test)]
+            pub const fn mnemonic(self) -> &'static str {
+                match self { $(Op::$name => $text,)* }
+            }
+        }
+    };
+}
+
+define_ops! {
+    // ---- moves of vectors
+    Movups "vmovups" VV both(0, 1, 0x10);
+    StoreVector "vmovups" STORE both(0, 1, 0x11);
+    // All of whose registers are that of the result.
+    Zero "vpxor" ZERO both(1, 1, 0xef);
+    Movsd "vmovsd" VV both(3, 1, 0x10).w().unit(8);
+    StoreLow "vmovlps" STORE both(0, 1, 0x13).unit(8);
+    StoreHigh "vmovhps" STORE both(0, 1, 0x17).unit(8);
+    LoadHigh "vmovhps" VVV both(0, 1, 0x16).unit(8);
+    Movd "vmovd" VG both(1, 1, 0x6e).unit(4);
+    MovdOut "vmovd" EXTRACT_G both(1, 1, 0x7e).unit(4);
+    Broadcastss "vbroadcastss" VV both(1, 2, 0x18).unit(4);
+    BroadcastRow "vbroadcastf128" VV both(1, 2, 0x1a).unit(16);
+    BroadcastWord "vpbroadcastd" VG evex(1, 2, 0x7c);
+    Pinsrd "vpinsrd" VVG both(1, 3, 0x22).unit(4).imm8();
+    Pextrd "vpextrd" EXTRACT_G both(1, 3, 0x16).unit(4).imm8();
+    InsertRow "vinsertf128" VVV both(1, 3, 0x18).unit(16).imm8();
+    ExtractRow "vextractf128" EXTRACT both(1, 3, 0x19).unit(16).imm8();
+    StoreRow "vextractf128" STORE both(1, 3, 0x19).unit(16).imm8();
+
+    // ---- shuffles within rows of 128 bits
+    Permilps "vpermilps" VV both(1, 3, 0x04).imm8();
+    Shufps "vshufps" VVV both(0, 1, 0xc6).imm8();
+    Unpcklps "vunpcklps" VVV both(0, 1, 0x14);
+    Unpckhps "vunpckhps" VVV both(0, 1, 0x15);
+    Unpcklpd "vunpcklpd" VVV both(1, 1, 0x14).w();
+    Unpckhpd "vunpckhpd" VVV both(1, 1, 0x15).w();
+    Pshufb "vpshufb" VVV both(1, 2, 0x00);
+
+    // ---- floats
+    Addps "vaddps" VVV both(0, 1, 0x58);
+    Mulps "vmulps" VVV both(0, 1, 0x59);
+    Subps "vsubps" VVV both(0, 1, 0x5c);
+    Minps "vminps" VVV both(0, 1, 0x5d);
+    Divps "vdivps" VVV both(0, 1, 0x5e);
+    Maxps "vmaxps" VVV both(0, 1, 0x5f);
+    Sqrtps "vsqrtps" VV both(0, 1, 0x51);
+    Roundps "vroundps" VV both(1, 3, 0x08).imm8();
+    Fma132 "vfmadd132ps" ACCUMULATE both(1, 2, 0x98);
+    Fma213 "vfmadd213ps" ACCUMULATE both(1, 2, 0xa8);
+    Fma231 "vfmadd231ps" ACCUMULATE both(1, 2, 0xb8);
+    Cmpps "vcmpps" VVV vex(0, 1, 0xc2).imm8();
+    CmppsMask "vcmpps" KVV evex(0, 1, 0xc2).imm8();
+    Cvtdq2ps "vcvtdq2ps" VV both(0, 1, 0x5b);
+    Cvttps2dq "vcvttps2dq" VV both(2, 1, 0x5b);
+    Cvttps2udq "vcvttps2udq" VV evex(0, 1, 0x78);
+    Cvtudq2ps "vcvtudq2ps" VV evex(3, 1, 0x7a);
+    Movmskps "vmovmskps" GV vex(0, 1, 0x50);
+
+    // ---- doubles
+    Addpd "vaddpd" VVV both(1, 1, 0x58).w();
+    Subpd "vsubpd" VVV both(1, 1, 0x5c).w();
+    Divpd "vdivpd" VVV both(1, 1, 0x5e).w();
+    Roundpd "vroundpd" VV both(1, 3, 0x09).w().imm8();
+
+    // ---- integers and bits
+    Pand "vpand" VVV both(1, 1, 0xdb);
+    Pandn "vpandn" VVV both(1, 1, 0xdf);
+    Por "vpor" VVV both(1, 1, 0xeb);
+    Pxor "vpxor" VVV both(1, 1, 0xef);
+    Paddd "vpaddd" VVV both(1, 1, 0xfe);
+    Psubd "vpsubd" VVV both(1, 1, 0xfa);
+    Pmulld "vpmulld" VVV both(1, 2, 0x40);
+    Pmuldq "vpmuldq" VVV both(1, 2, 0x28).w();
+    Pmuludq "vpmuludq" VVV both(1, 1, 0xf4).w();
+    Pmaddubsw "vpmaddubsw" VVV both(1, 2, 0x04);
+    Pmaddwd "vpmaddwd" VVV both(1, 1, 0xf5);
+    Pminsd "vpminsd" VVV both(1, 2, 0x39);
+    Pminud "vpminud" VVV both(1, 2, 0x3b);
+    Pmaxsd "vpmaxsd" VVV both(1, 2, 0x3d);
+    Pmaxud "vpmaxud" VVV both(1, 2, 0x3f);
+    Psllvd "vpsllvd" VVV both(1, 2, 0x47);
+    Psrlvd "vpsrlvd" VVV both(1, 2, 0x45);
+    Psravd "vpsravd" VVV both(1, 2, 0x46);
+    Pslld "vpslld" SHIFT both(1, 1, 0x72).digit(6).imm8();
+    Psrld "vpsrld" SHIFT both(1, 1, 0x72).digit(2).imm8();
+    Psrad "vpsrad" SHIFT both(1, 1, 0x72).digit(4).imm8();
+    Psrlq "vpsrlq" SHIFT both(1, 1, 0x73).w().digit(2).imm8();
+    Plzcntd "vplzcntd" VV evex(1, 2, 0x44);
+    Pcmpeqd "vpcmpeqd" VVV vex(1, 1, 0x76);
+    Pcmpgtd "vpcmpgtd" VVV vex(1, 1, 0x66);
+    PcmpdMask "vpcmpd" KVV evex(1, 3, 0x1f).imm8();
+    PcmpudMask "vpcmpud" KVV evex(1, 3, 0x1e).imm8();
+    Blendvps "vblendvps" VVVV vex(1, 3, 0x4a).imm8();
+    Blendmps "vblendmps" VVV evex(1, 2, 0x65);
+
+    // ---- masks of sixteen lanes
+    Kand "kandw" KKK vex(0, 1, 0x41).long();
+    Kandn "kandnw" KKK vex(0, 1, 0x42).long();
+    Kor "korw" KKK vex(0, 1, 0x45).long();
+    Kxor "kxorw" KKK vex(0, 1, 0x47).long();
+    Knot "knotw" KK vex(0, 1, 0x44);
+    Kmov "kmovw" KK vex(0, 1, 0x90);
+    KmovStore "kmovw" K_STORE vex(0, 1, 0x91);
+    KmovIn "kmovw" KG vex(0, 1, 0x92);
+    KmovOut "kmovw" GK vex(0, 1, 0x93);
+    Kortest "kortestw" K_K vex(0, 1, 0x98);
+
+    // ---- general registers
+    Mov "mov" GG legacy(0, 0, 0x8b);
+    Mov64 "mov" GG legacy(0, 0, 0x8b).w();
+    Movzx8 "movzx" GG legacy(0, 1, 0xb6);
+    Movzx16 "movzx" GG legacy(0, 1, 0xb7);
+    Movsxd "movsxd" GG legacy(0, 0, 0x63).w();
+    Lea "lea" GG legacy(0, 0, 0x8d).w();
+    MovImmediate "mov" SET legacy(0, 0, 0xc7).imm32();
+    Store "mov" G_G legacy(0, 0, 0x89);
+    Store64 "mov" G_G legacy(0, 0, 0x89).w();
+    Add "add" UPDATE legacy(0, 0, 0x03);
+    Add64 "add" UPDATE legacy(0, 0, 0x03).w();
+    Sub "sub" UPDATE legacy(0, 0, 0x2b);
+    Sub64 "sub" UPDATE legacy(0, 0, 0x2b).w();
+    And "and" UPDATE legacy(0, 0, 0x23);
+    Or "or" UPDATE legacy(0, 0, 0x0b);
+    Xor "xor" UPDATE legacy(0, 0, 0x33);
+    Imul "imul" UPDATE legacy(0, 1, 0xaf);
+    Imul64 "imul" UPDATE legacy(0, 1, 0xaf).w();
+    AndImmediate "and" UPDATE_BY legacy(0, 0, 0x81).digit(4).imm32();
+    XorImmediate "xor" UPDATE_BY legacy(0, 0, 0x81).digit(6).imm32();
+    Not "not" UPDATE_BY legacy(0, 0, 0xf7).digit(2);
+    Neg "neg" UPDATE_BY legacy(0, 0, 0xf7).digit(3);
+    Shl64 "shl" UPDATE_BY legacy(0, 0, 0xc1).w().digit(4).imm8();
+    Shr64 "shr" UPDATE_BY legacy(0, 0, 0xc1).w().digit(5).imm8();
+    Shlx "shlx" GGG vex(1, 2, 0xf7);
+    Shrx "shrx" GGG vex(3, 2, 0xf7);
+    Sarx "sarx" GGG vex(2, 2, 0xf7);
+    ImulImmediate64 "imul" GG legacy(0, 0, 0x69).w().imm32();
+    Popcnt "popcnt" GG legacy(2, 1, 0xb8);
+    Lzcnt "lzcnt" GG legacy(2, 1, 0xbd);
+    Tzcnt "tzcnt" GG legacy(2, 1, 0xbc);
+    Cmp "cmp" G_G legacy(0, 0, 0x3b);
+    Cmp64 "cmp" G_G legacy(0, 0, 0x3b).w();
+    CmpImmediate "cmp" G_ legacy(0, 0, 0x81).digit(7).imm32();
+    CmpImmediate64 "cmp" G_ legacy(0, 0, 0x81).w().digit(7).imm32();
+    Test "test" G_G legacy(0, 0, 0x85);
+    AddImmediate64 "add" G_ legacy(0, 0, 0x81).w().digit(0).imm32();
+    AndImmediate64 "and" G_ legacy(0, 0, 0x81).w().digit(4).imm32();
+    // On memory.
+    SubFrom "sub" G_ legacy(0, 0, 0x81).digit(5).imm32();
+    OrTo "or" G_G legacy(0, 0, 0x09);
+    AddTo64 "add" G_G legacy(0, 0, 0x01).w();
+    // Whose condition is part of the opcode.
+    Setcc "set" SET legacy(0, 1, 0x90);
+    Cmov "cmov" UPDATE legacy(0, 1, 0x40);
+    Cmov64 "cmov" UPDATE legacy(0, 1, 0x40).w();
+}

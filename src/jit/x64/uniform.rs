@@ -1,0 +1,102 @@
+//! Loads from uniform spaces.
+
+use super::code::Address;
+use super::lanes::KeptOffsets;
+use super::table::Op as X;
+use super::value::Memo;
+use super::{Selector, result};
+use crate::jit::abi::offset;
+use crate::jit::window::Window;
+use regalloc2::VReg;
+use shaderjit_ir::bounds::STATIC_ROWS;
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Space, Value};
+
+impl Selector<'_> {
+    pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {
+        let base = self.spaces[space.as_u32() as usize];
+        let at = i32::from(component) * 4;
+        match inst.args.first().copied() {
+            Some(index) if !self.is_uniform(index) => {
+                let vector = self.gather_rows(space, row, index, component);
+                self.define_vector(result(inst), vector);
+            }
+            None if row < STATIC_ROWS => self.define_loaded(result(inst), Address::at(base, row as i32 * 16 + at)),
+            index => {
+                let window = Window::of(self.func, space, row, index);
+                let address = self.window_address(window);
+                self.define_loaded(result(inst), Address::at(address, window.byte + at));
+            }
+        }
+    }
+
+    /// Where the first row of a space is that is zero like all after it, counted from its first readable one.
+    fn end_row(&mut self, space: Space) -> Address {
+        let table = self.simd.load_pointer(Address::at(self.args, offset::SPACES));
+        Address::at(table, offset::space(space.as_u32()).1)
+    }
+
+    /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other
+    /// components that the block loads.
+    fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> VReg {
+        let key = Memo::Rows(space, row, index);
+        if !self.here.memo.contains_key(&key) {
+            let window = Window::of(self.func, space, row, Some(index));
+            let base = self.spaces[space.as_u32() as usize];
+            let rows = [0, 1, 2, 3].map(|lane| {
+                self.rows_at(lane, |this, lane| {
+                    let offsets = this.window_offsets(window);
+                    let offset = this.lane_offset(offsets, lane);
+                    Address::indexed(base, offset, 0, window.byte)
+                })
+            });
+            let wanted = self.here.components.get(&(space, row, index)).copied().unwrap_or(15);
+            let columns = self.simd.transpose(rows, wanted);
+            self.here.memo.insert(key, columns);
+        }
+        self.here.memo[&key][usize::from(component)]
+    }
+
+    /// The address of a window that is the same in all lanes.
+    fn window_address(&mut self, window: Window) -> VReg {
+        let Window { space, index, first, is_checked, .. } = window;
+        self.memoised(Memo::WindowAddress(space, first, index), |this| {
+            let mut number = this.simd.literal(first);
+            if let Some(index) = index {
+                let index = this.scalar(index);
+                number = if first == 0 { index } else { this.simd.general(X::Add, &[number], index) };
+            }
+            if is_checked {
+                let end = this.end_row(space);
+                let end = this.simd.load_word(end);
+                number = this.simd.umin(number, end);
+            }
+            let offset = this.simd.general_imm(X::Shl64, number, 4);
+            this.simd.general(X::Add64, &[offset], this.spaces[space.as_u32() as usize])
+        })
+    }
+
+    /// Where the windows of lanes begin.
+    pub(super) fn window_offsets(&mut self, window: Window) -> KeptOffsets {
+        let Window { space, index, first, is_checked, .. } = window;
+        let index = index.expect("it differs among lanes");
+        let key = (space, first, index);
+        if let Some(kept) = self.here.offsets.find(key) {
+            return kept;
+        }
+        let mut number = self.vector(index);
+        if first != 0 {
+            let first = self.simd.word_source(first);
+            number = self.simd.op(X::Paddd, &[number], first);
+        }
+        if is_checked {
+            let end = self.end_row(space);
+            let end = self.simd.load(end.in_all_lanes());
+            number = self.simd.op(X::Pminud, &[number], end);
+        }
+        let offsets = self.simd.op_imm(X::Pslld, &[], number, 4);
+        let kept = self.keep_offsets(offsets);
+        self.here.offsets.name(kept, key);
+        kept
+    }
+}
