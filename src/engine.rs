@@ -9,7 +9,7 @@ use crate::frontend::pica::FlowForm;
 use crate::frontend::{Interface, Lowered};
 use crate::jit::{self, Layout, Target};
 use crate::native::Native;
-use crate::options::{Backend, CompileOptions, Config, Lanes, default_format};
+use crate::options::{Backend, CompileOptions, Config, Lanes, Vectors, default_format};
 use crate::pipeline::{self, PassOptions};
 use crate::prepared::{ExactForm, Prepared};
 use crate::shader::Shader;
@@ -91,7 +91,10 @@ impl Engine {
     /// [`JitError::Target`] if the configuration asks for what the machine does not have. A machine without any native
     /// code is no error yet: it still has the [interpreter](Backend::Interpreter).
     pub fn new(config: Config) -> Result<Engine, Error> {
-        let target = Target::host();
+        let target = match widest(&config)? {
+            Some(vectors) => Target::host().map(|target| target.up_to(vectors.lanes())),
+            None => Target::host(),
+        };
         let has_fma = target.as_ref().is_ok_and(|target| target.has_fma());
         if config.fused == Some(true) && !has_fma && target.is_ok() {
             return Err(JitError::Target("this machine has no fused multiply-add".to_string()).into());
@@ -135,7 +138,7 @@ impl Engine {
                 layout.inputs[number] = default_format(element);
             }
         }
-        let lanes = options.lanes.unwrap_or_else(|| prepared.lanes());
+        let lanes = self.shop.lanes(options.lanes.unwrap_or_else(|| prepared.lanes()));
         match options.backend {
             Backend::Jit => Ok(self.shop.compiled(&prepared, &layout, lanes)?),
             Backend::Tiered => {
@@ -280,6 +283,13 @@ impl Workshop {
         }
     }
 
+    /// As many lanes of these as this machine has: two vectors a value at most.
+    fn lanes(&self, wanted: Lanes) -> Lanes {
+        let Ok(target) = &self.target else { return wanted };
+        let most = 2 * target.lanes().map(u32::from).max().unwrap_or(4);
+        Lanes::ALL.into_iter().rfind(|&lanes| lanes <= wanted && lanes.count() <= most).unwrap_or(Lanes::Four)
+    }
+
     fn home(&self) -> Home {
         self.me.clone()
     }
@@ -311,11 +321,31 @@ impl Maker for Workshop {
     }
 }
 
+/// The widest vectors that were asked for, if any were.
+fn widest(config: &Config) -> Result<Option<Vectors>, JitError> {
+    let named = match std::env::var(BACKEND) {
+        Ok(name) => Some(
+            Vectors::from_name(&name)
+                .ok_or_else(|| JitError::Target(format!("{BACKEND}={name} is not cranelift, avx2 or avx512")))?,
+        ),
+        Err(_) => None,
+    };
+    let Some(widest) = config.vectors.or(named) else { return Ok(None) };
+    let of_this_machine = Vectors::of_this_machine();
+    if !of_this_machine.is_empty() && !of_this_machine.contains(&widest) {
+        return Err(JitError::Target(format!("this machine has no {}", widest.name())));
+    }
+    Ok(Some(widest))
+}
+
+/// The environment variable that names the widest vectors.
+const BACKEND: &str = "SHADERJIT_BACKEND";
+
 /// What identifies native code of a program.
 fn native_key(prepared: &Prepared, layout: &Layout, lanes: Lanes, target: &Target) -> Key {
     let Layout { inputs, outputs } = layout;
     let mut key = KeyBuilder::new("native");
-    key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.vectors().into());
+    key.bytes(&prepared.key.0).bytes(target.name().as_bytes()).number(lanes.count().into());
     inputs.iter().for_each(|format| _ = key.bytes(format.name().as_bytes()));
     key.bytes(outputs).finish()
 }

@@ -112,7 +112,7 @@ pub use frontend::{
 #[doc(inline)]
 pub use native::NativeStatus;
 #[doc(inline)]
-pub use options::{Backend, CompileOptions, Config, Lanes};
+pub use options::{Backend, CompileOptions, Config, Lanes, Vectors};
 #[doc(inline)]
 pub use pica_uniforms::PicaUniforms;
 #[doc(inline)]

@@ -116,7 +116,7 @@ impl Native {
         &self,
         compile: impl FnOnce(&Verified, &Layout, &Target, &CodegenOptions) -> Result<T, JitError>,
     ) -> Result<T, JitError> {
-        compile(&self.prepared.function, &self.layout, &self.target, &options(self.lanes))
+        compile(&self.prepared.function, &self.layout, &self.target, &options(self.lanes, &self.target))
     }
 
     /// Makes code known to profilers, if the engine is asked to.
@@ -130,12 +130,15 @@ impl Native {
     }
 }
 
-fn options(lanes: Lanes) -> CodegenOptions {
-    CodegenOptions::of_128_bits(lanes.vectors())
+/// The widest vectors that so many lanes fill.
+fn options(lanes: Lanes, target: &Target) -> CodegenOptions {
+    let count = lanes.count() as u8;
+    let lanes = target.lanes().filter(|&lanes| lanes <= count).max().unwrap_or(4);
+    CodegenOptions { lanes, vectors: count / lanes }
 }
 
 fn compile(function: &Verified, layout: &Layout, lanes: Lanes, target: &Target) -> Result<Code, JitError> {
-    jit::compile(function, layout, target, &options(lanes))
+    jit::compile(function, layout, target, &options(lanes, target))
 }
 
 /// Native code for what a call has bound: that of the shader that was asked, or other code of the same program.

@@ -35,6 +35,7 @@ pub struct Config {
     pub(crate) fuel: FuelLimits,
     pub(crate) compile_time: Option<Duration>,
     pub(crate) fused: Option<bool>,
+    pub(crate) vectors: Option<Vectors>,
     pub(crate) perf_map: bool,
     /// Gives every NaN that arithmetic makes the same bits, so that engines also agree on programs that look at them.
     #[cfg(feature = "fuzzing")]
@@ -49,6 +50,7 @@ impl Default for Config {
             fuel: FuelLimits { wave: 1 << 26, call: 1 << 40 },
             compile_time: None,
             fused: None,
+            vectors: None,
             perf_map: false,
             #[cfg(feature = "fuzzing")]
             canonical_nans: false,
@@ -104,6 +106,16 @@ impl Config {
         self
     }
 
+    /// The widest vectors of native code. Default: what the environment variable `SHADERJIT_BACKEND` names
+    /// ([`Vectors::name`]), else the widest of this machine.
+    ///
+    /// Vectors that this machine does not have are an error of [`Engine::new`](crate::Engine::new), and so is a
+    /// variable that names none.
+    pub fn vectors(mut self, widest: Vectors) -> Config {
+        self.vectors = Some(widest);
+        self
+    }
+
     /// Whether native code is named to Linux's `perf`: a line in `/tmp/perf-<process>.map` for every piece of code,
     /// `shaderjit:<program>-<digest>:<entry>:<lanes>`. An existing file of that name stays, and then there is no map.
     /// Freed code keeps its line; where a later piece lies at the same place, the later line counts. Default: `false`.
@@ -149,26 +161,73 @@ pub enum Backend {
 }
 
 /// How many vertices run in lockstep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Lanes {
-    /// Four: one SIMD register a value.
+    /// Four: one register of 128 bits a value.
     Four,
-    /// Eight: two registers a value. Pays where one value has to wait for another, and not too many live at once.
+    /// Eight: one register of 256 bits a value, or two of 128.
     Eight,
+    /// Sixteen: one register of 512 bits a value, or two of 256.
+    Sixteen,
 }
 
 impl Lanes {
     /// The number.
     pub fn count(self) -> u32 {
-        4 * u32::from(self.vectors())
+        match self {
+            Lanes::Four => 4,
+            Lanes::Eight => 8,
+            Lanes::Sixteen => 16,
+        }
     }
 
-    /// Registers of four lanes a value.
-    pub fn vectors(self) -> u8 {
+    /// All of them, ascending.
+    pub const ALL: [Lanes; 3] = [Lanes::Four, Lanes::Eight, Lanes::Sixteen];
+}
+
+/// What makes native code: a compiler and the widest vectors it may use. All give the same bits, NaN payloads apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Vectors {
+    /// Cranelift's code on vectors of 128 bits: every machine that there is native code for.
+    Cranelift,
+    /// Our own on vectors of 256 bits: x86-64 with AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT.
+    Avx2,
+    /// Our own on vectors of 512 bits: x86-64 with AVX-512 F, VL, DQ, BW and CD as well.
+    Avx512,
+}
+
+impl Vectors {
+    /// All of them, ascending.
+    pub const ALL: [Vectors; 3] = [Vectors::Cranelift, Vectors::Avx2, Vectors::Avx512];
+
+    /// The name: `cranelift`, `avx2` or `avx512`.
+    pub fn name(self) -> &'static str {
         match self {
-            Lanes::Four => 1,
-            Lanes::Eight => 2,
+            Vectors::Cranelift => "cranelift",
+            Vectors::Avx2 => "avx2",
+            Vectors::Avx512 => "avx512",
+        }
+    }
+
+    /// The one of a name.
+    pub fn from_name(name: &str) -> Option<Vectors> {
+        Vectors::ALL.into_iter().find(|vectors| vectors.name() == name)
+    }
+
+    /// Those that this machine has, ascending; none if there is no native code for it.
+    pub fn of_this_machine() -> Vec<Vectors> {
+        let Ok(target) = crate::jit::Target::host() else { return Vec::new() };
+        Vectors::ALL.into_iter().filter(|vectors| target.lanes().any(|lanes| lanes == vectors.lanes())).collect()
+    }
+
+    /// Lanes of 32 bits.
+    pub(crate) fn lanes(self) -> u8 {
+        match self {
+            Vectors::Cranelift => 4,
+            Vectors::Avx2 => 8,
+            Vectors::Avx512 => 16,
         }
     }
 }
@@ -316,6 +375,7 @@ impl Config {
         // Every field by name: a new one does not compile before it is decided whether it belongs here.
         let Config {
             cache_bytes: _,
+            vectors: _,
             fuel: FuelLimits { wave, call },
             // Running out of it is not remembered.
             compile_time: _,

@@ -8,7 +8,6 @@ use super::wave::{Block, Bound, Driver, Wave, WaveRunner};
 use super::work::{Work, recycle};
 use crate::error::CallError;
 use crate::jit::Loops;
-use crate::options;
 use shaderjit_ir::vm::{LANES, Machine, Shared};
 use shaderjit_ir::{Array, Function};
 use std::mem;
@@ -37,10 +36,7 @@ struct Interpreted<'c, 'a> {
 impl<'c, 'a> Interpreted<'c, 'a> {
     fn new(bound: Bound<'c, 'a>) -> Interpreted<'c, 'a> {
         let prepared = bound.call.shader.prepared();
-        let lanes = match bound.call.shader.lanes() {
-            options::Lanes::Four => 4,
-            options::Lanes::Eight => 8,
-        };
+        let lanes = bound.call.shader.lanes().count() as usize;
         Interpreted {
             bound,
             function: prepared.exact_function(),

@@ -34,6 +34,14 @@ impl Target {
         Target::new(Isa::new(false)?, &[])
     }
 
+    /// The same without vectors of more than so many lanes.
+    pub fn up_to(mut self, lanes: u8) -> Target {
+        let kept = self.levels.iter().take_while(|level| level.lanes() <= lanes).count();
+        self.levels = &self.levels[..kept];
+        self.name = name(&self.isa, self.levels);
+        self
+    }
+
     fn new(isa: Isa, levels: &'static [Level]) -> Result<Target, JitError> {
         let features: Vec<&str> = isa.features().collect();
         let is_x86 = isa.triple().architecture == Architecture::X86_64;
@@ -41,7 +49,7 @@ impl Target {
             return Err(JitError::Target("x86-64 without SSE4.1".to_string()));
         }
         let has_fma = !is_x86 || features.contains(&"has_fma");
-        let name = format!("{} {}, vectors {levels:?}", isa.triple(), features.join(" "));
+        let name = name(&isa, levels);
         Ok(Target { has_fma, levels, name, isa })
     }
 
@@ -73,6 +81,12 @@ impl Target {
     pub(super) fn cranelift(&self) -> &Isa {
         &self.isa
     }
+}
+
+/// Architecture, features and wider vectors.
+fn name(isa: &Isa, levels: &[Level]) -> String {
+    let features: Vec<&str> = isa.features().collect();
+    format!("{} {} {levels:?}", isa.triple(), features.join(" "))
 }
 
 /// The wider vectors of this machine.

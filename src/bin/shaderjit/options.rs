@@ -3,7 +3,7 @@
 use crate::report::{Failure, Outcome, Report, with_hint};
 use clap::ValueEnum;
 use shaderjit::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, NativeStatus,
+    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, NativeStatus, Vectors,
     PicaUniforms, Shader,
 };
 use std::io::Read;
@@ -226,8 +226,11 @@ impl OutputArgs {
 #[derive(clap::Args)]
 pub struct CompileArgs {
     /// Vertices that run in lockstep [default: as suits the program]
-    #[arg(long, value_name = "4|8", value_parser = ["4", "8"])]
+    #[arg(long, value_name = "4|8|16", value_parser = ["4", "8", "16"])]
     lanes: Option<String>,
+    /// The widest vectors of native code [default: those of this machine]
+    #[arg(long, value_name = "cranelift|avx2|avx512", value_parser = ["cranelift", "avx2", "avx512"])]
+    vectors: Option<String>,
     #[command(flatten)]
     mad: MadArgs,
     /// Instructions that the loops of each wave, the vertices that run together, may take [default: 67108864]
@@ -310,12 +313,16 @@ impl CompileArgs {
         if let Some(fused) = self.mad.fused() {
             config = config.fused_mad(fused);
         }
+        if let Some(vectors) = self.vectors.as_deref().and_then(Vectors::from_name) {
+            config = config.vectors(vectors);
+        }
         Ok(Engine::new(config)?)
     }
 
     /// How many lanes, if that was said.
     pub fn lanes(&self) -> Option<Lanes> {
-        self.lanes.as_ref().map(|lanes| if lanes == "8" { Lanes::Eight } else { Lanes::Four })
+        let count = self.lanes.as_ref().and_then(|lanes| lanes.parse().ok());
+        Lanes::ALL.into_iter().find(|lanes| Some(lanes.count()) == count)
     }
 
     /// What to compile of the shader.
