@@ -1,6 +1,6 @@
 //! Nobody is timed on wrong results.
 
-use crate::contender::{Contender, NAMES, OURS};
+use crate::contender::{Contender, NAMES, WAYS};
 use crate::draw::{data, floats, relative_difference};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::Vec4;
@@ -14,7 +14,7 @@ const TOLERANCE: f32 = 1e-4;
 /// Runs everybody once.
 ///
 /// # Panics
-/// Somebody is wrong, or the two engines differ in a bit.
+/// Somebody is wrong, or two engines differ in a bit.
 pub fn check(races: &mut [Race]) {
     for Race { name: race, vertices, reference, contenders, .. } in races {
         let channels = reference.len() / *vertices as usize;
@@ -25,7 +25,7 @@ pub fn check(races: &mut [Race]) {
             let outputs = contender.outputs();
             let difference = relative_difference(&outputs, reference, channels);
             assert!(difference <= TOLERANCE, "{race} by {}: off by {difference:e}", NAMES[number]);
-            if number < OURS {
+            if number < WAYS.len() {
                 let bits = outputs.into_iter().map(f32::to_bits).collect();
                 assert!(*ours.get_or_insert_with(|| Vec::clone(&bits)) == bits, "{race}: the engines differ");
             }

@@ -6,14 +6,56 @@ use crate::plain::kernels::{k1, k2, k3, k4};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::{self, Vec4, Vertex};
 use shaderjit::container::Container;
-use shaderjit::{Backend, CompiledShader, Engine, Lanes, OutputLayout};
+use shaderjit::{Backend, CompiledShader, Config, Engine, Lanes, OutputLayout, Vectors};
 use std::sync::Arc;
 
-/// How many of them are shaderjit: the first ones.
-pub const OURS: usize = 3;
+/// The ways in which shaderjit does it: what runs it, on which vectors, on how many lanes.
+pub const WAYS: [(Backend, Vectors, Lanes); 5] = [
+    (Backend::Interpreter, Vectors::Cranelift, Lanes::Four),
+    (Backend::Jit, Vectors::Cranelift, Lanes::Four),
+    (Backend::Jit, Vectors::Cranelift, Lanes::Eight),
+    (Backend::Jit, Vectors::Avx2, Lanes::Eight),
+    (Backend::Jit, Vectors::Avx512, Lanes::Sixteen),
+];
 
-/// What the contenders are called.
-pub const NAMES: [&str; 5] = ["interpreter", "JIT N=1", "JIT N=2", "plain Rust", "hand-written"];
+/// Those that make native code, and what they are called.
+pub const NATIVE: usize = WAYS.len() - 1;
+pub const NATIVE_NAMES: [&str; NATIVE] = ["JIT 128", "JIT 2x128", "JIT AVX2", "JIT AVX-512"];
+
+/// What the contenders are called: first all [`WAYS`].
+pub const NAMES: [&str; WAYS.len() + 4] = [
+    "interpreter",
+    NATIVE_NAMES[0],
+    NATIVE_NAMES[1],
+    NATIVE_NAMES[2],
+    NATIVE_NAMES[3],
+    "plain Rust",
+    "hand 128",
+    "hand AVX2",
+    "hand AVX-512",
+];
+
+/// An engine for each kind of vectors that this machine has.
+pub struct Engines([Option<Engine>; Vectors::ALL.len()]);
+
+impl Engines {
+    pub fn new() -> Engines {
+        let of_this_machine = Vectors::of_this_machine();
+        Engines(Vectors::ALL.map(|vectors| {
+            let has = of_this_machine.contains(&vectors);
+            has.then(|| Engine::new(Config::default().vectors(vectors)).expect("the machine has these vectors"))
+        }))
+    }
+
+    pub fn of(&self, vectors: Vectors) -> Option<&Engine> {
+        self.0[Vectors::ALL.iter().position(|&it| it == vectors)?].as_ref()
+    }
+
+    /// That of 128 bits, which every machine has that is timed.
+    pub fn narrow(&self) -> &Engine {
+        self.of(Vectors::Cranelift).expect("there is native code for this machine")
+    }
+}
 
 /// Everybody who can do a draw call, in the order of [`NAMES`].
 pub type Contenders<'a> = [Option<Box<dyn Contender + 'a>>; NAMES.len()];
@@ -28,14 +70,14 @@ pub trait Contender {
 }
 
 /// Who can do this draw call. There is hand-written code for K1 to K4, on some machines.
-pub fn all<'a>(draw: &'a Draw, engine: &Engine) -> Contenders<'a> {
-    [
-        Some(Box::new(Ours::new(draw, engine, Backend::Interpreter, Lanes::Four))),
-        Some(Box::new(Ours::new(draw, engine, Backend::Jit, Lanes::Four))),
-        Some(Box::new(Ours::new(draw, engine, Backend::Jit, Lanes::Eight))),
-        Some(plain(draw)),
-        HandWritten::new(draw).map(|kernel| Box::new(kernel) as _),
-    ]
+pub fn all<'a>(draw: &'a Draw, engines: &Engines) -> Contenders<'a> {
+    let ours = |(backend, vectors, lanes)| {
+        let ours = Ours::new(draw, engines.of(vectors)?, backend, lanes);
+        Some(Box::new(ours) as Box<dyn Contender>)
+    };
+    let [interpreter, narrow, twice, avx2, avx512] = WAYS.map(ours);
+    let hand = HandWritten::new(draw).map(|kernel| Box::new(kernel) as _);
+    [interpreter, narrow, twice, avx2, avx512, Some(plain(draw)), hand, None, None]
 }
 
 /// Vertices of a draw call.

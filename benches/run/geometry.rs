@@ -1,6 +1,6 @@
 //! A PICA200 geometry shader: t31, two triangles an invocation. What is a vertex elsewhere is an invocation here.
 
-use crate::contender::{Contender, Contenders};
+use crate::contender::{Contender, Contenders, Engines, WAYS};
 use crate::draw::{data, floats};
 use crate::plain::pica::{Machine, Program, Stage};
 use crate::plain::vertex::Vec4;
@@ -62,14 +62,14 @@ impl Primitives {
 }
 
 /// Everybody. Nobody has written it with SIMD.
-pub fn all<'a>(primitives: &'a Primitives, engine: &Engine) -> Contenders<'a> {
-    [
-        Some(Box::new(Ours::new(primitives, engine, Backend::Interpreter, Lanes::Four))),
-        Some(Box::new(Ours::new(primitives, engine, Backend::Jit, Lanes::Four))),
-        Some(Box::new(Ours::new(primitives, engine, Backend::Jit, Lanes::Eight))),
-        Some(Box::new(Plain::new(primitives))),
-        None,
-    ]
+pub fn all<'a>(primitives: &'a Primitives, engines: &Engines) -> Contenders<'a> {
+    let ours = |(backend, vectors, lanes)| {
+        let ours = Ours::new(primitives, engines.of(vectors)?, backend, lanes);
+        Some(Box::new(ours) as Box<dyn Contender>)
+    };
+    let [interpreter, narrow, twice, avx2, avx512] = WAYS.map(ours);
+    let plain = Box::new(Plain::new(primitives));
+    [interpreter, narrow, twice, avx2, avx512, Some(plain), None, None, None]
 }
 
 /// The library. A run is a call from its beginning, the triangles in memory that it asks for.

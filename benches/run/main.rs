@@ -1,4 +1,4 @@
-//! Nanoseconds a vertex: interpreter, native code of both widths, plain Rust and hand-written SIMD on the same draw
+//! Nanoseconds a vertex: interpreter, native code of all widths, plain Rust and hand-written SIMD on the same draw
 //! calls, first by criterion and then side by side in one table, with compile times and code sizes; a mesh with indices
 //! against its vertices alone; and calls of few vertices.
 //!
@@ -30,11 +30,10 @@ mod race;
 mod row;
 mod table;
 
-use contender::Contender;
+use contender::{Contender, Engines};
 use criterion::{Criterion, Throughput};
 use draw::{Draw, VERTICES};
 use race::{Race, Source};
-use shaderjit::{Config, Engine};
 use std::time::Duration;
 
 fn main() {
@@ -43,18 +42,19 @@ fn main() {
         return table::print(&processes::medians(count), &origin);
     }
 
-    let engine = Engine::new(Config::default()).expect("the default configuration asks for nothing special");
+    let engines = Engines::new();
+    let engine = engines.narrow();
     check::plain_pica();
     let sources = Source::all();
-    let mut races: Vec<Race> = sources.iter().map(|source| source.race(&engine)).collect();
+    let mut races: Vec<Race> = sources.iter().map(|source| source.race(&engines)).collect();
     check::check(&mut races);
     if processes::is_asked() {
-        return table::rows(&mut races, &engine).iter().for_each(|row| println!("{}", row.to_text()));
+        return table::rows(&mut races, &engines).iter().for_each(|row| println!("{}", row.to_text()));
     }
 
     let kernels = Draw::kernels();
     let k2 = kernels.iter().find(|draw| draw.name == "K2").expect("it is one of the kernels");
-    let mut indexed = indexed::all(k2, &engine);
+    let mut indexed = indexed::all(k2, engine);
     check::check_indexed(&mut indexed);
 
     let mut criterion = Criterion::default()
@@ -79,7 +79,7 @@ fn main() {
     }
     group.finish();
     #[cfg(feature = "rayon")]
-    let mut batches = parallel::Batch::all(&engine);
+    let mut batches = parallel::Batch::all(engine);
     #[cfg(feature = "rayon")]
     parallel::bench(&mut criterion, &mut batches);
     criterion.final_summary();
@@ -87,9 +87,9 @@ fn main() {
     // `cargo bench` says `--bench`, `cargo test` does not.
     let said = |option: &str| std::env::args().any(|argument| argument == option);
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
-        table::print(&table::rows(&mut races, &engine), &table::origin());
+        table::print(&table::rows(&mut races, &engines), &table::origin());
         table::print_indexed(&mut indexed);
-        few::print(&mut few::Few::new(&kernels[0], &engine));
+        few::print(&mut few::Few::new(&kernels[0], engine));
         #[cfg(feature = "rayon")]
         parallel::print(&mut batches);
     }

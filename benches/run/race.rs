@@ -1,9 +1,9 @@
 //! A draw call of so many vertices, and everybody who can do it.
 
-use crate::contender::{self, Contenders};
+use crate::contender::{self, Contenders, Engines, NATIVE, WAYS};
 use crate::draw::{Draw, VERTICES};
 use crate::geometry::{self, Primitives};
-use shaderjit::{Backend, CompileOptions, Engine, Lanes, Shader};
+use shaderjit::{Backend, CompileOptions, Lanes, Shader};
 
 /// How many vertices the draw calls have that everybody does.
 pub const SIZES: [u32; 2] = [1_000, VERTICES];
@@ -27,8 +27,8 @@ pub struct Race<'a> {
     /// What moves as many bytes as its inputs and outputs are.
     pub copy: Memcpy,
     pub shader: &'a Shader,
-    /// What to compile native code of four and eight lanes with.
-    pub options: [CompileOptions; 2],
+    /// What to compile native code with, in each of the [ways](WAYS) to make it.
+    pub options: [CompileOptions; NATIVE],
 }
 
 impl Source {
@@ -48,12 +48,12 @@ impl Source {
     }
 
     /// Everybody, ready to run.
-    pub fn race<'a>(&'a self, engine: &Engine) -> Race<'a> {
-        let lanes = [Lanes::Four, Lanes::Eight];
+    pub fn race<'a>(&'a self, engines: &Engines) -> Race<'a> {
+        let lanes: [Lanes; NATIVE] = std::array::from_fn(|way| WAYS[way + 1].2);
         match self {
             Source::Draw(draw) => {
                 let vertices = contender::count(draw);
-                let mut contenders = contender::all(draw, engine);
+                let mut contenders = contender::all(draw, engines);
                 if vertices == LARGE {
                     contenders[0] = None;
                 }
@@ -71,7 +71,7 @@ impl Source {
                 name: "t31",
                 vertices: primitives.count,
                 reference: &primitives.reference,
-                contenders: geometry::all(primitives, engine),
+                contenders: geometry::all(primitives, engines),
                 copy: Memcpy::new(primitives.bytes()),
                 shader: &primitives.shader,
                 options: lanes.map(|lanes| Primitives::options(Backend::Jit, lanes)),

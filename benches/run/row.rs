@@ -1,15 +1,15 @@
 //! What the table says of one draw call: figures, some of which may be missing. They go from process to process as
 //! text.
 
-use crate::contender::NAMES;
+use crate::contender::{NAMES, NATIVE};
 use std::fmt::Write;
 
-/// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then two each of microseconds to compile
-/// and bytes of code, with four lanes and with eight.
-pub const FIGURES: usize = COPY + 5;
+/// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then microseconds to compile and bytes of
+/// code, for each way to make native code.
+pub const FIGURES: usize = CODE + NATIVE;
 pub const COPY: usize = NAMES.len();
 pub const COMPILE: usize = COPY + 1;
-pub const CODE: usize = COPY + 3;
+pub const CODE: usize = COMPILE + NATIVE;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {

@@ -1,12 +1,11 @@
 //! The table at the end: everybody in turn, round after round, so that whatever else the machine does hits all of them.
 //! A run of the library is a whole call, so binding and copying the uniforms counts.
 
-use crate::contender::NAMES;
+use crate::contender::{Engines, NAMES, NATIVE, NATIVE_NAMES, WAYS};
 use crate::draw::VERTICES;
 use crate::race::{Race, Source};
 use crate::row::{CODE, COMPILE, COPY, FIGURES, Row, median};
 use crate::{Contender, check, indexed};
-use shaderjit::Engine;
 use std::time::{Duration, Instant};
 
 /// Rounds over all draw calls and contenders, and over those of many vertices.
@@ -20,13 +19,13 @@ const AT_ONCE: u32 = 10_000;
 const COMPILATIONS: usize = 25;
 
 /// Measures everything.
-pub fn rows(races: &mut [Race], engine: &Engine) -> Vec<Row> {
+pub fn rows(races: &mut [Race], engines: &Engines) -> Vec<Row> {
     let mut rows = time(races, ROUNDS);
     for (race, row) in races.iter().zip(&mut rows).filter(|(race, _)| race.vertices == VERTICES) {
-        compile(race, engine, row);
+        compile(race, engines, row);
     }
     for source in Source::large() {
-        let mut races = [source.race(engine)];
+        let mut races = [source.race(engines)];
         check::check(&mut races);
         rows.extend(time(&mut races, LARGE_ROUNDS));
     }
@@ -59,19 +58,26 @@ fn time(races: &mut [Race], rounds: usize) -> Vec<Row> {
     races.iter().zip(times).map(row).collect()
 }
 
-/// Microseconds from the container's bytes to native code, warm, and how much code it is.
-fn compile(race: &Race, engine: &Engine, row: &mut Row) {
-    for (lanes, options) in race.options.iter().enumerate() {
-        let compile = || {
-            // What is compiled finds the cache empty.
-            engine.clear_cache();
-            let start = Instant::now();
-            let code = engine.compile(race.shader, options).expect("the program is supported");
-            (start.elapsed(), code)
-        };
-        let times = (0..COMPILATIONS).map(|_| compile().0.as_secs_f64() * 1e6).collect();
-        row.figures[COMPILE + lanes] = Some(median(times));
-        row.figures[CODE + lanes] = compile().1.machine_code().map(|code| code.len() as f64);
+/// Microseconds from the container's bytes to native code, warm, and how much code it is. Round after round in every
+/// way.
+fn compile(race: &Race, engines: &Engines, row: &mut Row) {
+    let compile = |way: usize| {
+        let engine = engines.of(WAYS[way + 1].1)?;
+        // What is compiled finds the cache empty.
+        engine.clear_cache();
+        let start = Instant::now();
+        let code = engine.compile(race.shader, &race.options[way]).expect("the program is supported");
+        Some((start.elapsed(), code))
+    };
+    let mut times = [const { Vec::new() }; NATIVE];
+    for _ in 0..COMPILATIONS {
+        for (way, times) in times.iter_mut().enumerate() {
+            times.extend(compile(way).map(|(time, _)| time.as_secs_f64() * 1e6));
+        }
+    }
+    for (way, times) in times.into_iter().enumerate() {
+        row.figures[COMPILE + way] = (!times.is_empty()).then(|| median(times));
+        row.figures[CODE + way] = compile(way).and_then(|(_, code)| Some(code.machine_code()?.len() as f64));
     }
 }
 
@@ -79,33 +85,44 @@ fn compile(race: &Race, engine: &Engine, row: &mut Row) {
 pub fn print(rows: &[Row], origin: &str) {
     println!("\nns/vertex, one thread, {origin}.\n");
     println!("- memcpy reads and writes together as many bytes as inputs and outputs are.");
-    println!("- Of two figures or ratios, one is of N=1, one of N=2.");
+    println!("- Ratios are of times: 2 says that what stands first takes twice as long.");
     println!(
         "- At a million vertices the interpreter is left out: its time for a vertex does not depend on their number."
     );
-    if rows.iter().all(|row| row.figures[COPY - 1].is_none()) {
-        println!("- The hand-written kernels need x86-64 with AVX2 and FMA, which this machine is not.");
-    }
     if !cfg!(target_feature = "avx2") {
         println!("- Plain Rust is built for any machine; RUSTFLAGS=-Ctarget-cpu=native builds it for this one.");
     }
-    let ratios = "interpreter : JIT | plain : JIT | JIT : hand-written | compile us | code bytes |";
-    println!("\n| kernel | vertices | {} | memcpy | {ratios}", NAMES.join(" | "));
-    println!("|---|{}", "---:|".repeat(COPY + 7));
-    for Row { kernel, vertices, figures } in rows {
-        let times: Vec<String> = figures[..=COPY].iter().map(|&time| cell(time, 2)).collect();
-        let [interpreter, narrow, wide, plain, hand, ..] = *figures;
-        let jit = [narrow, wide];
-        let pairs = [
-            pair(jit.map(|jit| ratio(interpreter, jit)), 2),
-            pair(jit.map(|jit| ratio(plain, jit)), 2),
-            pair(jit.map(|jit| ratio(jit, hand)), 2),
-            pair([figures[COMPILE], figures[COMPILE + 1]], 0),
-            pair([figures[CODE], figures[CODE + 1]], 0),
-        ];
-        println!("| {kernel} | {vertices} | {} | {} |", times.join(" | "), pairs.join(" | "));
+    let head = |columns: &[String]| {
+        println!("\n| kernel | vertices | {} |", columns.join(" | "));
+        println!("|---|{}", "---:|".repeat(columns.len() + 1));
+    };
+    let line = |row: &Row, cells: &[String]| println!("| {} | {} | {} |", row.kernel, row.vertices, cells.join(" | "));
+
+    let names = NAMES.into_iter().chain(["memcpy"]).map(str::to_string);
+    head(&names.collect::<Vec<_>>());
+    for row in rows {
+        line(row, &row.figures[..=COPY].iter().map(|&time| cell(time, 2)).collect::<Vec<_>>());
+    }
+    head(&RATIOS.map(|(a, b)| format!("{} : {}", NAMES[a], NAMES[b])));
+    for row in rows {
+        line(row, &RATIOS.map(|(a, b)| cell(ratio(row.figures[a], row.figures[b]), 2)));
+    }
+    let columns = [("compile us", 0), ("ratio to the first", 2), ("code bytes", 0)];
+    head(&columns.map(|(what, _)| NATIVE_NAMES.map(|name| format!("{name} {what}"))).concat());
+    for row in rows.iter().filter(|row| row.figures[COMPILE].is_some()) {
+        let times: [Option<f64>; NATIVE] = std::array::from_fn(|way| row.figures[COMPILE + way]);
+        let sizes = std::array::from_fn(|way| row.figures[CODE + way]);
+        let figures = [times, times.map(|time| ratio(time, times[0])), sizes];
+        let cells = figures
+            .into_iter()
+            .zip(columns)
+            .flat_map(|(figures, (_, digits))| figures.into_iter().map(move |figure| cell(figure, digits)));
+        line(row, &cells.collect::<Vec<_>>());
     }
 }
+
+/// Whose times are set against each other, by their numbers in [`NAMES`].
+const RATIOS: [(usize, usize); 8] = [(0, 1), (5, 1), (1, 3), (1, 4), (2, 4), (1, 6), (3, 7), (4, 8)];
 
 fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     Some(a? / b?)
@@ -113,13 +130,6 @@ fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 
 fn cell(figure: Option<f64>, digits: usize) -> String {
     figure.map_or_else(|| "-".to_string(), |figure| format!("{figure:.digits$}"))
-}
-
-fn pair(figures: [Option<f64>; 2], digits: usize) -> String {
-    match figures {
-        [None, None] => "-".to_string(),
-        [narrow, wide] => format!("{} / {}", cell(narrow, digits), cell(wide, digits)),
-    }
 }
 
 /// Says what the medians are of.

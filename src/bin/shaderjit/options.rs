@@ -3,8 +3,8 @@
 use crate::report::{Failure, Outcome, Report, with_hint};
 use clap::ValueEnum;
 use shaderjit::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, NativeStatus, Vectors,
-    PicaUniforms, Shader,
+    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, NativeStatus,
+    PicaUniforms, Shader, Vectors,
 };
 use std::io::Read;
 use std::num::NonZero;
