@@ -138,7 +138,7 @@ impl Engine {
                 layout.inputs[number] = default_format(element);
             }
         }
-        let lanes = self.shop.lanes(options.lanes.unwrap_or_else(|| prepared.lanes()));
+        let lanes = self.shop.lanes(&prepared, options.lanes);
         match options.backend {
             Backend::Jit => Ok(self.shop.compiled(&prepared, &layout, lanes)?),
             Backend::Tiered => {
@@ -283,10 +283,11 @@ impl Workshop {
         }
     }
 
-    /// As many lanes of these as this machine has: two vectors a value at most.
-    fn lanes(&self, wanted: Lanes) -> Lanes {
-        let Ok(target) = &self.target else { return wanted };
-        let most = 2 * target.lanes().map(u32::from).max().unwrap_or(4);
+    /// As many lanes as were asked for or suit the program, if this machine has so many: two vectors a value at most.
+    fn lanes(&self, prepared: &Prepared, asked: Option<Lanes>) -> Lanes {
+        let of_vectors = self.target.as_ref().ok().and_then(|target| target.lanes().max()).unwrap_or(4);
+        let wanted = asked.unwrap_or_else(|| prepared.lanes(of_vectors));
+        let most = 2 * u32::from(of_vectors);
         Lanes::ALL.into_iter().rfind(|&lanes| lanes <= wanted && lanes.count() <= most).unwrap_or(Lanes::Four)
     }
 

@@ -91,7 +91,8 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let line = |code: &[u8]| format!("{:x} {:x} ", code.as_ptr().addr(), code.len());
         let digest = shader.digest().unwrap().0;
-        let expected = format!("{}shaderjit:vs_5_0-{digest}:0:4\n", line(named.machine_code().unwrap()));
+        let (line_of_code, lanes) = (line(named.machine_code().unwrap()), named.lanes().count());
+        let expected = format!("{line_of_code}shaderjit:vs_5_0-{digest}:0:{lanes}\n");
         assert!(map.lines().any(|found| found == expected.trim_end()), "{expected}{map}");
         assert!(!map.contains(&line(unnamed.machine_code().unwrap())), "{map}");
     }

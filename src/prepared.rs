@@ -80,9 +80,15 @@ impl Prepared {
         })
     }
 
-    /// How many lanes suit the program.
-    pub fn lanes(&self) -> Lanes {
+    /// How many lanes suit the program where vectors have so many.
+    pub fn lanes(&self, of_vectors: u8) -> Lanes {
         *self.lanes.get_or_init(|| {
+            // One vector a value: code of wider ones is both faster and made faster.
+            match of_vectors {
+                16 => return Lanes::Sixteen,
+                8 => return Lanes::Eight,
+                _ => {}
+            }
             // Emulators compile PICA200 programs by the hundred while a game runs, for draws of some hundred vertices.
             let is_wide = !self.shader.format().is_pica() && batch::vectors(&self.function) == 2;
             if is_wide { Lanes::Eight } else { Lanes::Four }

@@ -243,9 +243,10 @@ fn threads_that_compile_the_same_share_the_work() {
 #[test]
 fn options_make_different_code_of_one_ir() {
     let (engine, shader) = (engine(), shader(TRANSFORM));
-    let one = engine.compile(&shader, &CompileOptions::default()).unwrap();
+    let four = CompileOptions::default().lanes(Lanes::Four);
+    let one = engine.compile(&shader, &four).unwrap();
     let other = engine.compile(&shader, &CompileOptions::default().lanes(Lanes::Eight)).unwrap();
-    let positions = engine.compile(&shader, &CompileOptions::default().outputs(&[("SV_Position", 0)])).unwrap();
+    let positions = engine.compile(&shader, &four.outputs(&[("SV_Position", 0)])).unwrap();
     assert_eq!([one.lanes().count(), other.lanes().count()], [4, 8]);
     assert!(
         positions.machine_code().unwrap().len() < one.machine_code().unwrap().len(),

@@ -13,10 +13,10 @@ use support::{OUTPUTS, container};
 
 const VERTICES: u32 = 11;
 
-fn codes() -> [Arc<CompiledShader>; 2] {
+fn codes() -> [Arc<CompiledShader>; 3] {
     let engine = Engine::new(Config::default()).unwrap();
     let shader = Shader::parse(&container()).unwrap();
-    [Lanes::Four, Lanes::Eight].map(|lanes| engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap())
+    Lanes::ALL.map(|lanes| engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap())
 }
 
 /// Bytes of which no four are alike.
@@ -42,7 +42,7 @@ fn output(outputs: &Outputs, index: usize) -> Vec<[u32; 4]> {
 
 #[test]
 fn the_interface_lists_them() {
-    let [code, _] = codes();
+    let [code, ..] = codes();
     let found: Vec<_> = code.interface().resources.iter().map(|decl| (decl.slot, decl.space, decl.kind)).collect();
     let typed = ResourceKind::TypedBuffer { ty: ComponentType::F32 };
     let structured = ResourceKind::StructuredBuffer { stride: 12 };
@@ -118,7 +118,7 @@ fn what_is_not_bound_is_an_error_or_nothing() {
 
 #[test]
 fn kinds_and_strides_must_be_the_declared_ones() {
-    let [code, _] = codes();
+    let [code, ..] = codes();
     let bytes = [0; 64];
     let mut call = code.call();
     let mismatch = |slot: u32, declared: &str, bound: &str| {
@@ -158,7 +158,7 @@ fn kinds_and_strides_must_be_the_declared_ones() {
 
 #[test]
 fn what_is_bound_again_replaces_what_was() {
-    let [code, _] = codes();
+    let [code, ..] = codes();
     let (first, second) = ([1; 32], [2; 32]);
     let mut call = code.call();
     call.unbound_as_zero(true).buffer(0, BufferView::raw(&first)).unwrap();

@@ -72,7 +72,8 @@ fn external_vectors_agree() {
     let ways = [
         ("the interpreter", options.clone().backend(Backend::Interpreter)),
         ("native code with four lanes", options.clone().lanes(Lanes::Four)),
-        ("native code with eight lanes", options.lanes(Lanes::Eight)),
+        ("native code with eight lanes", options.clone().lanes(Lanes::Eight)),
+        ("native code with sixteen lanes", options.lanes(Lanes::Sixteen)),
     ];
     let engine = Engine::new(Config::default()).expect("this machine has native code");
     let mut failures = Vec::new();

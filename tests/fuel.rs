@@ -36,11 +36,13 @@ fn run(config: &Config, rounds: &[u32], (backend, lanes): (Backend, Lanes)) -> R
     call.run(0..rounds.len() as u32)
 }
 
-const ENGINES: [(Backend, Lanes); 4] = [
+const ENGINES: [(Backend, Lanes); 6] = [
     (Backend::Interpreter, Lanes::Four),
     (Backend::Jit, Lanes::Four),
     (Backend::Interpreter, Lanes::Eight),
     (Backend::Jit, Lanes::Eight),
+    (Backend::Interpreter, Lanes::Sixteen),
+    (Backend::Jit, Lanes::Sixteen),
 ];
 
 #[test]
@@ -71,7 +73,7 @@ fn compiling_ends_with_its_time_and_any_time_will_do() {
 
 #[test]
 fn all_waves_of_a_call_pay_with_its_fuel() {
-    // Five waves of four lanes, three of eight: as many rounds for each wave.
+    // Five waves of four lanes, three of eight, two of sixteen: as many rounds for each wave.
     let rounds = [50; 20];
     let least = |engine| {
         let (mut too_little, mut enough) = (0, 1 << 20);
@@ -88,8 +90,8 @@ fn all_waves_of_a_call_pay_with_its_fuel() {
         enough
     };
     let found = ENGINES.map(least);
-    assert_eq!((found[0], found[2]), (found[1], found[3]));
-    assert_eq!(found[0] * 3, found[2] * 5);
+    assert_eq!([found[0], found[2], found[4]], [found[1], found[3], found[5]]);
+    assert_eq!([found[0] * 3, found[4] * 3], [found[2] * 5, found[2] * 2]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn zero_times_infinity_is_zero_wherever_it_occurs_in_a_batch() {
         [0.0, -0.0, 0.0, 3.0],
         [0.0, 0.0, 0.0, 1.0],
     ]);
-    for lanes in [Lanes::Four, Lanes::Eight] {
+    for lanes in Lanes::ALL {
         let engine = Engine::new(Config::default()).unwrap();
         let code = engine.compile(&Shader::parse(TRANSFORM).unwrap(), &CompileOptions::default().lanes(lanes)).unwrap();
         let mut call = code.call();

@@ -5,7 +5,7 @@
 mod draw;
 
 use draw::{Draw, VERTICES, floats, relative_difference};
-use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes};
+use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Vectors};
 
 /// The largest error, as a part of the channel's largest value.
 const TOLERANCE: f32 = 1e-4;
@@ -57,11 +57,19 @@ draws! {
 /// Eight lanes for very long programs, four for others and for PICA200; and what the caller says, if he does.
 #[test]
 fn the_number_of_lanes_suits_the_program() {
-    let engine = Engine::new(Config::default()).unwrap();
-    for draw in Draw::all() {
-        let options = draw.options(Backend::Jit, Lanes::Four);
-        assert_eq!(engine.compile(&draw.shader, &options).unwrap().lanes(), Lanes::Four);
-        let chosen = engine.compile(&draw.shader, &CompileOptions::default()).unwrap().lanes();
-        assert_eq!(chosen == Lanes::Eight, draw.name == "K4", "{}", draw.name);
+    for vectors in Vectors::of_this_machine() {
+        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+        for draw in Draw::all() {
+            let options = draw.options(Backend::Jit, Lanes::Four);
+            assert_eq!(engine.compile(&draw.shader, &options).unwrap().lanes(), Lanes::Four);
+            let chosen = engine.compile(&draw.shader, &CompileOptions::default()).unwrap().lanes();
+            let suits = match vectors {
+                Vectors::Avx512 => Lanes::Sixteen,
+                Vectors::Avx2 => Lanes::Eight,
+                _ if draw.name == "K4" => Lanes::Eight,
+                _ => Lanes::Four,
+            };
+            assert_eq!(chosen, suits, "{}, {vectors:?}", draw.name);
+        }
     }
 }

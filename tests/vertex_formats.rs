@@ -11,12 +11,12 @@ use std::sync::Arc;
 const WORDS: [u32; 3] = [0x4c00_0000, 0x4c20_0001, 0x8800_0000];
 const DESCRIPTORS: [u32; 2] = [0xf | 0x1b << 5, 0xf | 0xe4 << 5];
 
-/// The interpreter, and native code at four lanes and at eight.
-fn codes(engine: &Engine, format: VertexFormat) -> [Arc<CompiledShader>; 3] {
+/// The interpreter, and native code at each number of lanes.
+fn codes(engine: &Engine, format: VertexFormat) -> [Arc<CompiledShader>; 4] {
     let shader = Shader::from_pica_words(&WORDS, &DESCRIPTORS, 0);
     let options = CompileOptions::default().format("v0", 0, format);
-    let native = options.clone().backend(Backend::Jit);
-    [options.backend(Backend::Interpreter), native.clone().lanes(Lanes::Four), native.lanes(Lanes::Eight)]
+    let [four, eight, sixteen] = Lanes::ALL.map(|lanes| options.clone().backend(Backend::Jit).lanes(lanes));
+    [options.backend(Backend::Interpreter), four, eight, sixteen]
         .map(|options| engine.compile(&shader, &options).expect("the program compiles"))
 }
 
@@ -37,7 +37,9 @@ fn check(engine: &Engine, cases: &[(VertexFormat, &[u8], [u32; 4])]) {
         assert_eq!(format.bytes(), bytes.len(), "{}", format.name());
         assert_eq!(format.decode(bytes), expected, "{} {bytes:x?}", format.name());
         let vertices = bytes.repeat(11);
-        for (code, engine) in codes(engine, format).iter().zip(["interpreter", "four lanes", "eight lanes"]) {
+        for (code, engine) in
+            codes(engine, format).iter().zip(["interpreter", "four lanes", "eight lanes", "sixteen lanes"])
+        {
             let found = read(code, VertexBufferView::new(format, &vertices, bytes.len()), 11);
             assert_eq!(found, [expected; 11], "{} {bytes:x?} on {engine}", format.name());
         }

@@ -4,8 +4,8 @@
 use crate::contender::{NAMES, NATIVE};
 use std::fmt::Write;
 
-/// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then microseconds to compile and bytes of
-/// code, for each way to make native code.
+/// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then microseconds to compile and bytes
+/// of code, for each way to make native code.
 pub const FIGURES: usize = CODE + NATIVE;
 pub const COPY: usize = NAMES.len();
 pub const COMPILE: usize = COPY + 1;

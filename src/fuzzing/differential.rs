@@ -3,6 +3,9 @@
 mod fast;
 
 use super::fence::fenced;
+use super::way::Way;
+use crate::Lanes::{Eight, Four, Sixteen};
+use crate::Vectors;
 use crate::error::CallError;
 use crate::jit::{
     self, Batch, Code, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
@@ -16,15 +19,16 @@ use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::pass::PassError;
+use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Function, Op};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// More vertices than two waves of the widest lanes, so that there are whole waves and a tail.
-const VERTICES: usize = 19;
+const VERTICES: usize = 35;
 
 /// More than a tile of waves of the widest lanes: the vertices, over and over.
-const MANY_VERTICES: usize = 135;
+const MANY_VERTICES: usize = 263;
 
 /// Instructions that the loops of a wave may take, and those of a call.
 const FUEL: u32 = 3_000;
@@ -51,6 +55,8 @@ pub struct DifferentialCase {
     pub host: bool,
     /// Whether products are guarded.
     pub guards: bool,
+    /// How native code is made.
+    pub way: Way,
 }
 
 impl<'a> Arbitrary<'a> for DifferentialCase {
@@ -67,6 +73,7 @@ impl<'a> Arbitrary<'a> for DifferentialCase {
             count: u.int_in_range(1..=if many { MANY_VERTICES } else { VERTICES })?,
             host: u.arbitrary()?,
             guards: u.arbitrary()?,
+            way: u.arbitrary()?,
         })
     }
 }
@@ -113,61 +120,64 @@ enum Ended {
 pub fn differential(case: &DifferentialCase) {
     // A function that asks for one rounding by name needs a machine that has it.
     let needs_fma = case.func.insts.values().any(|inst| inst.op == Op::Fma);
-    let target = &TARGETS[usize::from(!case.host && !needs_fma)];
+    let is_host = case.host || needs_fma || case.way.vectors != Vectors::Cranelift;
+    let target = &TARGETS[usize::from(!is_host)];
     let options = PassOptions { fused: target.has_fma(), guards: case.guards };
     let func = match pipeline::run(case.func.clone(), &options, None) {
         Ok(func) => func,
         Err(PassError::Invalid(errors)) => panic!("{errors}\n{}", case.func),
         Err(_) => return,
     };
-    for vectors in [1, 2] {
-        let left = [(); 3].map(|()| AtomicU64::new(CALL_FUEL));
-        let fuel = left.each_ref().map(|left| Fuel { call: Some(left), ..Fuel::from(FUEL) });
-        let want =
-            if vectors == 1 { interpret::<4>(&func, case, fuel[0]) } else { interpret::<8>(&func, case, fuel[0]) };
-        let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
-        let options = CodegenOptions::of_128_bits(vectors);
-        let program =
-            jit::plan(&func, &layout, &options, batch::Pass::LAST).expect("what the passes make can be planned");
-        let planned = match vectors {
-            1 => interpret_program::<4>(&program, case, fuel[2]),
-            _ => interpret_program::<8>(&program, case, fuel[2]),
-        };
-        let is_planned = match (&planned, &want) {
-            (Ok(planned), Ok(want)) => is_same(planned, want),
-            (planned, want) => planned == want,
-        };
-        assert!(is_planned, "{planned:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", *func, case.data);
-        fast::check(&func, case, 4 * usize::from(vectors), &want, || CALL_FUEL - left[0].load(Ordering::Relaxed));
-        if let Ok(want) = &want
-            && program.is_cut()
-        {
-            let tiles = if vectors == 1 { interpret_tiles::<4> } else { interpret_tiles::<8> };
-            let tiles = tiles(&program, case);
-            let is_same = tiles.as_ref().is_ok_and(|tiles| is_same(tiles, want));
-            assert!(is_same, "{tiles:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", *func, case.data);
-        }
-        let code = jit::compile_program(&program, &layout, target);
-        let code = code.expect("what the passes make compiles");
-        let got = fenced(|| run(&code, &func, case, fuel[1]));
-        let same = match (&got, &want) {
-            (Ok(got), Ok(want)) => is_same(got, want),
-            (Err(CallError::OutOfFuel { .. }), Err(ended)) => *ended == Ended::Fuel(Stop::Wave),
-            // Waves that run beside one whose guard fails may have taken what the call has left.
-            (Err(CallError::OutOfCallFuel), Err(Ended::Guard(_))) => true,
-            (Err(CallError::OutOfCallFuel), Err(ended)) => *ended == Ended::Fuel(Stop::Call),
-            (&Err(CallError::GuardFailed { vertex }), Err(ended)) => *ended == Ended::Guard(vertex as usize),
-            _ => false,
-        };
-        // Where a call ends early, it may have paid for more waves or fewer by then.
-        let left = left.map(AtomicU64::into_inner);
-        let same = same && (got.is_err() || left[0] == left[1] && left[0] == left[2]);
-        assert!(
-            same,
-            "{vectors} vectors: {got:x?} is not {want:x?}, fuel left {left:?}\n{}\nbecame\n{}\n{:x?}",
-            case.func, *func, case.data
-        );
+    match case.way.lanes {
+        Sixteen => compare::<16>(case, &func, target),
+        Eight => compare::<8>(case, &func, target),
+        Four => compare::<4>(case, &func, target),
     }
+}
+
+/// Compares all engines on waves of L lanes.
+fn compare<const L: usize>(case: &DifferentialCase, func: &Verified, target: &Target) {
+    let left = [(); 3].map(|()| AtomicU64::new(CALL_FUEL));
+    let fuel = left.each_ref().map(|left| Fuel { call: Some(left), ..Fuel::from(FUEL) });
+    let want = interpret::<L>(func, case, fuel[0]);
+    let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
+    let lanes = case.way.vectors.lanes();
+    let options = CodegenOptions { lanes, vectors: L as u8 / lanes };
+    let program = jit::plan(func, &layout, &options, batch::Pass::LAST).expect("what the passes make can be planned");
+    let planned = interpret_program::<L>(&program, case, fuel[2]);
+    let is_planned = match (&planned, &want) {
+        (Ok(planned), Ok(want)) => is_same(planned, want),
+        (planned, want) => planned == want,
+    };
+    assert!(is_planned, "{planned:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", **func, case.data);
+    fast::check(func, case, L, &want, || CALL_FUEL - left[0].load(Ordering::Relaxed));
+    if let Ok(want) = &want
+        && program.is_cut()
+    {
+        let tiles = interpret_tiles::<L>(&program, case);
+        let is_same = tiles.as_ref().is_ok_and(|tiles| is_same(tiles, want));
+        assert!(is_same, "{tiles:x?} is not {want:x?}\n{}\nbecame\n{program}\n{:x?}", **func, case.data);
+    }
+    let code = jit::compile_program(&program, &layout, target);
+    let code = code.expect("what the passes make compiles");
+    let got = fenced(|| run(&code, func, case, fuel[1]));
+    let same = match (&got, &want) {
+        (Ok(got), Ok(want)) => is_same(got, want),
+        (Err(CallError::OutOfFuel { .. }), Err(ended)) => *ended == Ended::Fuel(Stop::Wave),
+        // Waves that run beside one whose guard fails may have taken what the call has left.
+        (Err(CallError::OutOfCallFuel), Err(Ended::Guard(_))) => true,
+        (Err(CallError::OutOfCallFuel), Err(ended)) => *ended == Ended::Fuel(Stop::Call),
+        (&Err(CallError::GuardFailed { vertex }), Err(ended)) => *ended == Ended::Guard(vertex as usize),
+        _ => false,
+    };
+    // Where a call ends early, it may have paid for more waves or fewer by then.
+    let left = left.map(AtomicU64::into_inner);
+    let same = same && (got.is_err() || left[0] == left[1] && left[0] == left[2]);
+    assert!(
+        same,
+        "{:?}: {got:x?} is not {want:x?}, fuel left {left:?}\n{}\nbecame\n{}\n{:x?}",
+        case.way, case.func, **func, case.data
+    );
 }
 
 /// Runs a function.

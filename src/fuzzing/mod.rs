@@ -8,6 +8,7 @@ mod part;
 mod passes;
 mod pica_run;
 mod sm5;
+mod way;
 
 pub use differential::{DifferentialCase, differential};
 pub use fence::{fenced, is_fenced};
@@ -15,6 +16,7 @@ pub use part::container_part;
 pub use passes::{FunctionCase, passes};
 pub use pica_run::{PicaRunCase, pica_run};
 pub use sm5::{Sm5Case, sm5};
+pub use way::Way;
 
 use crate::Shader;
 use crate::container::Container;

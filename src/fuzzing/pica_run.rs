@@ -5,17 +5,18 @@ mod geometry;
 mod rings;
 
 use super::fence::fenced;
+use super::way::Way;
 use crate::error::{CallError, Error, LowerError};
 use crate::{
-    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Lanes, Outputs, PicaUniforms,
-    Shader, VertexBufferView,
+    Backend, CompileOptions, CompiledShader, Config, Engine, FloatPrecision, FlowForm, Outputs, PicaUniforms, Shader,
+    Vectors, VertexBufferView,
 };
 use rings::{Ended, Unit};
 use shaderjit_ir::fuel::EdgeCosts;
 use std::sync::LazyLock;
 
 /// More vertices than one group of the widest lanes, so that there are whole groups and a tail.
-const VERTICES: usize = 11;
+const VERTICES: usize = 19;
 
 /// Instructions that the loops of a wave may take.
 const FUEL: u32 = 500_000;
@@ -26,9 +27,11 @@ const STEPS: u32 = 3000;
 /// Input registers `v0` to `v15` of one vertex, as bits.
 type Registers = [[u32; 4]; 16];
 
-/// Compilations are not kept: no two cases are the same.
-static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
-    Engine::new(Config::default().fuel(FUEL).cache_bytes(0)).expect("the machine that tests this has native code")
+/// One for each kind of vectors. Compilations are not kept: no two cases are the same.
+static ENGINES: LazyLock<Vec<Engine>> = LazyLock::new(|| {
+    let engine = |vectors| Engine::new(Config::default().vectors(vectors).fuel(FUEL).cache_bytes(0));
+    let engines = Vectors::of_this_machine().into_iter().map(engine);
+    engines.collect::<Result<_, _>>().expect("the machine that tests this has native code")
 });
 
 /// A program of any words, and what it runs on.
@@ -48,9 +51,17 @@ pub struct PicaRunCase {
     pub numbers: FloatPrecision,
     /// Whether the program is made for these bool and integer uniforms.
     pub specialize: bool,
+    /// How native code is made.
+    pub way: Way,
 }
 
-/// Native code of either width and the interpreter give the same bits in every form of control flow, and those are what
+impl PicaRunCase {
+    fn engine(&self) -> &'static Engine {
+        self.way.of(&ENGINES)
+    }
+}
+
+/// Native code and the interpreter give the same bits in every form of control flow, and those are what
 /// the rings of one vertex after the other give; or all run out of fuel. No program is refused but for what it names.
 /// As a geometry shader it emits the same and leaves the same everywhere, too.
 pub fn pica_run(case: &PicaRunCase) {
@@ -59,19 +70,14 @@ pub fn pica_run(case: &PicaRunCase) {
     let options = CompileOptions::default().float_precision(case.numbers);
     let options = if case.specialize { options.specialize(&case.uniforms) } else { options };
     for flow in [FlowForm::Graph, FlowForm::Dispatch] {
-        let options = options.clone().flow(flow);
-        for lanes in [Lanes::Four, Lanes::Eight] {
-            let options = options.clone().lanes(lanes);
-            let code = match ENGINE.compile(&shader, &options) {
-                Ok(code) => code,
-                // An opcode of geometry shaders; a descriptor or an entry point that is not there.
-                Err(Error::Lower(LowerError::Unsupported { .. } | LowerError::Invalid { .. }) | Error::Decode(_)) => {
-                    break;
-                }
-                Err(error) => panic!("{error}\n{case:?}"),
-            };
-            check(case, &code, &options);
-        }
+        let options = options.clone().flow(flow).lanes(case.way.lanes);
+        let code = match case.engine().compile(&shader, &options) {
+            Ok(code) => code,
+            // An opcode of geometry shaders; a descriptor or an entry point that is not there.
+            Err(Error::Lower(LowerError::Unsupported { .. } | LowerError::Invalid { .. }) | Error::Decode(_)) => return,
+            Err(error) => panic!("{error}\n{case:?}"),
+        };
+        check(case, &code, &options);
     }
 }
 
@@ -80,7 +86,8 @@ fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
     let lanes = code.lanes().count() as usize;
     let words = case.vertices.iter().flatten().flatten();
     let bytes: Vec<u8> = fenced(|| words.flat_map(|word| word.to_le_bytes()).collect());
-    let interpreted = ENGINE
+    let interpreted = case
+        .engine()
         .compile(
             &Shader::from_pica_words(&case.words, &case.descriptors, case.entry.into()),
             &options.clone().backend(Backend::Interpreter),
@@ -93,7 +100,7 @@ fn check(case: &PicaRunCase, code: &CompiledShader, options: &CompileOptions) {
         }
         call.pica_uniforms(&case.uniforms).run(first as u32..end as u32)
     };
-    let unit = Unit::new(case, ENGINE.is_fused());
+    let unit = Unit::new(case, case.engine().is_fused());
     for first in (0..case.vertices.len()).step_by(lanes) {
         let end = (first + lanes).min(case.vertices.len());
         let alone: Vec<Ended> = case.vertices[first..end].iter().map(|vertex| unit.run(vertex, STEPS)).collect();

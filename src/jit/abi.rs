@@ -77,11 +77,11 @@ pub struct BatchArgs {
     pub resources: *const ResourceArgs,
     /// What texture accesses are passed on to.
     pub textures: *const TextureArgs<'static>,
-    /// Register arrays, one after the other, 16-aligned: `[element][component][lane]`, 32 bits each. Each has two
+    /// Register arrays, one after the other, 64-aligned: `[element][component][lane]`, 32 bits each. Each has two
     /// elements more than declared: the first of them reads as zero, the second takes the writes that are dropped. A
     /// function that is cut has them for each wave of a tile.
     pub scratch: *mut u8,
-    /// The frame, 16-aligned: the slots of the call, 16 bytes each, some of which the caller has
+    /// The frame, 64-aligned: the slots of the call, 16 bytes each, some of which the caller has
     /// [filled in](shaderjit_ir::batch::Fill), then what a back end has for itself, then the slots of waves, then
     /// worklists: [`Frame`](shaderjit_ir::batch::Frame).
     pub frame: *mut u8,

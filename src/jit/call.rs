@@ -6,6 +6,7 @@
 mod bind;
 mod copy;
 mod fills;
+mod lines;
 mod rows;
 mod spans;
 mod tail;
@@ -13,6 +14,7 @@ mod wave;
 
 use bind::Elements;
 pub(in crate::jit) use fills::SlotFill;
+use lines::Lines;
 use rows::Row;
 pub use rows::UniformRows;
 use spans::{Span, Spans};
@@ -117,8 +119,8 @@ impl Ended {
 /// Memory that calls reuse, so that none after the first allocates. One call uses it at a time; any code can.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    arrays: Vec<Row>,
-    frame: Vec<Row>,
+    arrays: Lines,
+    frame: Lines,
     /// For each input, one row a lane.
     tail_inputs: Vec<Row>,
     /// For each output, one row a lane.

@@ -51,7 +51,7 @@ where
     let compile =
         |options: &CompileOptions| engine.compile(&shader, options).unwrap_or_else(|error| panic!("{what}: {error}"));
     let reference = run(&compile(&options.clone().backend(Backend::Interpreter)));
-    for lanes in [Lanes::Four, Lanes::Eight] {
+    for lanes in Lanes::ALL {
         let native = run(&compile(&options.clone().lanes(lanes)));
         if let Some(difference) = native.first_difference(&reference) {
             panic!("{what}: native code with {lanes:?} lanes differs from the interpreter: {difference:?}");

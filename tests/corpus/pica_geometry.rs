@@ -77,7 +77,7 @@ fn every_geometry_reference_is_reproduced() {
         let options = CompileOptions::default().entry(entry);
         let compile = |options: &CompileOptions| engine.compile(&shader, options).expect("it compiles");
         let (triangles, state) = run(&compile(&options.clone().backend(Backend::Interpreter)));
-        for lanes in [Lanes::Four, Lanes::Eight] {
+        for lanes in Lanes::ALL {
             let native = run(&compile(&options.clone().lanes(lanes)));
             assert_eq!(native.0.first_difference(&triangles), None, "{name}, {lanes:?}");
             assert_eq!(native.1, state, "{name}, {lanes:?}: what is left");

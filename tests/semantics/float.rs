@@ -313,7 +313,7 @@ fn a_multiply_add_rounds_alike_on_both_engines_wherever_it_is() {
     for config in [Config::default(), Config::default().fused_mad(false)] {
         let engine = Engine::new(config).unwrap();
         let expected = if engine.is_fused() { ONCE } else { TWICE };
-        for lanes in [Lanes::Four, Lanes::Eight] {
+        for lanes in Lanes::ALL {
             let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes)).unwrap();
             let mut call = code.call();
             call.input("V", 0, shaderjit::VertexBufferView::f32x4(&inputs, 16)).unwrap();

@@ -47,10 +47,10 @@ impl Section {
     /// Runs it in every way. What does not come out is an error.
     pub fn check(&self) -> Result<(), String> {
         let mut failures = String::new();
-        self.check_lanes(&[Lanes::Four, Lanes::Eight], "", &mut failures)?;
+        self.check_lanes(&Lanes::ALL, "", &mut failures)?;
         for run in &self.runs {
             if let Some(section) = self.with_constants(run) {
-                section.check_lanes(&[Lanes::Four, Lanes::Eight], ", inputs from constants", &mut failures)?;
+                section.check_lanes(&Lanes::ALL, ", inputs from constants", &mut failures)?;
             }
             if let Some(section) = self.with_literals(run) {
                 section.check_lanes(&[Lanes::Four], ", inputs known", &mut failures)?;

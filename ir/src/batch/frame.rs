@@ -1,8 +1,11 @@
 //! The frame of a program: the memory that it has beside the caller's buffers, as named ranges one behind the other.
-//! Each is a multiple of 16 bytes, so all of it is aligned as its beginning is.
+//! Each begins at a cache line if all of it does.
 
 use super::{BatchProgram, TILE};
 use std::ops::Range;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Bytes of the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +33,9 @@ impl Frame {
         let worklists = if program.cut.worklists == 0 { 0 } else { program.cut.worklists as usize + 1 };
         let mut end = 0;
         let mut range = |bytes: usize| {
-            end += bytes;
-            end - bytes..end
+            let start = end;
+            end = (start + bytes).next_multiple_of(LINE);
+            start..start + bytes
         };
         Frame {
             call: range(16 * program.call_slots as usize),

@@ -29,7 +29,7 @@ pub struct Machine<'c> {
 }
 
 impl<'c> Machine<'c> {
-    /// A machine for waves of 4 or 8 lanes.
+    /// A machine for waves of 4, 8 or 16 lanes.
     pub fn new(code: &'c Bytecode, lanes: usize) -> Machine<'c> {
         let mut registers = vec![Register::ZERO; code.registers as usize];
         for (register, &literal) in registers.iter_mut().zip(&code.literals) {

@@ -74,7 +74,7 @@ fn assert_same(
     waves: usize,
     fuel: (u32, u64),
 ) -> Result<(Outputs, u64), Stop> {
-    let run = if lanes == 4 { reference::<4> } else { reference::<8> };
+    let run = [reference::<4>, reference::<8>, reference::<16>][lanes.ilog2() as usize - 2];
     let want = run(func, data, waves, fuel);
     let got = fast(func, data, lanes, waves, fuel);
     // What is left where a call ends early is nobody's concern.
@@ -93,7 +93,7 @@ fn random_functions_do_what_the_reference_says_and_pay_as_much() {
         }
         expand(&mut func, &ExpandOptions { fused: true });
         let data = Data::<LANES>::arbitrary(u, &func)?;
-        for lanes in [4, 8] {
+        for lanes in [4, 8, 16] {
             let waves = u.int_in_range(1..=LANES / lanes)?;
             let _ = assert_same(&func, &data, lanes, waves, (3_000, u.int_in_range(0..=10_000)?));
         }

@@ -92,7 +92,8 @@ impl<'a> Arbitrary<'a> for PicaRunCase {
             }
         }
         let numbers = if u.arbitrary()? { FloatPrecision::Float24 } else { FloatPrecision::Fast };
-        Ok(PicaRunCase { words, descriptors, entry, uniforms, vertices, numbers, specialize: u.ratio(1, 4)? })
+        let (specialize, way) = (u.ratio(1, 4)?, u.arbitrary()?);
+        Ok(PicaRunCase { words, descriptors, entry, uniforms, vertices, numbers, specialize, way })
     }
 }
 

@@ -1,12 +1,12 @@
 //! The same words as a geometry shader: the engines emit the same triangles and leave the same state, whatever becomes
 //! of control flow.
 
-use super::{ENGINE, PicaRunCase};
+use super::PicaRunCase;
 use crate::error::{CallError, Error, LowerError};
 use crate::frontend::StateRow;
 use crate::fuzzing::fenced;
 use crate::pica::{EmittedTriangles, GeometryState};
-use crate::{Backend, CompileOptions, CompiledShader, FlowForm, Lanes, Shader, VertexBufferView};
+use crate::{Backend, CompileOptions, CompiledShader, FlowForm, Shader, VertexBufferView};
 
 /// What EMIT copies: some registers whole, one in part.
 const EMITTED: [u8; 16] = [0xf, 0xf, 0b0110, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0b1001];
@@ -22,11 +22,9 @@ pub fn check(case: &PicaRunCase) {
     let mut other_form: Option<Ended> = None;
     for flow in [FlowForm::Graph, FlowForm::Dispatch] {
         let mut reference: Option<Ended> = None;
-        for (backend, lanes) in
-            [(Backend::Interpreter, Lanes::Four), (Backend::Jit, Lanes::Four), (Backend::Jit, Lanes::Eight)]
-        {
-            let options = options.clone().flow(flow).backend(backend).lanes(lanes);
-            let code = match ENGINE.compile(&shader, &options) {
+        for backend in [Backend::Interpreter, Backend::Jit] {
+            let options = options.clone().flow(flow).backend(backend).lanes(case.way.lanes);
+            let code = match case.engine().compile(&shader, &options) {
                 Ok(code) => code,
                 // A descriptor or an entry point that is not there.
                 Err(Error::Lower(LowerError::Invalid { .. }) | Error::Decode(_)) => return,

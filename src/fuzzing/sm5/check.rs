@@ -7,7 +7,7 @@ use crate::error::{CallError, Error, LowerError};
 use crate::frontend::Lowered;
 use crate::fuzzing::fenced;
 use crate::validate::validate;
-use crate::{Config, Engine, Outputs};
+use crate::{Config, Engine, Outputs, Vectors};
 use shaderjit_ir::Function;
 use shaderjit_ir::arbitrary::canonicalize_nans;
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -16,15 +16,18 @@ use std::sync::LazyLock;
 /// Instructions that the loops of a wave may take.
 const FUEL: u32 = 20_000;
 
-/// `mad` rounds twice, or once if the machine has that; NaNs have the bits they have, or all the same.
-static ENGINES: LazyLock<[[Engine; 2]; 2]> = LazyLock::new(|| {
+/// For each kind of vectors: `mad` rounds twice, or once if the machine has that; NaNs have the bits they have, or all
+/// the same.
+static ENGINES: LazyLock<Vec<[[Engine; 2]; 2]>> = LazyLock::new(|| {
     // A cache of nothing but what is in use.
-    let config = Config::default().fuel(FUEL).cache_bytes(1 << 16);
+    let config = |vectors| Config::default().vectors(vectors).fuel(FUEL).cache_bytes(1 << 16);
     let engine = |config: &Config, canonical_nans| {
         let config = Config { canonical_nans, ..config.clone() };
         Engine::new(config).expect("nothing is asked of the machine")
     };
-    [config.clone().fused_mad(false), config].map(|config| [false, true].map(|canonical| engine(&config, canonical)))
+    let engines = |config: Config| [false, true].map(|canonical| engine(&config, canonical));
+    let both = |config: Config| [config.clone().fused_mad(false), config].map(engines);
+    Vectors::of_this_machine().into_iter().map(config).map(both).collect()
 });
 
 /// The rows of every output element, an invocation after the other, or running out of fuel.
@@ -40,7 +43,7 @@ pub fn sm5(case: &Sm5Case) {
     let data = fenced(|| Data::new(case.seed, &lowered.interface));
     // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where
     // all NaNs have the same bits.
-    let [as_they_are, canonical] = &ENGINES[usize::from(case.fused)];
+    let [as_they_are, canonical] = &case.way.of(&ENGINES)[usize::from(case.fused)];
     if compare(case, as_they_are, &lowered, &data).is_err() {
         let Lowered { mut function, interface } = lowered;
         canonicalize_nans(&mut function);
@@ -85,12 +88,12 @@ fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> R
     let native = results(case, fenced(|| call.run(data.range())));
     let interpreted = results(case, call.interpret(data.range()));
     if let Some(difference) = difference(&native, &interpreted) {
-        return Err(format!("native code and interpreter, {:?} lanes: {difference}", case.lanes));
+        return Err(format!("native code and interpreter, {:?}: {difference}", case.way));
     }
     // Lanes in lockstep take their loops one after the other at worst, and so may run out of fuel where one does not.
     match difference(&alone, &interpreted) {
         Some(difference) if alone.is_ok() && interpreted.is_ok() => {
-            Err(format!("one invocation and {:?} lanes: {difference}", case.lanes))
+            Err(format!("one invocation and {:?} lanes: {difference}", case.way.lanes))
         }
         _ => Ok(()),
     }

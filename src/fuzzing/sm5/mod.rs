@@ -33,7 +33,8 @@ use crate::container::Dxbc;
 use crate::frontend::sm4::{
     Body, Declaration, Instruction, Opcode, OpcodeToken, Operand, Operation, Program, Stage, Version,
 };
-use crate::{CompileOptions, Lanes, ListingOptions, Shader};
+use crate::fuzzing::Way;
+use crate::{CompileOptions, ListingOptions, Shader};
 use arbitrary::{Arbitrary, Result, Unstructured};
 use declare::Declared;
 use std::fmt;
@@ -52,14 +53,14 @@ pub struct Sm5Case {
     pub seed: u64,
     /// Whether `mad` rounds once, if the machine can do that.
     pub fused: bool,
-    /// How many invocations run in lockstep.
-    pub lanes: Lanes,
+    /// How native code is made.
+    pub way: Way,
 }
 
 impl<'a> Arbitrary<'a> for Sm5Case {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Sm5Case> {
         let (seed, fused) = (u.arbitrary()?, u.arbitrary()?);
-        let lanes = *u.choose(&[Lanes::Four, Lanes::Eight])?;
+        let way = u.arbitrary()?;
         let stage = *u.choose(&[Stage::Vertex, Stage::Pixel])?;
         let (major, minor) = *u.choose(&[(5, 0), (4, 0), (5, 0), (4, 1), (5, 1), (5, 0)])?;
         let mut generator = Generator::new(u, Version { stage, major, minor })?;
@@ -67,7 +68,7 @@ impl<'a> Arbitrary<'a> for Sm5Case {
         let Generator { version, declared, declarations, code, .. } = generator;
         let program = Program { offset: 0, version, instructions: [declarations, code].concat() };
         let classes = declared.interface.iter().flat_map(|interface| interface.classes.clone()).collect();
-        Ok(Sm5Case { container: container::container(&program, &declared), classes, seed, fused, lanes })
+        Ok(Sm5Case { container: container::container(&program, &declared), classes, seed, fused, way })
     }
 }
 
@@ -87,15 +88,15 @@ impl Sm5Case {
     fn options(&self) -> CompileOptions {
         let bind =
             |options: CompileOptions, (slot, name, number): &(u32, String, u32)| options.class(*slot, name, *number);
-        self.classes.iter().fold(CompileOptions::default().lanes(self.lanes), bind)
+        self.classes.iter().fold(CompileOptions::default().lanes(self.way.lanes), bind)
     }
 }
 
 impl fmt::Debug for Sm5Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sm5Case { classes, seed, fused, lanes, .. } = self;
+        let Sm5Case { classes, seed, fused, way, .. } = self;
         let listing = self.shader().disassemble(0, ListingOptions { offsets: false, raw: false });
-        writeln!(f, "seed {seed:#x}, fused {fused}, {lanes:?} lanes, classes {classes:?}")?;
+        writeln!(f, "seed {seed:#x}, fused {fused}, {way:?}, classes {classes:?}")?;
         f.write_str(&listing.unwrap_or_else(|error| error.to_string()))
     }
 }

@@ -21,12 +21,8 @@ impl Code {
     pub(super) fn reserve(&self, scratch: &mut Scratch) {
         let (info, lanes) = (&self.info, self.lanes() as usize);
         let Scratch { arrays, frame, tail_inputs, tail_outputs, .. } = scratch;
-        for (rows, bytes) in [(arrays, info.scratch_bytes), (frame, info.frame_bytes)] {
-            let count = bytes / size_of::<Row>();
-            if rows.len() < count {
-                rows.resize(count, Row::default());
-            }
-        }
+        arrays.reserve(info.scratch_bytes);
+        frame.reserve(info.frame_bytes);
         for (rows, elements) in [(tail_inputs, info.inputs.len()), (tail_outputs, info.outputs.len())] {
             if rows.len() != elements * lanes {
                 rows.resize(elements * lanes, Row::default());

@@ -159,7 +159,7 @@ impl Own {
         let [spent, stopped] = [(); 2].map(|()| place(2 * word));
         let lists = program.cut.worklists as usize;
         let members = place(if lists > 0 { worklists::MEMBERS * (lists + 1) } else { 0 });
-        let bytes = own.bytes.next_multiple_of(64);
+        let bytes = own.bytes.next_multiple_of(16);
         Own { offsets, failed, left, least, spent, stopped, members, bytes }
     }
 }

@@ -419,7 +419,7 @@ fn what_is_not_bound_reads_zero_and_has_no_size() {
             let texture = Resource::from_u32(texture);
             let access = Access { op, texture, sampler: Some(Sampler::from_u32(7)), offsets: [0; 3], component: 3 };
             let mut rows = Rows([[[7; LANES]; 4]; 3]);
-            bound.access(&access, 8, &mut rows);
+            bound.access(&access, LANES, &mut rows);
             assert_eq!(rows.0[0], [[0; LANES]; 4], "{op}");
         }
     }
