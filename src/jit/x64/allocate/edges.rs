@@ -1,0 +1,223 @@
+//! Where blocks meet: which registers hold what where a block begins, and the moves that make it so at the end of each
+//! block that leads there.
+
+use super::live::NEVER;
+use super::moves::Move;
+use super::places::{Place, REGISTERS, members};
+use super::scan::{EMPTY, Holds, TooHard, Walk};
+use regalloc2::RegClass;
+
+/// A move to be made: in front of the instruction at half this position, or behind it if this is odd.
+#[derive(Clone, Copy)]
+pub struct Edit {
+    pub half: u32,
+    /// Whether it stores what has just been defined there: ahead of all other edits.
+    pub is_store: bool,
+    pub to: Place,
+    pub from: Place,
+}
+
+/// Most instructions of a loop that are looked at for values to be loaded in front of it.
+const LOOKED_AT: usize = 4096;
+
+impl Walk<'_> {
+    fn first(&self, block: usize) -> u32 {
+        self.code.blocks[block].insts.start
+    }
+
+    /// The place of the jump that ends a block.
+    fn jump(&self, block: usize) -> u32 {
+        self.code.blocks[block].insts.end - 1
+    }
+
+    /// Begins a block.
+    pub(super) fn enter(&mut self, block: usize) -> Result<(), TooHard> {
+        let code = self.code;
+        for register in members(!self.free & ((1 << REGISTERS) - 1)) {
+            self.empty(register);
+        }
+        self.free = self.registers.all.into_iter().fold(0, |all, set| all | set);
+        let data = &code.blocks[block];
+        // One that runs as often as this one, if there is one.
+        let before = || data.predecessors.iter().map(|block| block.index()).filter(|&from| from < block);
+        let from = before().find(|&from| !code.blocks[from].is_cold).or_else(|| before().next());
+        if let Some(from) = from {
+            let exit: Holds = self.scan.exits[from];
+            for (number, value) in exit.into_iter().enumerate().filter(|&(_, value)| value != EMPTY) {
+                if self.scan.live.intervals[value as usize].end >= 2 * self.first(block) {
+                    self.hold(value as usize, Place(number as u32));
+                }
+            }
+        } else if block > 0 {
+            return Err(TooHard);
+        }
+        if data.predecessors.len() > 1 || !data.params.is_empty() {
+            if let Some(last) = self.scan.live.last[block] {
+                self.enter_loop(block, last as usize);
+            }
+            self.place_params(block, from)?;
+            self.scan.entries.push(self.holds);
+            for from in before() {
+                self.connect(from, block);
+            }
+        } else {
+            self.scan.entries.push(self.holds);
+        }
+        Ok(())
+    }
+
+    /// Ends a block.
+    pub(super) fn leave(&mut self, block: usize) {
+        let data = &self.code.blocks[block];
+        let first = self.scan.live.args[block] as usize;
+        for (place, arg) in (first..).zip(&data.args) {
+            self.scan.values[arg.vreg()].next = self.scan.live.arg_next[place];
+        }
+        self.scan.exits.push(self.holds);
+        for successor in data.successors.iter().map(|successor| successor.index()).filter(|&to| to <= block) {
+            self.connect(block, successor);
+        }
+    }
+
+    // ---- beginnings
+
+    /// Chooses what a loop begins with: not what it does not use, where it needs the registers; and what it uses, where
+    /// it does not.
+    fn enter_loop(&mut self, block: usize, last: usize) {
+        let code = self.code;
+        let end = self.jump(last);
+        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
+            let all = self.registers.all[class as usize];
+            let needed = self.scan.live.pressure[block..=last].iter().map(|most| most[class as usize]).max();
+            let missing = usize::from(needed.unwrap_or(0)).saturating_sub(all.count_ones() as usize);
+            let next = |walk: &Walk<'_>, register: Place| walk.scan.values[walk.holds[register.index()] as usize].next;
+            let mut unused: Vec<Place> =
+                members(all & !self.free).filter(|&register| next(self, register) > end).collect();
+            unused.sort_by_key(|&register| std::cmp::Reverse(next(self, register)));
+            unused.into_iter().take(missing).for_each(|register| self.empty(register));
+            if missing > 0 || code.blocks[last].insts.end - self.first(block) > LOOKED_AT as u32 {
+                continue;
+            }
+            let places = code.operands_of(self.first(block) as usize).start..code.operands_of(end as usize).end;
+            for operand in &code.operands[places] {
+                let value = operand.vreg().vreg();
+                if operand.class() != class
+                    || self.scan.values[value].at.is_some()
+                    || self.scan.live.intervals[value].start >= 2 * self.first(block)
+                {
+                    continue;
+                }
+                let Some(register) = self.suitable(class, value, 0) else { break };
+                self.hold(value, register);
+            }
+        }
+    }
+
+    /// Gives the parameters of a block registers, or lets them be passed in their slots.
+    fn place_params(&mut self, block: usize, from: Option<usize>) -> Result<(), TooHard> {
+        let code = self.code;
+        let mut is_passed = [false; 3];
+        for (index, param) in code.blocks[block].params.iter().enumerate() {
+            let value = param.vreg();
+            if self.scan.live.intervals[value].first == NEVER {
+                continue;
+            }
+            // Where the argument is, if that is free now.
+            let arg = from.and_then(|from| code.blocks[from].args.get(index));
+            let exit = from.map(|from| self.scan.exits[from]);
+            let is_there =
+                |place: &Place| exit.zip(arg).is_some_and(|(exit, arg)| exit[place.index()] == arg.vreg() as u32);
+            let free = self.free & self.registers.all[param.class() as usize];
+            let register = members(free).find(is_there).or_else(|| self.suitable(param.class(), value, 0));
+            let register = match register {
+                Some(register) => register,
+                None => {
+                    let farthest = self.farthest(param.class(), 0).ok_or(TooHard)?;
+                    if self.distance(farthest) <= self.scan.values[value].next {
+                        (self.scan.values[value].is_passed, self.scan.values[value].home) = (true, None);
+                        is_passed[param.class() as usize] = true;
+                        continue;
+                    }
+                    self.drop_at(farthest, block, &mut is_passed);
+                    farthest
+                }
+            };
+            self.hold(value, register);
+            self.scan.values[value].home = Some(register);
+        }
+        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
+            // What goes from slot to slot goes by way of a register.
+            if is_passed[class as usize] && self.free & self.registers.all[class as usize] == 0 {
+                let farthest = self.farthest(class, 0).ok_or(TooHard)?;
+                self.drop_at(farthest, block, &mut is_passed);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a register would hold where a block begins loses it.
+    fn drop_at(&mut self, register: Place, block: usize, is_passed: &mut [bool; 3]) {
+        let value = self.holds[register.index()] as usize;
+        if self.is_param_of(value, block) {
+            self.scan.values[value].is_passed = true;
+            self.scan.values[value].home = None;
+            is_passed[self.scan.live.intervals[value].class as usize] = true;
+        }
+        self.empty(register);
+    }
+
+    fn is_param_of(&self, value: usize, block: usize) -> bool {
+        let interval = &self.scan.live.intervals[value];
+        interval.is_param && interval.block as usize == block
+    }
+
+    // ---- edges
+
+    /// Makes what one block ends with what another begins with.
+    fn connect(&mut self, from: usize, to: usize) {
+        let code = self.code;
+        let (exit, entry): (Holds, Holds) = (self.scan.exits[from], self.scan.entries[to]);
+        let params = &code.blocks[to].params;
+        // Slots are passed on by way of a register that is free behind the edge.
+        let mut scratch = [None; 3];
+        for param in params.iter().filter(|param| self.scan.values[param.vreg()].is_passed) {
+            let all = self.registers.all[param.class() as usize];
+            scratch[param.class() as usize] = members(all).find(|register| entry[register.index()] == EMPTY);
+        }
+        self.set_places(self.holds, |_| None);
+        let is_scratch = |place: &Place| scratch.contains(&Some(*place));
+        self.set_places(exit, |place| Some(place).filter(|place| !is_scratch(place)));
+        self.scan.moves.clear();
+        for (param, arg) in params.iter().zip(&code.blocks[from].args) {
+            let value = self.scan.values[param.vreg()];
+            let to = match value.home {
+                _ if value.is_passed => Place::slot(param.vreg()),
+                Some(home) if entry[home.index()] == param.vreg() as u32 => home,
+                _ => continue,
+            };
+            self.move_on_edge(to, arg.vreg());
+        }
+        for (register, value) in entry.into_iter().enumerate() {
+            if value != EMPTY && !self.is_param_of(value as usize, to) {
+                self.move_on_edge(Place(register as u32), value as usize);
+            }
+        }
+        self.sequence(2 * self.jump(from), scratch);
+        self.set_places(exit, |_| None);
+        self.set_places(self.holds, Some);
+    }
+
+    /// Sets where the values are that some registers hold.
+    fn set_places(&mut self, holds: Holds, place: impl Fn(Place) -> Option<Place>) {
+        for (register, value) in (0..).zip(holds).filter(|&(_, value)| value != EMPTY) {
+            self.scan.values[value as usize].at = place(Place(register));
+        }
+    }
+
+    fn move_on_edge(&mut self, to: Place, value: usize) {
+        let from = self.scan.values[value].at.unwrap_or_else(|| self.loaded(value));
+        if from != to {
+            self.scan.moves.push(Move { to, from });
+        }
+    }
+}

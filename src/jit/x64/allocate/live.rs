@@ -1,0 +1,203 @@
+//! Live intervals: the stretch of code in which each virtual register is needed, and where it is used next.
+//!
+//! Positions are numbers of instructions, in the order of the code. Intervals have no holes; one that a loop needs
+//! from outside covers the loop.
+
+use super::super::code::Code;
+use regalloc2::{OperandKind, RegClass, VReg};
+
+/// What is behind all positions.
+pub const NEVER: u32 = u32::MAX;
+
+/// No loop.
+const NONE: u32 = u32::MAX;
+
+/// Where a register is needed, in half positions.
+#[derive(Clone, Copy)]
+pub struct Interval {
+    /// Twice the position of the instruction that defines it, or of the first in the block that it is a parameter of.
+    pub start: u32,
+    /// Twice the position of its last use, or one more than twice the last position of a loop.
+    pub end: u32,
+    /// The first use.
+    pub first: u32,
+    /// The block that defines it.
+    pub block: u32,
+    pub class: RegClass,
+    /// Whether it is a parameter of the block.
+    pub is_param: bool,
+}
+
+/// Blocks that lie between the two ends of an edge that goes backwards.
+struct Loop {
+    head: u32,
+    last: u32,
+    parent: u32,
+}
+
+/// Intervals and uses. Its memory is used again for the next code.
+#[derive(Default)]
+pub struct Live {
+    /// By register.
+    pub intervals: Vec<Interval>,
+    /// For each operand, where its register is used next.
+    pub next: Vec<u32>,
+    /// The same for arguments of jumps: for each block its first one's place in `arg_next`.
+    pub args: Vec<u32>,
+    pub arg_next: Vec<u32>,
+    /// For each block, the last block of the loop that it begins.
+    pub last: Vec<Option<u32>>,
+    /// For each block, how many registers of a class are needed at once at most.
+    pub pressure: Vec<[u16; 3]>,
+    loops: Vec<Loop>,
+    innermost: Vec<u32>,
+    uses: Vec<u32>,
+    steps: Vec<[i16; 3]>,
+}
+
+impl Live {
+    /// Looks at code; none if a register is used ahead of its definition, in the order of the code.
+    pub fn find(&mut self, code: &Code) -> Option<()> {
+        self.find_loops(code);
+        self.find_starts(code);
+        self.find_uses(code)?;
+        self.find_pressure(code);
+        Some(())
+    }
+
+    fn find_loops(&mut self, code: &Code) {
+        self.last.clear();
+        self.last.resize(code.blocks.len(), None);
+        for (number, block) in (0..).zip(&code.blocks) {
+            for head in block.successors.iter().map(|successor| successor.index()).filter(|&to| to <= number as usize) {
+                self.last[head] = self.last[head].max(Some(number));
+            }
+        }
+        self.loops.clear();
+        self.innermost.clear();
+        let mut around = NONE;
+        for (number, last) in (0..).zip(&self.last) {
+            while around != NONE && self.loops[around as usize].last < number {
+                around = self.loops[around as usize].parent;
+            }
+            if let &Some(last) = last {
+                self.loops.push(Loop { head: number, last, parent: around });
+                // Loops that overlap become one inside of the other.
+                let mut outer = around;
+                while outer != NONE && self.loops[outer as usize].last < last {
+                    self.loops[outer as usize].last = last;
+                    outer = self.loops[outer as usize].parent;
+                }
+                around = self.loops.len() as u32 - 1;
+            }
+            self.innermost.push(around);
+        }
+        for Loop { head, last, .. } in &self.loops {
+            self.last[*head as usize] = Some(*last);
+        }
+    }
+
+    fn find_starts(&mut self, code: &Code) {
+        self.intervals.clear();
+        let interval =
+            Interval { start: NEVER, end: 0, first: NEVER, block: NONE, class: RegClass::Int, is_param: false };
+        self.intervals.resize(code.registers, interval);
+        self.args.clear();
+        let mut args = 0;
+        for (number, block) in (0..).zip(&code.blocks) {
+            self.args.push(args);
+            args += block.args.len() as u32;
+            let mut define = |register: VReg, position: u32, is_param: bool| {
+                let (half, class) = (2 * position, register.class());
+                self.intervals[register.vreg()] =
+                    Interval { start: half, end: half, first: NEVER, block: number, class, is_param };
+            };
+            block.params.iter().for_each(|&param| define(param, block.insts.start, true));
+            for position in block.insts.clone() {
+                let operands = &code.operands[code.operands_of(position as usize)];
+                let defs = operands.iter().filter(|operand| operand.kind() == OperandKind::Def);
+                defs.for_each(|operand| define(operand.vreg(), position, false));
+            }
+        }
+        self.arg_next.clear();
+        self.arg_next.resize(args as usize, NEVER);
+    }
+
+    fn find_uses(&mut self, code: &Code) -> Option<()> {
+        self.uses.clear();
+        self.uses.resize(code.registers, NEVER);
+        self.next.clear();
+        self.next.resize(code.operands.len(), NEVER);
+        for (number, block) in (0..code.blocks.len() as u32).zip(&code.blocks).rev() {
+            let jump = block.insts.end - 1;
+            for (index, arg) in block.args.iter().enumerate() {
+                let place = self.args[number as usize] as usize + index;
+                self.arg_next[place] = self.used(code, arg.vreg(), number, jump)?;
+            }
+            for position in block.insts.clone().rev() {
+                for place in code.operands_of(position as usize).rev() {
+                    let operand = code.operands[place];
+                    let register = operand.vreg().vreg();
+                    if operand.kind() == OperandKind::Def {
+                        self.intervals[register].first = self.uses[register];
+                    } else {
+                        self.next[place] = self.used(code, register, number, position)?;
+                    }
+                }
+            }
+            for param in &block.params {
+                self.intervals[param.vreg()].first = self.uses[param.vreg()];
+            }
+        }
+        Some(())
+    }
+
+    /// Notes a use, which comes ahead of all that were noted, and gives the use behind it.
+    fn used(&mut self, code: &Code, register: usize, block: u32, position: u32) -> Option<u32> {
+        let interval = &mut self.intervals[register];
+        if interval.block > block || interval.start > 2 * position {
+            return None;
+        }
+        let mut end = 2 * position;
+        let mut around = self.innermost[block as usize];
+        while around != NONE && self.loops[around as usize].head > interval.block {
+            let Loop { last, parent, .. } = self.loops[around as usize];
+            end = 2 * code.blocks[last as usize].insts.end - 1;
+            around = parent;
+        }
+        interval.end = interval.end.max(end);
+        Some(std::mem::replace(&mut self.uses[register], position))
+    }
+
+    fn find_pressure(&mut self, code: &Code) {
+        self.steps.clear();
+        self.steps.resize(code.insts.len() + 1, [0; 3]);
+        for place in 0..code.operands.len() {
+            let operand = code.operands[place];
+            if operand.kind() == OperandKind::Def {
+                self.step(operand.vreg());
+            }
+        }
+        for block in &code.blocks {
+            block.params.iter().for_each(|&param| self.step(param));
+        }
+        self.pressure.clear();
+        let mut live = [0i16; 3];
+        for block in &code.blocks {
+            let mut most = live;
+            for steps in &self.steps[block.insts.start as usize..block.insts.end as usize] {
+                live = std::array::from_fn(|class| live[class].saturating_add(steps[class]));
+                most = std::array::from_fn(|class| most[class].max(live[class]));
+            }
+            self.pressure.push(most.map(|most| most.max(0) as u16));
+        }
+    }
+
+    /// Counts a register where it begins and ends to be needed.
+    fn step(&mut self, register: VReg) {
+        let (Interval { start, end, .. }, class) = (self.intervals[register.vreg()], register.class() as usize);
+        let [start, end] = [start, end].map(|half| half as usize / 2);
+        self.steps[start][class] = self.steps[start][class].saturating_add(1);
+        self.steps[end + 1][class] = self.steps[end + 1][class].saturating_sub(1);
+    }
+}

@@ -1,0 +1,111 @@
+//! Spill slots: places in the frame for values that are loaded again, shared by those that are not needed at once; and
+//! the edits, in order.
+
+use super::super::code::Code;
+use super::SLOT;
+use super::edges::Edit;
+use super::places::Place;
+use super::scan::Scan;
+use regalloc2::{Allocation, Inst, Output, ProgPoint, RegClass, SpillSlot};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A value that has a slot, and from where to where, in half positions.
+struct Kept {
+    start: u32,
+    end: u32,
+    class: RegClass,
+    value: usize,
+}
+
+impl Scan {
+    /// Gives values slots and puts the edits in order. A vector takes so many bytes.
+    pub(super) fn output(&mut self, code: &Code, vector_bytes: usize, output: &mut Output) {
+        self.store_what_is_loaded();
+        let mut kept = self.kept(code);
+        kept.sort_unstable_by_key(|kept| kept.start);
+        let slots = assign(&kept, vector_bytes / SLOT, code.registers + RegClass::Vector as usize + 1, output);
+        self.edits.sort_by_key(|edit| (edit.half, !edit.is_store));
+        let allocation = |place: Place| match place.slot_of() {
+            Some(value) => Allocation::stack(SpillSlot::new(slots[value] as usize)),
+            None => Allocation::reg(place.preg()),
+        };
+        output.edits.clear();
+        output.edits.extend(self.edits.iter().map(|edit| {
+            let inst = Inst::new(edit.half as usize / 2);
+            let point = if edit.half % 2 == 0 { ProgPoint::before(inst) } else { ProgPoint::after(inst) };
+            (point, regalloc2::Edit::Move { from: allocation(edit.from), to: allocation(edit.to) })
+        }));
+        output.allocs.clone_from(&self.allocations);
+        output.inst_alloc_offsets.clear();
+        output.inst_alloc_offsets.extend((0..code.insts.len()).map(|inst| code.operands_of(inst).start as u32));
+    }
+
+    /// Stores each value that is loaded somewhere, where it is defined.
+    fn store_what_is_loaded(&mut self) {
+        let Scan { values, live, edits, .. } = self;
+        for (number, (value, interval)) in values.iter().zip(&live.intervals).enumerate() {
+            if let Some(home) = value.home.filter(|_| value.is_loaded && !value.is_passed) {
+                // Behind the instruction that defines it; a parameter, where its block begins.
+                let half = if interval.is_param { interval.start } else { interval.start + 1 };
+                edits.push(Edit { half, is_store: true, to: Place::slot(number), from: home });
+            }
+        }
+    }
+
+    /// What has a slot.
+    fn kept(&self, code: &Code) -> Vec<Kept> {
+        let mut kept = Vec::new();
+        for (number, (value, interval)) in self.values.iter().zip(&self.live.intervals).enumerate() {
+            if !value.is_loaded && !value.is_passed {
+                continue;
+            }
+            let (mut start, mut end) = (interval.start, interval.end);
+            if value.is_passed {
+                // Blocks that lead to its own set it.
+                for from in &code.blocks[interval.block as usize].predecessors {
+                    let jump = 2 * (code.blocks[from.index()].insts.end - 1);
+                    (start, end) = (start.min(jump), end.max(jump + 1));
+                }
+            }
+            kept.push(Kept { start, end, class: interval.class, value: number });
+        }
+        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
+            let spare = code.registers + class as usize;
+            if self.edits.iter().any(|edit| edit.to.slot_of() == Some(spare)) {
+                kept.push(Kept { start: 0, end: u32::MAX, class, value: spare });
+            }
+        }
+        kept
+    }
+}
+
+/// Gives each value a slot, by linear scan: those of vectors, which take so many units each, lie in front.
+fn assign(kept: &[Kept], unit: usize, values: usize, output: &mut Output) -> Vec<u32> {
+    let mut slots = vec![0; values];
+    let mut used = [0u32; 2];
+    let mut free: [Vec<u32>; 2] = Default::default();
+    let mut active: BinaryHeap<Reverse<(u32, usize, u32)>> = BinaryHeap::new();
+    for &Kept { start, end, class, value } in kept {
+        while let Some(&Reverse((end, kind, slot))) = active.peek()
+            && end < start
+        {
+            active.pop();
+            free[kind].push(slot);
+        }
+        let kind = usize::from(class != RegClass::Float);
+        let slot = free[kind].pop().unwrap_or_else(|| {
+            used[kind] += 1;
+            used[kind] - 1
+        });
+        active.push(Reverse((end, kind, slot)));
+        slots[value] = slot;
+    }
+    let [vectors, words] = used.map(|used| used as usize);
+    for kept in kept {
+        let slot = slots[kept.value] as usize;
+        slots[kept.value] = if kept.class == RegClass::Float { unit * slot } else { unit * vectors + slot } as u32;
+    }
+    output.num_spillslots = unit * vectors + words;
+    slots
+}
