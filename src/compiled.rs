@@ -199,7 +199,7 @@ impl CompiledShader {
     /// What Cranelift was given, as text.
     ///
     /// # Errors
-    /// There is no native code, or it could not be made again.
+    /// There is no native code, Cranelift did not make it ([`Vectors`](crate::Vectors)), or it could not be made again.
     pub fn clif(&self) -> Result<String, JitError> {
         self.made_again(jit::clif_text)
     }

@@ -3,6 +3,7 @@
 use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
 use shaderjit_ir::batch::BatchProgram;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Makes machine code of batch programs. It selects instructions, allocates registers and lays out a frame; what is
 /// computed where, and what lies in memory, the program says.
@@ -36,4 +37,11 @@ pub struct Selected {
     pub stack_bytes: u64,
     /// What a call must know about it.
     pub info: CodeInfo,
+}
+
+/// Makes code, or what goes with it. A panic, which is a defect of a back end or of a library that it uses, is an
+/// error: the interpreter runs the shader then. What `make` changes must not be used again after an error.
+pub fn contained<T>(make: impl FnOnce() -> Result<T, JitError>) -> Result<T, JitError> {
+    catch_unwind(AssertUnwindSafe(make))
+        .unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string())))
 }

@@ -256,13 +256,16 @@ pub fn compile_program(program: &BatchProgram, layout: &Layout, target: &Target)
 /// The Cranelift IR that [`compile`] makes of the function, as text.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`compile`], and [`JitError::Codegen`] if Cranelift does not make it.
 pub fn clif_text(
     func: &Verified,
     layout: &Layout,
     target: &Target,
     options: &CodegenOptions,
 ) -> Result<String, JitError> {
+    if options.lanes != 4 {
+        return Err(JitError::Codegen(format!("Cranelift makes no code for vectors of {} lanes", options.lanes)));
+    }
     cranelift::text(&plan(func, layout, options, Pass::LAST)?, layout, target)
 }
 

@@ -1,8 +1,8 @@
-//! `clif`: Cranelift's IR of the native code.
+//! `clif`: Cranelift's IR of the native code that it makes.
 
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Outcome, Report};
-use shaderjit::Backend;
+use shaderjit::{Backend, Engine, Vectors};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -16,7 +16,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let (_, code) = args.compile.compile(&args.shader, Backend::Jit)?;
+    // Whoever makes the code that would run.
+    let engine = Engine::new(args.compile.config(None).vectors(Vectors::Cranelift))?;
+    let (_, code) = args.compile.compile_on(&engine, &args.shader, Backend::Jit)?;
     args.shader.require_native(&code)?;
     Ok(Report::lines(&code.clif()?, args.json))
 }

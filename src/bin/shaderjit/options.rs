@@ -303,6 +303,11 @@ enum Mad {
 impl CompileArgs {
     /// An engine with these options.
     pub fn engine(&self, default_fuel: Option<u32>) -> Result<Engine, Failure> {
+        Ok(Engine::new(self.config(default_fuel))?)
+    }
+
+    /// These options, as far as they are an engine's.
+    pub fn config(&self, default_fuel: Option<u32>) -> Config {
         let mut config = Config::default();
         if let Some(fuel) = self.fuel.or(default_fuel) {
             config = config.fuel(fuel);
@@ -316,7 +321,7 @@ impl CompileArgs {
         if let Some(vectors) = self.vectors.as_deref().and_then(Vectors::from_name) {
             config = config.vectors(vectors);
         }
-        Ok(Engine::new(config)?)
+        config
     }
 
     /// How many lanes, if that was said.
@@ -336,8 +341,17 @@ impl CompileArgs {
 
     /// Loads and compiles the shader.
     pub fn compile(&self, shader: &ProgramArgs, backend: Backend) -> Result<(Shader, Arc<CompiledShader>), Failure> {
+        self.compile_on(&self.engine(None)?, shader, backend)
+    }
+
+    /// The same on an engine that is there.
+    pub fn compile_on(
+        &self,
+        engine: &Engine,
+        shader: &ProgramArgs,
+        backend: Backend,
+    ) -> Result<(Shader, Arc<CompiledShader>), Failure> {
         let loaded = shader.load()?;
-        let engine = self.engine(None)?;
         let options = self.options(shader)?.backend(backend);
         let code = engine.compile(&loaded, &options).map_err(|error| shader.failure(with_hint(&error)))?;
         Ok((loaded, code))

@@ -1,7 +1,7 @@
 //! From a batch program to machine code by way of Cranelift.
 
 use crate::error::JitError;
-use crate::jit::back_end::{BackEnd, Origins, Selected};
+use crate::jit::back_end::{BackEnd, Origins, Selected, contained};
 use crate::jit::{CodeInfo, Layout, Target, limits};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
@@ -11,7 +11,6 @@ use cranelift_frontend::FunctionBuilderContext;
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::pressure;
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The back end for every machine that Cranelift has: four lanes a vector.
 pub struct Cranelift;
@@ -74,13 +73,12 @@ thread_local! {
 }
 
 /// Lends the thread's contexts. They are dropped after a large function, and after an error or a panic: they may hold
-/// half a function. A panic, which is a defect of Cranelift or of `emit`, is an error.
+/// half a function.
 fn with_contexts<T>(f: impl FnOnce(&mut Contexts) -> Result<T, JitError>) -> Result<T, JitError> {
     let contexts = CONTEXTS.take();
     let mut contexts = contexts
         .unwrap_or_else(|| Box::new(Contexts { cranelift: Context::new(), builder: FunctionBuilderContext::new() }));
-    let result = catch_unwind(AssertUnwindSafe(|| f(&mut contexts)))
-        .unwrap_or_else(|_| Err(JitError::Codegen("a panic while making code".to_string())))?;
+    let result = contained(|| f(&mut contexts))?;
     if contexts.cranelift.func.dfg.num_insts() <= limits::KEPT_INSTS {
         contexts.cranelift.clear();
         CONTEXTS.set(Some(contexts));

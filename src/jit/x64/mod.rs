@@ -48,7 +48,7 @@ mod value;
 mod vector;
 mod worklists;
 
-use super::back_end::{BackEnd, Origins, Selected};
+use super::back_end::{BackEnd, Origins, Selected, contained};
 use super::places::Places;
 use super::{CodeInfo, Layout, Target, limits};
 use crate::error::JitError;
@@ -98,12 +98,12 @@ pub struct X64(pub Level);
 
 impl BackEnd for X64 {
     fn compile(&self, program: &BatchProgram, layout: &Layout, _target: &Target) -> Result<Selected, JitError> {
-        let (info, finished) = self.build(program, layout, false)?;
+        let (info, finished) = contained(|| self.build(program, layout, false))?;
         Ok(Selected { bytes: finished.bytes, stack_bytes: u64::from(finished.stack_bytes), info })
     }
 
     fn origins(&self, program: &BatchProgram, layout: &Layout, _target: &Target) -> Result<Origins, JitError> {
-        Ok(self.build(program, layout, true)?.1.origins)
+        Ok(contained(|| self.build(program, layout, true))?.1.origins)
     }
 }
 

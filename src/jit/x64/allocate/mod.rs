@@ -3,9 +3,9 @@
 //! `places` says where values can be, `live` where they are needed. `scan` walks over the code once, `edges` makes
 //! blocks agree where they meet, with parallel `moves`, and `slots` lays out what is spilled.
 //!
-//! regalloc2's thorough algorithm takes three times as long, which was half of all compile time, and its code is
-//! slower: K2 by 30 % and t40 by 60 % with AVX2, the others by up to 20 %. Its quick one takes over where a program is
-//! too large or too hard for the scan.
+//! regalloc2's thorough algorithm takes three times as long, which was half of all compile time, for code that is no
+//! faster, and slower where much is spilled (t40 by a third with AVX2). Its quick one takes over where a program is too
+//! large or too hard for the scan.
 
 mod edges;
 mod live;
