@@ -229,7 +229,7 @@ impl Workshop {
                 function,
                 exact,
                 bytecode: OnceLock::new(),
-                digest: shader.digest().map(|(digest, _)| digest),
+                digest: shader.stored_digest(),
                 limits: self.config.fuel,
                 fused: self.fused,
                 times,

@@ -178,6 +178,14 @@ impl Shader {
         }
     }
 
+    /// The digest alone: what it is takes a look at all bytes.
+    pub(crate) fn stored_digest(&self) -> Option<Digest> {
+        match self.container()? {
+            Container::Dxbc(dxbc) => Some(dxbc.digest()),
+            _ => None,
+        }
+    }
+
     /// Number of programs: one, but in a `SHBIN` the number of its executables, and in a `VBC` the number of its
     /// stages.
     pub fn entry_count(&self) -> usize {

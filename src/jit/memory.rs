@@ -1,7 +1,7 @@
 //! Memory for code: the one place that makes bytes executable, and frees them.
 
 use crate::error::JitError;
-use memmap2::{Mmap, MmapMut};
+use memmap2::{Mmap, MmapOptions};
 use std::fmt::Display;
 use std::ptr::NonNull;
 use wasmtime_internal_jit_icache_coherence as coherence;
@@ -19,7 +19,9 @@ impl CodeMemory {
     /// [`JitError::Codegen`] if the system gives no such memory, or does not tell all processors of the new code:
     /// filters of system calls, as containers and Android have them, may refuse `membarrier`.
     pub fn new(code: &[u8]) -> Result<CodeMemory, JitError> {
-        let mut pages = MmapMut::map_anon(code.len()).map_err(failed("no memory for code"))?;
+        // All of it is written at once: to have the pages from the start saves a fault for each.
+        let pages = MmapOptions::new().len(code.len()).populate().map_anon();
+        let mut pages = pages.map_err(failed("no memory for code"))?;
         pages.copy_from_slice(code);
         // SAFETY: the range is the pages. Nobody runs what is there before they are executable.
         unsafe { coherence::clear_cache(pages.as_ptr().cast(), pages.len()) }.map_err(failed("old code is cached"))?;

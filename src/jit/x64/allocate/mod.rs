@@ -13,6 +13,8 @@ mod moves;
 mod places;
 mod scan;
 mod slots;
+#[cfg(test)]
+mod tests;
 
 use super::code::{Code, Kind};
 use super::encode::Size;
