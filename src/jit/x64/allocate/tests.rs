@@ -98,10 +98,10 @@ impl Generator<'_, '_> {
     fn params(&mut self, block: BlockId) -> Result<Vec<(usize, usize, VReg)>> {
         let mut params = Vec::new();
         let share = self.u.int_in_range(1..=4)?;
-        for class in 0..3 {
+        for (class, name) in CLASSES.into_iter().enumerate() {
             for at in 0..self.values[class].len() {
                 if self.u.ratio(share, 4)? {
-                    params.push((class, at, self.code.param(block, CLASSES[class])));
+                    params.push((class, at, self.code.param(block, name)));
                 }
             }
         }
