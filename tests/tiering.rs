@@ -155,7 +155,8 @@ fn native_code_takes_over_and_results_stay() {
         assert_eq!(untiered.native_status(), NativeStatus::Ready);
         let expected = shade(draw, &untiered, &draw.call(&untiered).unwrap(), VERTICES);
         assert!(shade(draw, code, call, VERTICES) == expected, "{name}");
-        assert_eq!(code.clif().unwrap(), untiered.clif().unwrap());
+        assert_eq!(code.clif(), untiered.clif());
+        assert_eq!(code.machine_code().map(<[u8]>::len), untiered.machine_code().map(<[u8]>::len));
         // One code and one IR, whoever asks for it.
         let compiles = engine.cache_stats().compiles;
         let same = engine.compile(&draw.shader, &draw.options(Backend::Jit, *lanes)).unwrap();

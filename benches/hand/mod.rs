@@ -1,9 +1,9 @@
-//! K1 to K4 as somebody writes them who knows SIMD: four vertices at a time, a component a register, with `std::arch`.
-//! What the uniforms decide alone is computed before the loop, vertices come and go in 16-byte rows that are
-//! transposed, and powers, sines and cosines are polynomials that know their arguments. Registers are 128 bits wide,
-//! like those of the library's code.
+//! K1 to K4 as somebody writes them who knows SIMD: four, eight or sixteen vertices at a time, a component a register,
+//! with `std::arch`. What the uniforms decide alone is computed before the loop, vertices come and go in 16-byte rows
+//! that are transposed, and powers, sines and cosines are polynomials that know their arguments.
 //!
-//! For x86-64 machines with AVX2 and FMA; on others there are none of these kernels.
+//! The text is the same for all widths, each of which is compiled for its features. For x86-64 machines that have
+//! those; on others there are none of these kernels.
 
 use crate::plain::vertex::{Uniforms, Vertex};
 
@@ -11,6 +11,8 @@ use crate::plain::vertex::{Uniforms, Vertex};
 mod math;
 #[cfg(target_arch = "x86_64")]
 mod noise;
+#[cfg(target_arch = "x86_64")]
+mod simd;
 #[cfg(target_arch = "x86_64")]
 mod skinning;
 #[cfg(target_arch = "x86_64")]
@@ -20,28 +22,40 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod waves;
 
-/// Vertices in lockstep.
-const LANES: usize = 4;
+/// Shades whole groups of vertices. The outputs have room for exactly those.
+type Shade = unsafe fn(&Uniforms, &[u8], &mut [u8]);
 
-/// The bytes of as many vertices.
-type Group = [u8; LANES * Vertex::BYTES];
-
-/// Shades whole groups. The outputs have room for exactly those.
-type Shade = unsafe fn(&Uniforms, &[Group], &mut [u8]);
+/// Bits of the registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// With AVX2 and FMA.
+    Bits128,
+    /// With AVX2 and FMA.
+    Bits256,
+    /// With AVX-512 F and DQ.
+    Bits512,
+}
 
 /// A kernel that runs on this machine.
 pub struct Kernel {
-    /// Safe to call on a machine with AVX2 and FMA.
+    /// Safe to call on a machine with the features of its width.
     shade: Shade,
+    /// Vertices in lockstep.
+    lanes: usize,
     /// Bytes of output of a vertex.
     stride: usize,
 }
 
 impl Kernel {
     /// The kernel of that name, if there is one and the machine has what it takes.
-    pub fn find(name: &str) -> Option<Kernel> {
-        let (shade, stride) = shade(name)?;
-        Some(Kernel { shade, stride })
+    pub fn find(name: &str, width: Width) -> Option<Kernel> {
+        let lanes = match width {
+            Width::Bits128 => 4,
+            Width::Bits256 => 8,
+            Width::Bits512 => 16,
+        };
+        let (shade, stride) = shade(name, width)?;
+        Some(Kernel { shade, lanes, stride })
     }
 
     /// Bytes of output of a vertex.
@@ -55,37 +69,59 @@ impl Kernel {
     /// The outputs are not as many as the vertices.
     pub fn shade(&self, uniforms: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
         assert_eq!(vertices.len() / Vertex::BYTES * self.stride, outputs.len());
-        let (groups, rest) = vertices.as_chunks();
-        let (whole, tail) = outputs.split_at_mut(groups.len() * LANES * self.stride);
+        let group = self.lanes * Vertex::BYTES;
+        let (groups, rest) = vertices.split_at(vertices.len() / group * group);
+        let (whole, tail) = outputs.split_at_mut(groups.len() / Vertex::BYTES * self.stride);
         // SAFETY: `find` has seen that the machine has the features.
         unsafe { (self.shade)(uniforms, groups, whole) };
         if !rest.is_empty() {
-            let mut group: Group = [0; _];
+            let mut group = vec![0; group];
             group[..rest.len()].copy_from_slice(rest);
-            let mut shaded = vec![0; LANES * self.stride];
+            let mut shaded = vec![0; self.lanes * self.stride];
             // SAFETY: as above.
-            unsafe { (self.shade)(uniforms, &[group], &mut shaded) };
+            unsafe { (self.shade)(uniforms, &group, &mut shaded) };
             tail.copy_from_slice(&shaded[..tail.len()]);
         }
     }
 }
 
+/// The kernels of a width, compiled for its features.
+#[cfg(target_arch = "x86_64")]
+macro_rules! kernels {
+    ($name:expr, $simd:ty, $features:literal) => {{
+        macro_rules! kernel {
+            ($kernel:ident) => {{
+                #[target_feature(enable = $features)]
+                fn compiled(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
+                    $kernel::shade::<$simd>(u, vertices, outputs);
+                }
+                Some((compiled as Shade, $kernel::STRIDE))
+            }};
+        }
+        match $name {
+            "K1" => kernel!(transform),
+            "K2" => kernel!(skinning),
+            "K3" => kernel!(noise),
+            "K4" => kernel!(waves),
+            _ => None,
+        }
+    }};
+}
+
 /// What shades, and bytes of output of a vertex.
 #[cfg(target_arch = "x86_64")]
-fn shade(name: &str) -> Option<(Shade, usize)> {
-    if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
-        return None;
-    }
-    match name {
-        "K1" => Some((transform::shade, transform::STRIDE)),
-        "K2" => Some((skinning::shade, skinning::STRIDE)),
-        "K3" => Some((noise::shade, noise::STRIDE)),
-        "K4" => Some((waves::shade, waves::STRIDE)),
+fn shade(name: &str, width: Width) -> Option<(Shade, usize)> {
+    let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let has_avx512 = has_avx2 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+    match width {
+        Width::Bits128 if has_avx2 => kernels!(name, simd::Narrow, "avx2,fma"),
+        Width::Bits256 if has_avx2 => kernels!(name, simd::Avx2, "avx2,fma"),
+        Width::Bits512 if has_avx512 => kernels!(name, simd::Avx512, "avx2,fma,avx512f,avx512dq"),
         _ => None,
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn shade(_: &str) -> Option<(Shade, usize)> {
+fn shade(_: &str, _: Width) -> Option<(Shade, usize)> {
     None
 }

@@ -1,12 +1,9 @@
 //! K2.
 
 use super::math::pow;
-use super::vector::{
-    Columns3, Matrix, columns, dot_direction, dot_point, dot3, load_row, normalize, splat, store, transpose,
-};
-use super::{Group, LANES};
-use crate::plain::vertex::{Uniforms, Vertex};
-use std::arch::x86_64::*;
+use super::simd::Simd;
+use super::vector::{Columns3, Matrix, columns, dot_direction, dot_point, dot3, normalize, store_columns, words};
+use crate::plain::vertex::{Uniforms, Vec4, Vertex};
 
 /// Clip position, normal and u, colour and v.
 pub const STRIDE: usize = 48;
@@ -15,81 +12,67 @@ pub const STRIDE: usize = 48;
 const WEIGHTS: usize = 32;
 const BONES: usize = 36;
 
-#[target_feature(enable = "avx2,fma")]
-pub fn shade(u: &Uniforms, groups: &[Group], outputs: &mut [u8]) {
-    let matrix = Matrix::new(&u.mvp);
-    let [lx, ly, lz, shininess] = u.light.map(splat);
-    let [ex, ey, ez, _] = u.eye.map(splat);
-    let [red, green, blue, strength] = u.light_color.map(splat);
-    let outputs = outputs.as_chunks_mut::<{ LANES * STRIDE }>().0;
-    for (group, outputs) in groups.iter().zip(outputs) {
-        let [x, y, z, nx] = columns(group, 0);
-        let [ny, nz, s, t] = columns(group, 16);
-        let (p, n) = skin(u, group, [x, y, z], [nx, ny, nz]);
-        let n = normalize(n);
+#[inline(always)]
+pub fn shade<S: Simd>(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
+    let matrix = Matrix::<S>::new(&u.mvp);
+    let [lx, ly, lz, shininess] = u.light.map(S::splat);
+    let [ex, ey, ez, _] = u.eye.map(S::splat);
+    let [red, green, blue, strength] = u.light_color.map(S::splat);
+    let outputs = outputs.chunks_exact_mut(S::LANES * STRIDE);
+    for (group, outputs) in vertices.chunks_exact(S::LANES * Vertex::BYTES).zip(outputs) {
+        let [x, y, z, nx] = columns::<S>(group, 0);
+        let [ny, nz, s, t] = columns::<S>(group, 16);
+        let (p, n) = skin::<S>(u, group, [x, y, z], [nx, ny, nz]);
+        let n = normalize::<S>(n);
 
-        let eye = normalize([_mm_sub_ps(ex, p[0]), _mm_sub_ps(ey, p[1]), _mm_sub_ps(ez, p[2])]);
-        let half = normalize([_mm_add_ps(lx, eye[0]), _mm_add_ps(ly, eye[1]), _mm_add_ps(lz, eye[2])]);
-        let diffuse = _mm_max_ps(dot3(n, [lx, ly, lz]), splat(0.0));
-        let specular = pow(_mm_max_ps(dot3(n, half), splat(1e-4)), shininess);
-        let specular = _mm_mul_ps(strength, specular);
-        let r = _mm_fmadd_ps(red, diffuse, specular);
-        let g = _mm_fmadd_ps(green, diffuse, specular);
-        let b = _mm_fmadd_ps(blue, diffuse, specular);
+        let eye = normalize::<S>([S::sub(ex, p[0]), S::sub(ey, p[1]), S::sub(ez, p[2])]);
+        let half = normalize::<S>([S::add(lx, eye[0]), S::add(ly, eye[1]), S::add(lz, eye[2])]);
+        let diffuse = S::max(dot3::<S>(n, [lx, ly, lz]), S::splat(0.0));
+        let specular = pow::<S>(S::max(dot3::<S>(n, half), S::splat(1e-4)), shininess);
+        let specular = S::mul(strength, specular);
+        let [r, g, b] = [red, green, blue].map(|colour| S::fma(colour, diffuse, specular));
 
-        let clip = matrix.transform(p);
-        let normals = transpose([n[0], n[1], n[2], s]);
-        let colours = transpose([r, g, b, t]);
-        for lane in 0..LANES {
-            store(clip[lane], outputs, lane * STRIDE);
-            store(normals[lane], outputs, lane * STRIDE + 16);
-            store(colours[lane], outputs, lane * STRIDE + 32);
-        }
+        store_columns::<S>(matrix.transform(p), outputs, STRIDE, 0);
+        store_columns::<S>([n[0], n[1], n[2], s], outputs, STRIDE, 16);
+        store_columns::<S>([r, g, b, t], outputs, STRIDE, 32);
     }
 }
 
-/// Positions and normals by the weighted sum of four bones, which each vertex has for itself: their rows come as rows.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn skin(u: &Uniforms, group: &Group, p: Columns3, n: Columns3) -> (Columns3, Columns3) {
-    let packed = _mm_setr_epi32(dword(group, 0), dword(group, 1), dword(group, 2), dword(group, 3));
-    let byte = _mm_set1_epi32(255);
-    let weights = [
-        weight(_mm_and_si128(packed, byte)),
-        weight(_mm_and_si128(_mm_srli_epi32::<8>(packed), byte)),
-        weight(_mm_and_si128(_mm_srli_epi32::<16>(packed), byte)),
-        weight(_mm_srli_epi32::<24>(packed)),
-    ];
-    let mut matrix = [[splat(0.0); 4]; 3];
-    for (bone, &weight) in weights.iter().enumerate() {
-        // A number past the last bone wraps.
-        let bone = |lane: usize| &u.bones[usize::from(group[lane * Vertex::BYTES + BONES + bone]) % 64];
-        let bones = [bone(0), bone(1), bone(2), bone(3)];
-        for (row, sums) in matrix.iter_mut().enumerate() {
-            let [a, b, c, d] = bones;
-            let columns = transpose([load_row(&a[row]), load_row(&b[row]), load_row(&c[row]), load_row(&d[row])]);
-            for (sum, column) in sums.iter_mut().zip(columns) {
-                *sum = _mm_fmadd_ps(weight, column, *sum);
+/// Positions and normals by the weighted sum of four bones, which each vertex has for itself: the rows of their
+/// matrices are summed as rows, a vertex a quarter, and become columns behind that.
+#[inline(always)]
+fn skin<S: Simd>(u: &Uniforms, group: &[u8], p: Columns3<S>, n: Columns3<S>) -> (Columns3<S>, Columns3<S>) {
+    let packed = words::<S>(group, WEIGHTS);
+    // 255 is 1.
+    let weight = |bone: i32| {
+        let byte = S::and(S::shr(packed, 8 * bone), S::ints(255));
+        S::mul(S::convert(byte), S::splat(1.0 / 255.0))
+    };
+    let weights = [0, 1, 2, 3].map(weight);
+    let mut sums = [[S::splat(0.0); 4]; 3];
+    for first in 0..4 {
+        for (bone, &weights) in weights.iter().enumerate() {
+            let weight = S::lane_of_quarters(weights, first);
+            // A number past the last bone wraps.
+            let bone = |quarter: usize| {
+                let vertex = 4 * quarter + first;
+                &u.bones[usize::from(group[vertex * Vertex::BYTES + BONES + bone]) % 64]
+            };
+            for (row, sums) in sums.iter_mut().enumerate() {
+                sums[first] = S::fma(weight, S::join(|quarter| bytes(&bone(quarter)[row])), sums[first]);
             }
         }
     }
-    let [x, y, z] = &matrix;
+    let [x, y, z] = sums.map(S::transpose);
     (
-        [dot_point(x, p), dot_point(y, p), dot_point(z, p)],
-        [dot_direction(x, n), dot_direction(y, n), dot_direction(z, n)],
+        [dot_point::<S>(&x, p), dot_point::<S>(&y, p), dot_point::<S>(&z, p)],
+        [dot_direction::<S>(&x, n), dot_direction::<S>(&y, n), dot_direction::<S>(&z, n)],
     )
 }
 
-/// The weights of a vertex.
-#[inline]
-fn dword(group: &Group, lane: usize) -> i32 {
-    let bytes = group[lane * Vertex::BYTES + WEIGHTS..].first_chunk().expect("weights end in their vertex");
-    i32::from_le_bytes(*bytes)
-}
-
-/// 255 is 1.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn weight(byte: __m128i) -> __m128 {
-    _mm_mul_ps(_mm_cvtepi32_ps(byte), splat(1.0 / 255.0))
+/// The bytes of a row.
+#[inline(always)]
+fn bytes(row: &Vec4) -> [u8; 16] {
+    let words = row.map(f32::to_ne_bytes);
+    *words.as_flattened().first_chunk().expect("four floats")
 }

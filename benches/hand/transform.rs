@@ -1,23 +1,30 @@
-//! K1.
+//! K1, a vertex a quarter: what is computed of it needs no columns.
 
-use super::vector::{Matrix, columns, store};
-use super::{Group, LANES};
+use super::simd::Simd;
+use super::vector::{rows, store_rows};
 use crate::plain::vertex::{Uniforms, Vertex};
 
 /// Clip position, texture coordinate.
 pub const STRIDE: usize = 24;
 
-#[target_feature(enable = "avx2,fma")]
-pub fn shade(u: &Uniforms, groups: &[Group], outputs: &mut [u8]) {
-    let matrix = Matrix::new(&u.mvp);
-    let outputs = outputs.as_chunks_mut::<{ LANES * STRIDE }>().0;
-    for (group, outputs) in groups.iter().zip(outputs) {
-        let [x, y, z, _] = columns(group, 0);
-        let clip = matrix.transform([x, y, z]);
-        for (lane, row) in clip.into_iter().enumerate() {
-            let (from, to) = (lane * Vertex::BYTES + 24, lane * STRIDE);
-            store(row, outputs, to);
-            outputs[to + 16..to + 24].copy_from_slice(&group[from..from + 8]);
+#[inline(always)]
+pub fn shade<S: Simd>(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
+    // The matrix's columns in every quarter.
+    let [x, y, z, w] = [0, 1, 2, 3].map(|column| {
+        let bytes = u.mvp.map(|row| row[column].to_le_bytes());
+        S::join(|_| *bytes.as_flattened().first_chunk().expect("four floats"))
+    });
+    let outputs = outputs.chunks_exact_mut(S::LANES * STRIDE);
+    for (group, outputs) in vertices.chunks_exact(S::LANES * Vertex::BYTES).zip(outputs) {
+        for first in 0..4 {
+            let p = rows::<S>(group, first, 0);
+            let [px, py, pz] = [0, 1, 2].map(|lane| S::lane_of_quarters(p, lane));
+            let clip = S::fma(x, px, S::fma(y, py, S::fma(z, pz, w)));
+            store_rows::<S>(clip, outputs, STRIDE, first, 0);
+        }
+        for vertex in 0..S::LANES {
+            let (from, to) = (vertex * Vertex::BYTES + 24, vertex * STRIDE + 16);
+            outputs[to..to + 8].copy_from_slice(&group[from..from + 8]);
         }
     }
 }

@@ -1,117 +1,104 @@
-//! Registers of four floats: a row has the components of one vertex, a column one component of four vertices.
+//! Vertices in registers: a row has the components of a vertex in each quarter, a column one component of all vertices.
 
-use super::{Group, LANES};
+use super::simd::Simd;
 use crate::plain::vertex::{Vec4, Vertex};
-use std::arch::x86_64::*;
+use std::arch::x86_64::{__m128, _mm_storeu_ps};
 
-/// Four components of a vertex, or the other way round.
-pub type Rows = [__m128; LANES];
-/// x, y and z of four vertices.
-pub type Columns3 = [__m128; 3];
+/// x, y and z of all vertices.
+pub type Columns3<S> = [<S as Simd>::F; 3];
 
-/// Loads a row.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn load(bytes: &[u8; 16]) -> __m128 {
-    // SAFETY: these are 16 bytes, and the instruction does not ask for alignment.
-    unsafe { _mm_loadu_ps(bytes.as_ptr().cast()) }
+/// Bytes of a quarter `at` so many bytes into a vertex.
+#[inline(always)]
+fn quarter(group: &[u8], vertex: usize, at: usize) -> &[u8; 16] {
+    group[vertex * Vertex::BYTES + at..].first_chunk().expect("rows end in their vertex")
 }
 
-/// Loads a row of a matrix.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn load_row(row: &Vec4) -> __m128 {
-    // SAFETY: these are four floats, and the instruction does not ask for alignment.
-    unsafe { _mm_loadu_ps(row.as_ptr()) }
+/// The 16 bytes of every fourth vertex, from one of the first four on, that begin `at` so many bytes into it.
+#[inline(always)]
+pub fn rows<S: Simd>(group: &[u8], first: usize, at: usize) -> S::F {
+    S::join(|number| quarter(group, 4 * number + first, at))
 }
 
-/// Stores a row `at` so many bytes into the outputs of a group.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn store(row: __m128, outputs: &mut [u8], at: usize) {
-    let bytes = outputs[at..].first_chunk_mut::<16>().expect("outputs have room for their rows");
+/// The 16 bytes of each vertex that begin `at` so many bytes into it, as columns.
+#[inline(always)]
+pub fn columns<S: Simd>(group: &[u8], at: usize) -> [S::F; 4] {
+    S::transpose([0, 1, 2, 3].map(|first| rows::<S>(group, first, at)))
+}
+
+/// Stores rows `at` so many bytes into the outputs of every fourth vertex, from one of the first four on.
+#[inline(always)]
+pub fn store_rows<S: Simd>(rows: S::F, outputs: &mut [u8], stride: usize, first: usize, at: usize) {
+    S::split(rows, |number, row| store(row, &mut outputs[(4 * number + first) * stride + at..]));
+}
+
+#[inline(always)]
+fn store(row: __m128, bytes: &mut [u8]) {
+    let bytes = bytes.first_chunk_mut::<16>().expect("outputs have room for their rows");
     // SAFETY: these are 16 bytes, and the instruction does not ask for alignment.
     unsafe { _mm_storeu_ps(bytes.as_mut_ptr().cast(), row) }
 }
 
-/// Rows to columns, and back.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn transpose([a, b, c, d]: Rows) -> Rows {
-    let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
-    let (high_ab, high_cd) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
-    [_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab), _mm_movelh_ps(high_ab, high_cd), _mm_movehl_ps(high_cd, high_ab)]
+/// Stores columns as the rows of all vertices.
+#[inline(always)]
+pub fn store_columns<S: Simd>(columns: [S::F; 4], outputs: &mut [u8], stride: usize, at: usize) {
+    for (first, rows) in S::transpose(columns).into_iter().enumerate() {
+        store_rows::<S>(rows, outputs, stride, first, at);
+    }
 }
 
-/// The 16 bytes of each vertex that begin `at` so many bytes into it, as columns.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn columns(group: &Group, at: usize) -> Rows {
-    transpose([row(group, 0, at), row(group, 1, at), row(group, 2, at), row(group, 3, at)])
-}
-
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn row(group: &Group, lane: usize, at: usize) -> __m128 {
-    load(group[lane * Vertex::BYTES + at..].first_chunk().expect("rows end in their vertex"))
-}
-
-/// The same number for all vertices.
-#[inline]
-pub fn splat(x: f32) -> __m128 {
-    // SAFETY: every x86-64 machine has SSE.
-    unsafe { _mm_set1_ps(x) }
+/// The words of each vertex that begin `at` so many bytes into it.
+#[inline(always)]
+pub fn words<S: Simd>(group: &[u8], at: usize) -> S::I {
+    let word = |vertex: usize| group[vertex * Vertex::BYTES + at..].first_chunk::<4>().expect("words end there, too");
+    S::bits(S::join(|number| {
+        let mut words = [0; 16];
+        for (lane, to) in words.as_chunks_mut().0.iter_mut().enumerate() {
+            *to = *word(4 * number + lane);
+        }
+        words
+    }))
 }
 
 /// Four rows, each number in a register of its own.
-pub struct Matrix([[__m128; 4]; 4]);
+pub struct Matrix<S: Simd>([[S::F; 4]; 4]);
 
-impl Matrix {
-    pub fn new(rows: &[Vec4; 4]) -> Matrix {
-        Matrix(rows.map(|row| row.map(splat)))
+impl<S: Simd> Matrix<S> {
+    #[inline(always)]
+    pub fn new(rows: &[Vec4; 4]) -> Matrix<S> {
+        Matrix(rows.map(|row| row.map(S::splat)))
     }
 
-    /// The point in clip space, as rows.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    pub fn transform(&self, p: Columns3) -> Rows {
+    /// The point in clip space, as columns.
+    #[inline(always)]
+    pub fn transform(&self, p: Columns3<S>) -> [S::F; 4] {
         let [x, y, z, w] = &self.0;
-        transpose([dot_point(x, p), dot_point(y, p), dot_point(z, p), dot_point(w, p)])
+        [dot_point::<S>(x, p), dot_point::<S>(y, p), dot_point::<S>(z, p), dot_point::<S>(w, p)]
     }
 }
 
 /// A row of a matrix times points: its fourth component counts as 1.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn dot_point(row: &[__m128; 4], [x, y, z]: Columns3) -> __m128 {
-    _mm_fmadd_ps(row[0], x, _mm_fmadd_ps(row[1], y, _mm_fmadd_ps(row[2], z, row[3])))
+#[inline(always)]
+pub fn dot_point<S: Simd>(row: &[S::F; 4], [x, y, z]: Columns3<S>) -> S::F {
+    S::fma(row[0], x, S::fma(row[1], y, S::fma(row[2], z, row[3])))
 }
 
 /// A row of a matrix times directions: their fourth component counts as 0.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn dot_direction(row: &[__m128; 4], d: Columns3) -> __m128 {
-    dot3([row[0], row[1], row[2]], d)
+#[inline(always)]
+pub fn dot_direction<S: Simd>(row: &[S::F; 4], d: Columns3<S>) -> S::F {
+    dot3::<S>([row[0], row[1], row[2]], d)
 }
 
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn dot3(a: Columns3, b: Columns3) -> __m128 {
-    _mm_fmadd_ps(a[0], b[0], _mm_fmadd_ps(a[1], b[1], _mm_mul_ps(a[2], b[2])))
+#[inline(always)]
+pub fn dot3<S: Simd>(a: Columns3<S>, b: Columns3<S>) -> S::F {
+    S::fma(a[0], b[0], S::fma(a[1], b[1], S::mul(a[2], b[2])))
 }
 
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-pub fn normalize(v: Columns3) -> Columns3 {
-    let scale = reciprocal_sqrt(dot3(v, v));
-    [_mm_mul_ps(v[0], scale), _mm_mul_ps(v[1], scale), _mm_mul_ps(v[2], scale)]
-}
-
-/// The machine's estimate, and one step of Newton's.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn reciprocal_sqrt(x: __m128) -> __m128 {
-    let y = _mm_rsqrt_ps(x);
-    let half = _mm_mul_ps(_mm_mul_ps(x, y), splat(0.5));
-    _mm_mul_ps(y, _mm_fnmadd_ps(half, y, splat(1.5)))
+/// With the machine's estimate of the root, and one step of Newton's.
+#[inline(always)]
+pub fn normalize<S: Simd>(v: Columns3<S>) -> Columns3<S> {
+    let square = dot3::<S>(v, v);
+    let y = S::reciprocal_sqrt(square);
+    let half = S::mul(S::mul(square, y), S::splat(0.5));
+    let scale = S::mul(y, S::fnma(half, y, S::splat(1.5)));
+    v.map(|component| S::mul(component, scale))
 }

@@ -1,78 +1,74 @@
 //! K4.
 
 use super::math::{pow, sin_cos};
-use super::vector::{Matrix, columns, normalize, splat, store, transpose};
-use super::{Group, LANES};
-use crate::plain::vertex::Uniforms;
-use std::arch::x86_64::*;
+use super::simd::Simd;
+use super::vector::{Matrix, columns, normalize, store_columns};
+use crate::plain::vertex::{Uniforms, Vertex};
 
 /// Clip position, normal and foam.
 pub const STRIDE: usize = 32;
 
 /// What a wave contributes, in products of uniforms.
-struct Wave {
+struct Wave<S: Simd> {
     /// The phase's factors of x and z, and what the time adds.
-    phase: [__m128; 3],
-    height: __m128,
-    falloff: __m128,
+    phase: [S::F; 3],
+    height: S::F,
+    falloff: S::F,
     /// Of the base of its power.
-    exponent: __m128,
+    exponent: S::F,
     /// Displacement along x and z by the cosine, each times the amplitude.
-    reach: [__m128; 2],
+    reach: [S::F; 2],
     /// What the normal loses along x and z by the cosine, and along y by the sine, each times the amplitude.
-    slope: [__m128; 3],
-    frequency: __m128,
+    slope: [S::F; 3],
+    frequency: S::F,
 }
 
-impl Wave {
-    fn all(u: &Uniforms) -> [Wave; 8] {
+impl<S: Simd> Wave<S> {
+    #[inline(always)]
+    fn all(u: &Uniforms) -> [Wave<S>; 8] {
         std::array::from_fn(|n| {
             let [dx, dz, frequency, speed] = u.wave_shape[n];
             let [height, steepness, falloff, exponent] = u.wave_height[n];
             Wave {
-                phase: [dx * frequency, dz * frequency, u.time[0] * speed].map(splat),
-                height: splat(height),
-                falloff: splat(falloff),
-                exponent: splat(-exponent),
-                reach: [steepness * dx, steepness * dz].map(splat),
-                slope: [frequency * dx, steepness * frequency, frequency * dz].map(splat),
-                frequency: splat(frequency),
+                phase: [dx * frequency, dz * frequency, u.time[0] * speed].map(S::splat),
+                height: S::splat(height),
+                falloff: S::splat(falloff),
+                exponent: S::splat(-exponent),
+                reach: [steepness * dx, steepness * dz].map(S::splat),
+                slope: [frequency * dx, steepness * frequency, frequency * dz].map(S::splat),
+                frequency: S::splat(frequency),
             }
         })
     }
 }
 
-#[target_feature(enable = "avx2,fma")]
-pub fn shade(u: &Uniforms, groups: &[Group], outputs: &mut [u8]) {
-    let matrix = Matrix::new(&u.mvp);
-    let waves = Wave::all(u);
-    let outputs = outputs.as_chunks_mut::<{ LANES * STRIDE }>().0;
-    for (group, outputs) in groups.iter().zip(outputs) {
-        let [x, y, z, _] = columns(group, 0);
-        let distance = _mm_fmadd_ps(x, x, _mm_mul_ps(z, z));
+#[inline(always)]
+pub fn shade<S: Simd>(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
+    let matrix = Matrix::<S>::new(&u.mvp);
+    let waves = Wave::<S>::all(u);
+    let outputs = outputs.chunks_exact_mut(S::LANES * STRIDE);
+    for (group, outputs) in vertices.chunks_exact(S::LANES * Vertex::BYTES).zip(outputs) {
+        let [x, y, z, _] = columns::<S>(group, 0);
+        let distance = S::fma(x, x, S::mul(z, z));
         let mut p = [x, y, z];
-        let mut n = [splat(0.0), splat(1.0), splat(0.0)];
-        let mut foam = splat(0.0);
+        let mut n = [S::splat(0.0), S::splat(1.0), S::splat(0.0)];
+        let mut foam = S::splat(0.0);
         for wave in &waves {
-            let phase = _mm_fmadd_ps(x, wave.phase[0], _mm_fmadd_ps(z, wave.phase[1], wave.phase[2]));
-            let (sin, cos) = sin_cos(phase);
-            let base = _mm_fmadd_ps(distance, wave.falloff, splat(1.0));
-            let amplitude = _mm_mul_ps(wave.height, pow(base, wave.exponent));
-            let (sin, cos) = (_mm_mul_ps(amplitude, sin), _mm_mul_ps(amplitude, cos));
-            p[0] = _mm_fmadd_ps(wave.reach[0], cos, p[0]);
-            p[1] = _mm_add_ps(p[1], sin);
-            p[2] = _mm_fmadd_ps(wave.reach[1], cos, p[2]);
-            n[0] = _mm_fnmadd_ps(wave.slope[0], cos, n[0]);
-            n[1] = _mm_fnmadd_ps(wave.slope[1], sin, n[1]);
-            n[2] = _mm_fnmadd_ps(wave.slope[2], cos, n[2]);
-            foam = _mm_fmadd_ps(wave.frequency, sin, foam);
+            let phase = S::fma(x, wave.phase[0], S::fma(z, wave.phase[1], wave.phase[2]));
+            let (sin, cos) = sin_cos::<S>(phase);
+            let base = S::fma(distance, wave.falloff, S::splat(1.0));
+            let amplitude = S::mul(wave.height, pow::<S>(base, wave.exponent));
+            let (sin, cos) = (S::mul(amplitude, sin), S::mul(amplitude, cos));
+            p[0] = S::fma(wave.reach[0], cos, p[0]);
+            p[1] = S::add(p[1], sin);
+            p[2] = S::fma(wave.reach[1], cos, p[2]);
+            n[0] = S::fnma(wave.slope[0], cos, n[0]);
+            n[1] = S::fnma(wave.slope[1], sin, n[1]);
+            n[2] = S::fnma(wave.slope[2], cos, n[2]);
+            foam = S::fma(wave.frequency, sin, foam);
         }
-        let clip = matrix.transform(p);
-        let n = normalize(n);
-        let normals = transpose([n[0], n[1], n[2], foam]);
-        for lane in 0..LANES {
-            store(clip[lane], outputs, lane * STRIDE);
-            store(normals[lane], outputs, lane * STRIDE + 16);
-        }
+        store_columns::<S>(matrix.transform(p), outputs, STRIDE, 0);
+        let n = normalize::<S>(n);
+        store_columns::<S>([n[0], n[1], n[2], foam], outputs, STRIDE, 16);
     }
 }

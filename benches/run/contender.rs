@@ -1,7 +1,7 @@
 //! Who runs a draw call, and with what.
 
 use crate::draw::{Draw, Uniforms, floats};
-use crate::hand;
+use crate::hand::{self, Width};
 use crate::plain::kernels::{k1, k2, k3, k4};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::{self, Vec4, Vertex};
@@ -76,8 +76,9 @@ pub fn all<'a>(draw: &'a Draw, engines: &Engines) -> Contenders<'a> {
         Some(Box::new(ours) as Box<dyn Contender>)
     };
     let [interpreter, narrow, twice, avx2, avx512] = WAYS.map(ours);
-    let hand = HandWritten::new(draw).map(|kernel| Box::new(kernel) as _);
-    [interpreter, narrow, twice, avx2, avx512, Some(plain(draw)), hand, None, None]
+    let by_hand = |width| HandWritten::new(draw, width).map(|kernel| Box::new(kernel) as Box<dyn Contender>);
+    let [hand_128, hand_256, hand_512] = [Width::Bits128, Width::Bits256, Width::Bits512].map(by_hand);
+    [interpreter, narrow, twice, avx2, avx512, Some(plain(draw)), hand_128, hand_256, hand_512]
 }
 
 /// Vertices of a draw call.
@@ -164,9 +165,9 @@ struct HandWritten<'a> {
 }
 
 impl<'a> HandWritten<'a> {
-    fn new(draw: &'a Draw) -> Option<HandWritten<'a>> {
+    fn new(draw: &'a Draw, width: Width) -> Option<HandWritten<'a>> {
         let Uniforms::Constants(constants) = &draw.uniforms else { return None };
-        let kernel = hand::Kernel::find(draw.name)?;
+        let kernel = hand::Kernel::find(draw.name, width)?;
         let outputs = vec![0; count(draw) as usize * kernel.stride()];
         Some(HandWritten { kernel, uniforms: vertex::Uniforms::read(constants), vertices: &draw.vertices, outputs })
     }
