@@ -74,11 +74,14 @@ pub fn sin_cos<S: Simd>(x: S::F) -> (S::F, S::F) {
     let quarters = S::bits(rounded);
     // Odd quarters exchange them; of four quarters two negate each.
     let odd = S::float(S::shl(quarters, 31));
-    let negated = |x, quarters| {
-        let sign = S::shl(S::and(quarters, S::ints(2)), 30);
-        S::float(S::xor(S::bits(x), sign))
-    };
     let next = S::iadd(quarters, S::ints(1));
     let (sin, cos) = (S::where_negative(odd, cos, sin), S::where_negative(odd, sin, cos));
-    (negated(sin, quarters), negated(cos, next))
+    (negated::<S>(sin, quarters), negated::<S>(cos, next))
+}
+
+/// Negated in the third and fourth quarter of a turn.
+#[inline(always)]
+fn negated<S: Simd>(x: S::F, quarters: S::I) -> S::F {
+    let sign = S::shl(S::and(quarters, S::ints(2)), 30);
+    S::float(S::xor(S::bits(x), sign))
 }

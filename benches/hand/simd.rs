@@ -1,10 +1,9 @@
 //! Vector registers of 128, 256 and 512 bits under one set of names.
 //!
 //! A register is one to four *quarters* of 128 bits. Vertices are in the order of the lanes, so that a quarter has four
-//! that follow each other.
+//! that follow each other. Closures are left out: they are compiled without the features of what they are in.
 
 use std::arch::x86_64::*;
-use std::borrow::Borrow;
 
 /// A width. What is done with it is safe where the machine has its features: in the functions that
 /// [`mod`](super) compiles for them.
@@ -48,10 +47,10 @@ pub trait Simd {
     fn lane_of_quarters(x: Self::F, lane: usize) -> Self::F;
     /// In each quarter rows to columns, and back.
     fn transpose(rows: [Self::F; 4]) -> [Self::F; 4];
-    /// A register whose quarters are these bytes.
-    fn join<B: Borrow<[u8; 16]>>(quarter: impl Fn(usize) -> B) -> Self::F;
-    /// Gives the bytes of each quarter.
-    fn split(x: Self::F, quarter: impl FnMut(usize, __m128));
+    /// A register of the first of these quarters.
+    fn join(quarters: [&[u8; 16]; 4]) -> Self::F;
+    /// Its quarters, of which those that it does not have are like the first.
+    fn split(x: Self::F) -> [__m128; 4];
 }
 
 /// What all widths have under names that differ in nothing but their beginning.
@@ -99,10 +98,14 @@ macro_rules! common {
         fn transpose([a, b, c, d]: [$F; 4]) -> [$F; 4] {
             // SAFETY: see the trait.
             unsafe {
-                let [ab, cd] = [$low(a, b), $low(c, d)].map(|x| $as_pairs(x));
-                let [high_ab, high_cd] = [$high(a, b), $high(c, d)].map(|x| $as_pairs(x));
-                [$low_pairs(ab, cd), $high_pairs(ab, cd), $low_pairs(high_ab, high_cd), $high_pairs(high_ab, high_cd)]
-                    .map(|x| $of_pairs(x))
+                let (ab, cd) = ($as_pairs($low(a, b)), $as_pairs($low(c, d)));
+                let (high_ab, high_cd) = ($as_pairs($high(a, b)), $as_pairs($high(c, d)));
+                [
+                    $of_pairs($low_pairs(ab, cd)),
+                    $of_pairs($high_pairs(ab, cd)),
+                    $of_pairs($low_pairs(high_ab, high_cd)),
+                    $of_pairs($high_pairs(high_ab, high_cd)),
+                ]
             }
         }
     };
@@ -193,13 +196,13 @@ impl Simd for Narrow {
     }
 
     #[inline(always)]
-    fn join<B: Borrow<[u8; 16]>>(quarter: impl Fn(usize) -> B) -> __m128 {
-        load(quarter(0).borrow())
+    fn join(quarters: [&[u8; 16]; 4]) -> __m128 {
+        load(quarters[0])
     }
 
     #[inline(always)]
-    fn split(x: __m128, mut quarter: impl FnMut(usize, __m128)) {
-        quarter(0, x);
+    fn split(x: __m128) -> [__m128; 4] {
+        [x; 4]
     }
 }
 
@@ -253,20 +256,16 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn join<B: Borrow<[u8; 16]>>(quarter: impl Fn(usize) -> B) -> __m256 {
+    fn join(quarters: [&[u8; 16]; 4]) -> __m256 {
         // SAFETY: see the trait.
-        unsafe {
-            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(load(quarter(0).borrow())), load(quarter(1).borrow()))
-        }
+        unsafe { _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(load(quarters[0])), load(quarters[1])) }
     }
 
     #[inline(always)]
-    fn split(x: __m256, mut quarter: impl FnMut(usize, __m128)) {
+    fn split(x: __m256) -> [__m128; 4] {
         // SAFETY: see the trait.
-        unsafe {
-            quarter(0, _mm256_castps256_ps128(x));
-            quarter(1, _mm256_extractf128_ps::<1>(x));
-        }
+        let [first, second] = unsafe { [_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x)] };
+        [first, second, first, first]
     }
 }
 
@@ -326,25 +325,25 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn join<B: Borrow<[u8; 16]>>(quarter: impl Fn(usize) -> B) -> __m512 {
+    fn join(quarters: [&[u8; 16]; 4]) -> __m512 {
         // SAFETY: see the trait.
         unsafe {
-            let low =
-                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(load(quarter(0).borrow())), load(quarter(1).borrow()));
-            let high =
-                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(load(quarter(2).borrow())), load(quarter(3).borrow()));
+            let low = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(load(quarters[0])), load(quarters[1]));
+            let high = _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(load(quarters[2])), load(quarters[3]));
             _mm512_insertf32x8::<1>(_mm512_castps256_ps512(low), high)
         }
     }
 
     #[inline(always)]
-    fn split(x: __m512, mut quarter: impl FnMut(usize, __m128)) {
+    fn split(x: __m512) -> [__m128; 4] {
         // SAFETY: see the trait.
         unsafe {
-            quarter(0, _mm512_castps512_ps128(x));
-            quarter(1, _mm512_extractf32x4_ps::<1>(x));
-            quarter(2, _mm512_extractf32x4_ps::<2>(x));
-            quarter(3, _mm512_extractf32x4_ps::<3>(x));
+            [
+                _mm512_castps512_ps128(x),
+                _mm512_extractf32x4_ps::<1>(x),
+                _mm512_extractf32x4_ps::<2>(x),
+                _mm512_extractf32x4_ps::<3>(x),
+            ]
         }
     }
 }

@@ -30,7 +30,9 @@ pub fn shade<S: Simd>(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
         let diffuse = S::max(dot3::<S>(n, [lx, ly, lz]), S::splat(0.0));
         let specular = pow::<S>(S::max(dot3::<S>(n, half), S::splat(1e-4)), shininess);
         let specular = S::mul(strength, specular);
-        let [r, g, b] = [red, green, blue].map(|colour| S::fma(colour, diffuse, specular));
+        let r = S::fma(red, diffuse, specular);
+        let g = S::fma(green, diffuse, specular);
+        let b = S::fma(blue, diffuse, specular);
 
         store_columns::<S>(matrix.transform(p), outputs, STRIDE, 0);
         store_columns::<S>([n[0], n[1], n[2], s], outputs, STRIDE, 16);
@@ -43,36 +45,42 @@ pub fn shade<S: Simd>(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
 #[inline(always)]
 fn skin<S: Simd>(u: &Uniforms, group: &[u8], p: Columns3<S>, n: Columns3<S>) -> (Columns3<S>, Columns3<S>) {
     let packed = words::<S>(group, WEIGHTS);
-    // 255 is 1.
-    let weight = |bone: i32| {
-        let byte = S::and(S::shr(packed, 8 * bone), S::ints(255));
-        S::mul(S::convert(byte), S::splat(1.0 / 255.0))
-    };
-    let weights = [0, 1, 2, 3].map(weight);
     let mut sums = [[S::splat(0.0); 4]; 3];
-    for first in 0..4 {
-        for (bone, &weights) in weights.iter().enumerate() {
+    for bone in 0..4 {
+        // 255 is 1.
+        let byte = S::and(S::shr(packed, 8 * bone as i32), S::ints(255));
+        let weights = S::mul(S::convert(byte), S::splat(1.0 / 255.0));
+        for first in 0..4 {
             let weight = S::lane_of_quarters(weights, first);
-            // A number past the last bone wraps.
-            let bone = |quarter: usize| {
-                let vertex = 4 * quarter + first;
-                &u.bones[usize::from(group[vertex * Vertex::BYTES + BONES + bone]) % 64]
-            };
+            let bones = [
+                matrix_of(u, group, first, bone),
+                matrix_of(u, group, (4 + first) % S::LANES, bone),
+                matrix_of(u, group, (8 + first) % S::LANES, bone),
+                matrix_of(u, group, (12 + first) % S::LANES, bone),
+            ];
             for (row, sums) in sums.iter_mut().enumerate() {
-                sums[first] = S::fma(weight, S::join(|quarter| bytes(&bone(quarter)[row])), sums[first]);
+                let [a, b, c, d] = bones;
+                let rows = S::join([bytes(&a[row]), bytes(&b[row]), bytes(&c[row]), bytes(&d[row])]);
+                sums[first] = S::fma(weight, rows, sums[first]);
             }
         }
     }
-    let [x, y, z] = sums.map(S::transpose);
+    let (x, y, z) = (S::transpose(sums[0]), S::transpose(sums[1]), S::transpose(sums[2]));
     (
         [dot_point::<S>(&x, p), dot_point::<S>(&y, p), dot_point::<S>(&z, p)],
         [dot_direction::<S>(&x, n), dot_direction::<S>(&y, n), dot_direction::<S>(&z, n)],
     )
 }
 
+/// The matrix of one of a vertex's bones. A number past the last bone wraps.
+#[inline(always)]
+fn matrix_of<'a>(u: &'a Uniforms, group: &[u8], vertex: usize, bone: usize) -> &'a [Vec4; 3] {
+    &u.bones[usize::from(group[vertex * Vertex::BYTES + BONES + bone]) % 64]
+}
+
 /// The bytes of a row.
 #[inline(always)]
-fn bytes(row: &Vec4) -> [u8; 16] {
-    let words = row.map(f32::to_ne_bytes);
-    *words.as_flattened().first_chunk().expect("four floats")
+fn bytes(row: &Vec4) -> &[u8; 16] {
+    // SAFETY: four floats are 16 bytes, and bytes need no alignment.
+    unsafe { &*std::ptr::from_ref(row).cast() }
 }

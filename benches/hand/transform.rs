@@ -10,15 +10,18 @@ pub const STRIDE: usize = 24;
 #[inline(always)]
 pub fn shade<S: Simd>(u: &Uniforms, vertices: &[u8], outputs: &mut [u8]) {
     // The matrix's columns in every quarter.
-    let [x, y, z, w] = [0, 1, 2, 3].map(|column| {
-        let bytes = u.mvp.map(|row| row[column].to_le_bytes());
-        S::join(|_| *bytes.as_flattened().first_chunk().expect("four floats"))
-    });
+    let mut columns = [S::splat(0.0); 4];
+    for (column, to) in columns.iter_mut().enumerate() {
+        let bytes = u.mvp.map(|row| row[column].to_ne_bytes());
+        let bytes = bytes.as_flattened().first_chunk().expect("four floats");
+        *to = S::join([bytes; 4]);
+    }
+    let [x, y, z, w] = columns;
     let outputs = outputs.chunks_exact_mut(S::LANES * STRIDE);
     for (group, outputs) in vertices.chunks_exact(S::LANES * Vertex::BYTES).zip(outputs) {
         for first in 0..4 {
             let p = rows::<S>(group, first, 0);
-            let [px, py, pz] = [0, 1, 2].map(|lane| S::lane_of_quarters(p, lane));
+            let (px, py, pz) = (S::lane_of_quarters(p, 0), S::lane_of_quarters(p, 1), S::lane_of_quarters(p, 2));
             let clip = S::fma(x, px, S::fma(y, py, S::fma(z, pz, w)));
             store_rows::<S>(clip, outputs, STRIDE, first, 0);
         }

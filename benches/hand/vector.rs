@@ -16,19 +16,28 @@ fn quarter(group: &[u8], vertex: usize, at: usize) -> &[u8; 16] {
 /// The 16 bytes of every fourth vertex, from one of the first four on, that begin `at` so many bytes into it.
 #[inline(always)]
 pub fn rows<S: Simd>(group: &[u8], first: usize, at: usize) -> S::F {
-    S::join(|number| quarter(group, 4 * number + first, at))
+    // Those that it does not have begin again.
+    S::join([
+        quarter(group, first, at),
+        quarter(group, (4 + first) % S::LANES, at),
+        quarter(group, (8 + first) % S::LANES, at),
+        quarter(group, (12 + first) % S::LANES, at),
+    ])
 }
 
 /// The 16 bytes of each vertex that begin `at` so many bytes into it, as columns.
 #[inline(always)]
 pub fn columns<S: Simd>(group: &[u8], at: usize) -> [S::F; 4] {
-    S::transpose([0, 1, 2, 3].map(|first| rows::<S>(group, first, at)))
+    S::transpose([rows::<S>(group, 0, at), rows::<S>(group, 1, at), rows::<S>(group, 2, at), rows::<S>(group, 3, at)])
 }
 
 /// Stores rows `at` so many bytes into the outputs of every fourth vertex, from one of the first four on.
 #[inline(always)]
 pub fn store_rows<S: Simd>(rows: S::F, outputs: &mut [u8], stride: usize, first: usize, at: usize) {
-    S::split(rows, |number, row| store(row, &mut outputs[(4 * number + first) * stride + at..]));
+    let quarters = S::split(rows);
+    for number in 0..S::LANES / 4 {
+        store(quarters[number], &mut outputs[(4 * number + first) * stride + at..]);
+    }
 }
 
 #[inline(always)]
@@ -49,14 +58,12 @@ pub fn store_columns<S: Simd>(columns: [S::F; 4], outputs: &mut [u8], stride: us
 /// The words of each vertex that begin `at` so many bytes into it.
 #[inline(always)]
 pub fn words<S: Simd>(group: &[u8], at: usize) -> S::I {
-    let word = |vertex: usize| group[vertex * Vertex::BYTES + at..].first_chunk::<4>().expect("words end there, too");
-    S::bits(S::join(|number| {
-        let mut words = [0; 16];
-        for (lane, to) in words.as_chunks_mut().0.iter_mut().enumerate() {
-            *to = *word(4 * number + lane);
-        }
-        words
-    }))
+    let mut words = [[0; 16]; 4];
+    let all = words.as_flattened_mut().as_chunks_mut::<4>().0;
+    for (vertex, to) in all.iter_mut().enumerate().take(S::LANES) {
+        *to = *group[vertex * Vertex::BYTES + at..].first_chunk().expect("words end in their vertex");
+    }
+    S::bits(S::join([&words[0], &words[1], &words[2], &words[3]]))
 }
 
 /// Four rows, each number in a register of its own.
@@ -100,5 +107,5 @@ pub fn normalize<S: Simd>(v: Columns3<S>) -> Columns3<S> {
     let y = S::reciprocal_sqrt(square);
     let half = S::mul(S::mul(square, y), S::splat(0.5));
     let scale = S::mul(y, S::fnma(half, y, S::splat(1.5)));
-    v.map(|component| S::mul(component, scale))
+    [S::mul(v[0], scale), S::mul(v[1], scale), S::mul(v[2], scale)]
 }
