@@ -27,10 +27,6 @@ const WAIT: usize = 12;
 /// counted.
 const WORTH: (usize, usize) = (3, 4);
 
-/// The same where vectors have eight lanes. K3, whose estimate drops to two thirds, gains 3 % there and compiles 40 %
-/// longer; from K4 on, which drops to three eighths, a sixth and more is gained.
-const WORTH_OF_EIGHT: (usize, usize) = (1, 2);
-
 /// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
 const PHASE: usize = 16;
 
@@ -80,8 +76,7 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
             cuts.inside.push((block, points));
         }
     }
-    let worth = if *lanes == CUT_LANES { WORTH_OF_EIGHT } else { WORTH };
-    (phases >= 2 && cut * worth.1 <= whole * worth.0).then_some(cuts)
+    (phases >= 2 && cut * WORTH.1 <= whole * WORTH.0).then_some(cuts)
 }
 
 /// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
