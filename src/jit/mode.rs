@@ -15,15 +15,27 @@ const DEFAULT: u32 = 0x1f80;
 #[cfg(target_arch = "aarch64")]
 const DEFAULT: u64 = 0;
 
-/// Calls native code with denormals flushed: MXCSR with DAZ and FTZ set.
+/// MXCSR as native code has it, with DAZ and FTZ set, or as it is for doubles, whose denormals are kept.
+#[cfg(target_arch = "x86_64")]
+pub const fn mxcsr(flushes: bool) -> u32 {
+    const DENORMALS_ARE_ZERO: u32 = 1 << 6;
+    const FLUSH_TO_ZERO: u32 = 1 << 15;
+    if flushes { DEFAULT | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO } else { DEFAULT }
+}
+
+/// Other machines have no such register.
+#[cfg(not(target_arch = "x86_64"))]
+pub const fn mxcsr(_flushes: bool) -> u32 {
+    0
+}
+
+/// Calls native code with denormals flushed.
 ///
 /// # Safety
 /// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
 #[cfg(target_arch = "x86_64")]
 pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) -> u32 {
-    const DENORMALS_ARE_ZERO: u32 = 1 << 6;
-    const FLUSH_TO_ZERO: u32 = 1 << 15;
-    let flushing = DEFAULT | DENORMALS_ARE_ZERO | FLUSH_TO_ZERO;
+    let flushing = mxcsr(true);
     let mut saved = 0u32;
     let status: u32;
     // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that

@@ -126,6 +126,38 @@ fn every_op_does_what_the_interpreter_does() {
     }
 }
 
+/// Doubles of any two words, in runs of arithmetic that floats interrupt: each kind of numbers has its own way with
+/// denormals, and only what is seen of a NaN has bits.
+#[test]
+fn doubles_keep_denormals_among_floats_that_do_not() {
+    let mut b = FunctionBuilder::new("doubles", 1, 9);
+    let [low, high] = [0, 1].map(|component| b.input(Type::I32, 0, component));
+    let float = b.input(Type::F32, 0, 0);
+    let (x, third) = (b.f64join([low, high]), b.constant(Type::F64, (1.0f64 / 3.0).to_bits()));
+    let tiny = b.constant(Type::F64, 3);
+    let unseen = b.dmul([x, third]);
+    let sum = b.dadd([tiny, unseen]);
+    let flushed = b.fadd([float, float]);
+    let wide = b.ftod([flushed]);
+    let fused = b.dfma([sum, third, wide]);
+    let least = b.dmin([fused, sum]);
+    let most = b.dmax([sum, third]);
+    let quotient = b.ddiv([least, most]);
+    let narrow = b.dtof([quotient]);
+    let squared = b.fmul([narrow, narrow]);
+    let is_less = b.dlt([quotient, tiny]);
+    let chosen = b.select([is_less, sum, x]);
+    let [signed, unsigned] = [b.dtoi([chosen]), b.dtou([sum])];
+    let [from_signed, from_unsigned] = [b.itod([signed]), b.utod([unsigned])];
+    let results = [sum, quotient, narrow, squared, is_less, chosen, signed, from_signed, from_unsigned];
+    for (element, result) in (0..).zip(results) {
+        put(&mut b, element, result);
+    }
+    b.ret();
+    let func = lockstep(b);
+    check(&func, &[Case::new(rows(2))]);
+}
+
 #[test]
 fn constants_of_every_type_meet_lanes_and_uniforms() {
     for uniform in [false, true] {

@@ -2,7 +2,7 @@
 //! [general registers](super::scalar).
 
 use super::code::Source;
-use super::simd::{float, round};
+use super::simd::{FLOATS, float, round};
 use super::table::Op as X;
 use super::{Selector, result};
 use crate::error::JitError;
@@ -34,7 +34,7 @@ impl Selector<'_> {
             Op::Fma => {
                 let args = [inst.args[0], inst.args[1], inst.args[2]];
                 let sources = args.map(|arg| self.source(arg));
-                self.fused(sources, args.map(|arg| self.dies(arg)))
+                self.simd.fused(&FLOATS, sources, args.map(|arg| self.dies(arg)))
             }
             Op::Ishl | Op::Ushr | Op::Sshr if let Some(amount) = self.func.constant(inst.args[1]) => {
                 let vector = self.vector(inst.args[0]);
@@ -66,24 +66,6 @@ impl Selector<'_> {
         };
         let second = self.mask(inst.args[1]);
         self.simd.masks(ops.0, ops.1, first, second)
-    }
-
-    /// `a * b + c`. The result takes the register of an operand: one that nothing else uses, if there is one.
-    pub(super) fn fused(&mut self, [mut a, mut b, c]: [Source; 3], [a_dies, b_dies, c_dies]: [bool; 3]) -> VReg {
-        let is_memory = |source: Source| matches!(source, Source::Memory(_));
-        if is_memory(a) || b_dies && !a_dies && !is_memory(b) {
-            (a, b) = (b, a);
-        }
-        let a = self.simd.in_register(a);
-        match (b, c) {
-            (b, Source::Memory(_)) => {
-                let b = self.simd.in_register(b);
-                self.simd.op(X::Fma213, &[a, b], c)
-            }
-            (b, Source::Register(c)) if c_dies => self.simd.op(X::Fma231, &[c, a], b),
-            (Source::Memory(_), Source::Register(c)) => self.simd.op(X::Fma132, &[a, c], b),
-            (Source::Register(b), _) => self.simd.op(X::Fma213, &[a, b], c),
-        }
     }
 
     /// A pure op that gives a vector or a mask, whose operands `arg` gives.
@@ -157,10 +139,7 @@ impl Selector<'_> {
             return self.define_vector(result, mask);
         }
         if inst.ty == Type::F64 {
-            let mask = self.mask(condition);
-            let words = self.words(yes, false).into_iter().zip(self.words(no, false)).collect::<Vec<_>>();
-            let words: Vec<VReg> = words.into_iter().map(|(yes, no)| self.simd.blend(mask, yes, no)).collect();
-            return self.define(result, &words);
+            return self.select_doubles(result, [condition, yes, no]);
         }
         let vector = self.select_vector([condition, yes, no]);
         self.define_vector(result, vector);
@@ -214,17 +193,6 @@ impl Selector<'_> {
         let mask = self.mask(value);
         self.simd.test_mask(mask);
         self.simd.set(super::encode::Condition::NotEqual)
-    }
-
-    /// Words of a double, and a double of words: no code at all.
-    pub(super) fn double_words(&mut self, inst: &InstData) {
-        let result = result(inst);
-        let as_scalars = self.is_uniform(result);
-        let words: Vec<VReg> = inst.args.iter().flat_map(|&arg| self.words(arg, as_scalars)).collect();
-        match inst.op {
-            Op::F64join => self.define(result, &words),
-            _ => self.define(result, &words[usize::from(inst.op == Op::F64hi)..][..1]),
-        }
     }
 
     /// A word of a row.

@@ -1,13 +1,9 @@
-//! What native code has done for it by a call: [double arithmetic](crate::jit::double) and [texture
-//! accesses](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in one
-//! call, or one lane where they agree.
+//! What native code has done for it by a call: [texture accesses](crate::jit::texture). Operands and results go through
+//! memory on the stack, all lanes of a vector in one call, or one lane where they agree.
 
 use super::code::Address;
 use super::table::Op as X;
 use super::{Selector, result};
-use crate::error::JitError;
-use crate::jit::double::{self, Words};
-use crate::jit::places::codegen;
 use crate::jit::{abi, mode, texture};
 use regalloc2::VReg;
 use shaderjit_ir::Type;
@@ -15,29 +11,17 @@ use shaderjit_ir::function::InstData;
 use shaderjit_ir::texture::{Access, Rows};
 
 impl Selector<'_> {
-    /// Double arithmetic.
-    pub(super) fn call_double(&mut self, inst: &InstData) -> Result<(), JitError> {
-        let number = double::number(inst.op).ok_or_else(|| codegen(format!("{} has no native form", inst.op)))?;
-        self.passed = self.passed.max(size_of::<Words>() as u32);
-        self.store_operands(inst, Words::offset);
-        let [number, lanes] = [number, self.lanes_of_call(inst)].map(|word| self.simd.literal(word));
-        let words = self.simd.address(Address::stack(0));
-        self.simd.code.call(mode::compute_doubles as *const () as usize, &[number, lanes, words]);
-        self.load_result(inst, Words::offset);
-        Ok(())
-    }
-
     /// A texture access.
     pub(super) fn access(&mut self, inst: &InstData, access: Access) {
         self.passed = self.passed.max(size_of::<Rows>() as u32);
-        self.store_operands(inst, texture::offset);
+        self.store_operands(inst);
         let [number, lanes] =
             [self.accesses.len() as u32, self.lanes_of_call(inst)].map(|word| self.simd.literal(word));
         self.accesses.push(access);
         let textures = self.simd.load_pointer(Address::at(self.args, abi::offset::TEXTURES));
         let rows = self.simd.address(Address::stack(0));
         self.simd.code.call(mode::access_textures as *const () as usize, &[textures, number, lanes, rows]);
-        self.load_result(inst, texture::offset);
+        self.load_result(inst);
     }
 
     fn lanes_of_call(&self, inst: &InstData) -> u32 {
@@ -45,11 +29,11 @@ impl Selector<'_> {
     }
 
     /// Stores the words of operands.
-    fn store_operands(&mut self, inst: &InstData, at: fn(usize, usize) -> i32) {
+    fn store_operands(&mut self, inst: &InstData) {
         let is_uniform = self.is_uniform(result(inst));
         for (operand, &arg) in inst.args.iter().enumerate() {
             for (number, mut word) in self.words(arg, is_uniform).into_iter().enumerate() {
-                let address = Address::stack(at(operand, number));
+                let address = Address::stack(texture::offset(operand, number));
                 if is_uniform {
                     self.simd.store_word(word, address);
                     continue;
@@ -62,9 +46,9 @@ impl Selector<'_> {
         }
     }
 
-    fn load_result(&mut self, inst: &InstData, at: fn(usize, usize) -> i32) {
+    fn load_result(&mut self, inst: &InstData) {
         let (result, ty) = (result(inst), inst.op.result().of_inst(inst.ty).unwrap_or(inst.ty));
-        let address = |word: u32| Address::stack(at(0, word as usize));
+        let address = |word: u32| Address::stack(texture::offset(0, word as usize));
         let is_uniform = self.is_uniform(result);
         match (ty, is_uniform) {
             (Type::F32, true) => self.define_loaded(result, address(0)),

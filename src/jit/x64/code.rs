@@ -6,6 +6,7 @@
 use super::constants::{Constant, Constants};
 use super::encode::{Condition, Size};
 use super::table::{Class, Field, Op, Role};
+use crate::jit::mode;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, RegClass, VReg};
 use std::ops::Range;
 
@@ -146,6 +147,8 @@ pub struct Code {
     edges: Vec<(u32, BlockId)>,
     /// What the next instructions are for.
     pub origin: u32,
+    /// Whether denormals are kept here, not flushed as everywhere between blocks.
+    keeps_denormals: bool,
 }
 
 /// Which class a register is in, as the allocator has it.
@@ -234,6 +237,7 @@ impl Code {
     }
 
     fn end(&mut self, kind: Kind, targets: &[BlockId]) {
+        self.flush_denormals(true);
         let number = self.blocks.len() as u32 - 1;
         self.edges.extend(targets.iter().map(|&target| (number, target)));
         self.put(kind, Size::X, None, false, 0);
@@ -256,6 +260,16 @@ impl Code {
     }
 
     // ---- instructions
+
+    /// Says whether the next instructions are to see denormals as zero, as floats are computed with, or as what they
+    /// are. Instructions of [floats](super::table::Encoding::flushes) and the end of a block see to it themselves.
+    pub fn flush_denormals(&mut self, is_wanted: bool) {
+        if is_wanted == self.keeps_denormals {
+            self.keeps_denormals = !is_wanted;
+            let mode = self.constant(Constant::Word(mode::mxcsr(is_wanted), 1));
+            self.put(Kind::Op(Op::Ldmxcsr), Size::X, Some(mode), false, 0);
+        }
+    }
 
     fn put(&mut self, kind: Kind, size: Size, memory: Option<Address>, masked: bool, immediate: u32) {
         let (end, origin) = (self.operands.len() as u32, self.origin);
@@ -303,6 +317,9 @@ impl Code {
         mask: Option<VReg>,
         immediate: u32,
     ) -> Option<VReg> {
+        if op.encoding().flushes {
+            self.flush_denormals(true);
+        }
         let (mut uses, mut result) = (uses.iter().copied(), None);
         for slot in op.form() {
             if slot.field == Field::Rm && memory.is_some() {

@@ -11,8 +11,10 @@ pub enum Constant {
     Pair([u32; 2], u8),
     /// Four words, in so many rows.
     Row([u32; 4], u8),
-    /// As many words as there are lanes, each one more than that before.
-    Count(u32, u8),
+    /// As many words as there are lanes, from the first on, each so many more than that before.
+    Count(u32, u32, u8),
+    /// As many words as there are lanes: the numbers from the first on, each followed by what is as many more.
+    Interleaved(u32, u8),
 }
 
 impl Constant {
@@ -22,7 +24,11 @@ impl Constant {
             Constant::Word(word, lanes) => vec![word; usize::from(lanes)],
             Constant::Pair(words, pairs) => words.repeat(usize::from(pairs)),
             Constant::Row(words, rows) => words.repeat(usize::from(rows)),
-            Constant::Count(first, lanes) => (first..first + u32::from(lanes)).collect(),
+            Constant::Count(first, step, lanes) => (0..u32::from(lanes)).map(|lane| first + step * lane).collect(),
+            Constant::Interleaved(first, lanes) => {
+                let lanes = u32::from(lanes);
+                (first..first + lanes / 2).flat_map(|number| [number, number + lanes]).collect()
+            }
         };
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
@@ -30,7 +36,9 @@ impl Constant {
     /// A power of two that it is to be aligned to.
     pub fn align(self) -> usize {
         match self {
-            Constant::Word(_, lanes) | Constant::Count(_, lanes) => 4 * usize::from(lanes),
+            Constant::Word(_, lanes) | Constant::Count(_, _, lanes) | Constant::Interleaved(_, lanes) => {
+                4 * usize::from(lanes)
+            }
             Constant::Pair(_, pairs) => 8 * usize::from(pairs),
             Constant::Row(_, rows) => 16 * usize::from(rows),
         }

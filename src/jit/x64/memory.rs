@@ -144,7 +144,7 @@ impl Selector<'_> {
                 let element = self.simd.general(X::Mov, &[], self.wave.element);
                 let elements = self.simd.splat(element);
                 let lanes = self.simd.lanes();
-                let count = self.simd.code.constant(Constant::Count(u32::from(inst.vector * lanes), lanes));
+                let count = self.simd.code.constant(Constant::Count(u32::from(inst.vector * lanes), 1, lanes));
                 let elements = self.simd.op(X::Paddd, &[elements], count);
                 let [last, first] = [offset::LAST, offset::FIRST_VERTEX]
                     .map(|field| self.simd.load(Address::at(self.args, field).in_all_lanes()));

@@ -12,7 +12,7 @@
 //! | `f32` | a vector, the same in all lanes | a vector |
 //! | `i32` | a general register, splat where vectors meet it | a vector |
 //! | `i1` | a general register, 0 or 1 | AVX2: a vector of all ones or zero; AVX-512: a mask register |
-//! | `f64` | two general registers, the low and the high word | two vectors of such words |
+//! | `f64` | two general registers, the low and the high word | two vectors, each with half of the lanes |
 //! | `row` | four general registers | four vectors, of one word each |
 //!
 //! Literals and most slots of the call are not held at all, but operands in memory. What branches would have to pass on
@@ -30,6 +30,7 @@ mod call_out;
 mod code;
 mod constants;
 mod control;
+mod double;
 mod encode;
 mod fetch;
 mod finish;
@@ -54,7 +55,7 @@ use super::{CodeInfo, Layout, Target, limits};
 use crate::error::JitError;
 use allocate::Allocator;
 use code::{Address, BlockId, Code};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use encode::Size;
 use finish::Finished;
 use foldhash::HashMap;
@@ -178,6 +179,8 @@ struct Selector<'a> {
     slots: SecondaryMap<Value, Option<Address>>,
     /// For each row, the words that instructions take of it, bit 0 for the first.
     row_words: SecondaryMap<Value, u8>,
+    /// The doubles whose bits code may see.
+    seen_doubles: EntitySet<Value>,
     blocks: SecondaryMap<Block, u32>,
     here: Here,
     /// Words of inputs fetched so far, by element and vector.
@@ -265,6 +268,7 @@ impl<'a> Selector<'a> {
             values: SecondaryMap::new(),
             slots: SecondaryMap::new(),
             row_words,
+            seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
             here: Here::default(),
             fetched: vec![None; program.facts.wanted.len() * usize::from(program.vectors)],
@@ -323,8 +327,7 @@ impl<'a> Selector<'a> {
             }
             (Op::WorklistEnter, Imm::Nested { worklist, outer }) => self.enter_worklist(worklist, outer),
             (Op::F64join | Op::F64lo | Op::F64hi, _) => self.double_words(inst),
-            (Op::Itod | Op::Utod, _) => self.integer_to_double(inst),
-            (op, _) if is_double_op(op) => self.call_double(inst)?,
+            (op, _) if is_double_op(op) => self.double(inst)?,
             (Op::Input | Op::InputWord, Imm::Element { element, component }) => self.input(inst, element, component),
             (Op::Sysval, Imm::SysVal(sysval)) => self.sysval(inst, sysval)?,
             (Op::Output, Imm::Element { element, component }) => self.output(inst, element, component)?,

@@ -3,6 +3,7 @@
 
 use super::code::{Address, Source};
 use super::fetch::RowAddresses;
+use super::simd::FLOATS;
 use super::{Selector, result};
 use crate::error::JitError;
 use crate::jit::places::codegen;
@@ -120,7 +121,7 @@ impl Selector<'_> {
                 (Op::Fma, _) => {
                     let args = [inst.args[0], inst.args[1], inst.args[2]];
                     let sources = args.map(|arg| self.values[arg].0[0].into());
-                    self.fused(sources, args.map(|arg| self.dies_in_run(arg)))
+                    self.simd.fused(&FLOATS, sources, args.map(|arg| self.dies_in_run(arg)))
                 }
                 (op, _) if op.is_by_row() => {
                     let args = inst.args;

@@ -33,6 +33,9 @@ pub mod integer {
     pub const NOT_EQUAL: u32 = 4;
 }
 
+/// The instructions of `a * b + c` for floats: those that [`Simd::fused`] chooses from.
+pub const FLOATS: [Op; 3] = [Op::Fma132, Op::Fma213, Op::Fma231];
+
 /// A builder of vector code.
 pub struct Simd {
     pub code: Code,
@@ -88,6 +91,30 @@ impl Simd {
     pub fn effect(&mut self, op: Op, size: Size, uses: &[VReg], memory: Option<Address>, immediate: u32) {
         let result = self.code.inst(op, size, uses, memory, None, immediate);
         debug_assert!(result.is_none(), "{op:?} has a result");
+    }
+
+    /// `a * b + c` by one of the instructions. The result takes the register of an operand: one that nothing else uses,
+    /// if there is one.
+    pub fn fused(
+        &mut self,
+        &[fma132, fma213, fma231]: &[Op; 3],
+        [mut a, mut b, c]: [Source; 3],
+        [a_dies, b_dies, c_dies]: [bool; 3],
+    ) -> VReg {
+        let is_memory = |source: Source| matches!(source, Source::Memory(_));
+        if is_memory(a) || b_dies && !a_dies && !is_memory(b) {
+            (a, b) = (b, a);
+        }
+        let a = self.in_register(a);
+        match (b, c) {
+            (b, Source::Memory(_)) => {
+                let b = self.in_register(b);
+                self.op(fma213, &[a, b], c)
+            }
+            (b, Source::Register(c)) if c_dies => self.op(fma231, &[c, a], b),
+            (Source::Memory(_), Source::Register(c)) => self.op(fma132, &[a, c], b),
+            (Source::Register(b), _) => self.op(fma213, &[a, b], c),
+        }
     }
 
     // ---- memory
@@ -311,18 +338,23 @@ impl Simd {
 
     /// Lanes of `yes` where the mask holds, else of `no`.
     pub fn blend(&mut self, mask: VReg, yes: impl Into<Source>, no: VReg) -> VReg {
+        self.blend_by([Op::Blendvps, Op::Blendmps], mask, yes.into(), no)
+    }
+
+    /// The same by one of two instructions, for vectors of masks or registers of masks.
+    pub fn blend_by(&mut self, [by_vectors, by_registers]: [Op; 2], mask: VReg, yes: Source, no: VReg) -> VReg {
         let size = self.size();
-        let (yes, memory) = match yes.into() {
+        let (yes, memory) = match yes {
             Source::Register(register) => (Some(register), None),
             Source::Memory(address) => (None, Some(address)),
         };
         let mut uses = vec![no];
         uses.extend(yes);
         if self.has_masks() {
-            return self.code.inst(Op::Blendmps, size, &uses, memory, Some(mask), 0).expect("it has a result");
+            return self.code.inst(by_registers, size, &uses, memory, Some(mask), 0).expect("it has a result");
         }
         uses.push(mask);
-        self.code.inst(Op::Blendvps, size, &uses, memory, None, 0).expect("it has a result")
+        self.code.inst(by_vectors, size, &uses, memory, None, 0).expect("it has a result")
     }
 
     /// Where a mask does not hold.

@@ -68,8 +68,10 @@ pub struct Encoding {
     /// 0 for one-byte opcodes, 1 for 0F, 2 for 0F 38, 3 for 0F 3A.
     pub map: u8,
     pub opcode: u8,
-    /// `REX.W` or `EVEX.W`; `VEX.W` is always 0.
+    /// `REX.W` or `EVEX.W`.
     pub wide: bool,
+    /// `VEX.W`.
+    pub vex_wide: bool,
     /// What is in `ModRM.reg` where no operand is.
     pub digit: u8,
     /// Bytes of a memory operand, in which EVEX counts small displacements; 0 for those of the vector.
@@ -78,6 +80,9 @@ pub struct Encoding {
     pub immediate: u8,
     /// `VEX.L` of instructions on masks.
     pub long: bool,
+    /// Whether what it gives depends on how the processor treats denormals, and they are to be zero to it: it computes
+    /// with floats.
+    pub flushes: bool,
 }
 
 /// The kinds of prefixes.
@@ -95,12 +100,21 @@ pub enum Prefixes {
 
 impl Encoding {
     const fn new(prefixes: Prefixes, prefix: u8, map: u8, opcode: u8) -> Encoding {
-        let (wide, digit, unit, immediate, long) = (false, 0, 0, 0, false);
-        Encoding { prefixes, prefix, map, opcode, wide, digit, unit, immediate, long }
+        let (digit, unit, immediate) = (0, 0, 0);
+        let (wide, vex_wide, long, flushes) = (false, false, false, false);
+        Encoding { prefixes, prefix, map, opcode, wide, vex_wide, digit, unit, immediate, long, flushes }
     }
 
     const fn w(self) -> Encoding {
         Encoding { wide: true, ..self }
+    }
+
+    const fn w_of_both(self) -> Encoding {
+        Encoding { vex_wide: true, ..self.w() }
+    }
+
+    const fn flushes(self) -> Encoding {
+        Encoding { flushes: true, ..self }
     }
 
     const fn long(self) -> Encoding {
@@ -225,6 +239,8 @@ define_ops! {
     Pextrd "vpextrd" EXTRACT_G both(1, 3, 0x16).unit(4).imm8();
     InsertRow "vinsertf128" VVV both(1, 3, 0x18).unit(16).imm8();
     ExtractRow "vextractf128" EXTRACT both(1, 3, 0x19).unit(16).imm8();
+    InsertHalf "vinsertf64x4" VVV evex(1, 3, 0x1a).w().unit(32).imm8();
+    ExtractHalf "vextractf64x4" EXTRACT evex(1, 3, 0x1b).w().unit(32).imm8();
     StoreRow "vextractf128" STORE both(1, 3, 0x19).unit(16).imm8();
 
     // ---- shuffles within rows of 128 bits
@@ -236,31 +252,53 @@ define_ops! {
     Unpckhpd "vunpckhpd" VVV both(1, 1, 0x15).w();
     Pshufb "vpshufb" VVV both(1, 2, 0x00);
 
+    // ---- shuffles among rows
+    Permpd "vpermpd" VV both(1, 3, 0x01).w_of_both().imm8();
+    Permt2d "vpermt2d" ACCUMULATE evex(1, 2, 0x7e);
+
     // ---- floats
-    Addps "vaddps" VVV both(0, 1, 0x58);
-    Mulps "vmulps" VVV both(0, 1, 0x59);
-    Subps "vsubps" VVV both(0, 1, 0x5c);
-    Minps "vminps" VVV both(0, 1, 0x5d);
-    Divps "vdivps" VVV both(0, 1, 0x5e);
-    Maxps "vmaxps" VVV both(0, 1, 0x5f);
-    Sqrtps "vsqrtps" VV both(0, 1, 0x51);
-    Roundps "vroundps" VV both(1, 3, 0x08).imm8();
-    Fma132 "vfmadd132ps" ACCUMULATE both(1, 2, 0x98);
-    Fma213 "vfmadd213ps" ACCUMULATE both(1, 2, 0xa8);
-    Fma231 "vfmadd231ps" ACCUMULATE both(1, 2, 0xb8);
-    Cmpps "vcmpps" VVV vex(0, 1, 0xc2).imm8();
-    CmppsMask "vcmpps" KVV evex(0, 1, 0xc2).imm8();
+    Addps "vaddps" VVV both(0, 1, 0x58).flushes();
+    Mulps "vmulps" VVV both(0, 1, 0x59).flushes();
+    Subps "vsubps" VVV both(0, 1, 0x5c).flushes();
+    Minps "vminps" VVV both(0, 1, 0x5d).flushes();
+    Divps "vdivps" VVV both(0, 1, 0x5e).flushes();
+    Maxps "vmaxps" VVV both(0, 1, 0x5f).flushes();
+    Sqrtps "vsqrtps" VV both(0, 1, 0x51).flushes();
+    Roundps "vroundps" VV both(1, 3, 0x08).imm8().flushes();
+    Fma132 "vfmadd132ps" ACCUMULATE both(1, 2, 0x98).flushes();
+    Fma213 "vfmadd213ps" ACCUMULATE both(1, 2, 0xa8).flushes();
+    Fma231 "vfmadd231ps" ACCUMULATE both(1, 2, 0xb8).flushes();
+    Cmpps "vcmpps" VVV vex(0, 1, 0xc2).imm8().flushes();
+    CmppsMask "vcmpps" KVV evex(0, 1, 0xc2).imm8().flushes();
     Cvtdq2ps "vcvtdq2ps" VV both(0, 1, 0x5b);
-    Cvttps2dq "vcvttps2dq" VV both(2, 1, 0x5b);
-    Cvttps2udq "vcvttps2udq" VV evex(0, 1, 0x78);
+    Cvttps2dq "vcvttps2dq" VV both(2, 1, 0x5b).flushes();
+    Cvttps2udq "vcvttps2udq" VV evex(0, 1, 0x78).flushes();
     Cvtudq2ps "vcvtudq2ps" VV evex(3, 1, 0x7a);
     Movmskps "vmovmskps" GV vex(0, 1, 0x50);
 
     // ---- doubles
+    Movupd "vmovupd" VV both(1, 1, 0x10).w();
+    Broadcastsd "vbroadcastsd" VV both(1, 2, 0x19).w().unit(8);
     Addpd "vaddpd" VVV both(1, 1, 0x58).w();
+    Mulpd "vmulpd" VVV both(1, 1, 0x59).w();
     Subpd "vsubpd" VVV both(1, 1, 0x5c).w();
+    Minpd "vminpd" VVV both(1, 1, 0x5d).w();
     Divpd "vdivpd" VVV both(1, 1, 0x5e).w();
+    Maxpd "vmaxpd" VVV both(1, 1, 0x5f).w();
+    Fma132pd "vfmadd132pd" ACCUMULATE both(1, 2, 0x98).w_of_both();
+    Fma213pd "vfmadd213pd" ACCUMULATE both(1, 2, 0xa8).w_of_both();
+    Fma231pd "vfmadd231pd" ACCUMULATE both(1, 2, 0xb8).w_of_both();
     Roundpd "vroundpd" VV both(1, 3, 0x09).w().imm8();
+    Cmppd "vcmppd" VVV vex(1, 1, 0xc2).imm8();
+    CmppdMask "vcmppd" KVV evex(1, 1, 0xc2).w().imm8();
+    Blendvpd "vblendvpd" VVVV vex(1, 3, 0x4b).imm8();
+    Blendmpd "vblendmpd" VVV evex(1, 2, 0x65).w();
+    Cvtpd2ps "vcvtpd2ps" VV both(1, 1, 0x5a).w();
+    Cvtps2pd "vcvtps2pd" VV both(0, 1, 0x5a).flushes();
+    Cvtdq2pd "vcvtdq2pd" VV evex(2, 1, 0xe6);
+    Cvtudq2pd "vcvtudq2pd" VV evex(2, 1, 0x7a);
+    // Of memory: the mode that all of these compute in.
+    Ldmxcsr "vldmxcsr" G_ vex(0, 1, 0xae).digit(2);
 
     // ---- integers and bits
     Pand "vpand" VVV both(1, 1, 0xdb);
@@ -298,6 +336,8 @@ define_ops! {
     Kandn "kandnw" KKK vex(0, 1, 0x42).long();
     Kor "korw" KKK vex(0, 1, 0x45).long();
     Kxor "kxorw" KKK vex(0, 1, 0x47).long();
+    Kunpck "kunpckbw" KKK vex(1, 1, 0x4b).long();
+    Kshiftr "kshiftrw" KK vex(1, 3, 0x30).w_of_both().imm8();
     Knot "knotw" KK vex(0, 1, 0x44);
     Kmov "kmovw" KK vex(0, 1, 0x90);
     KmovStore "kmovw" K_STORE vex(0, 1, 0x91);

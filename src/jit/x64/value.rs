@@ -128,13 +128,14 @@ impl Selector<'_> {
         }
     }
 
-    /// The words of a value in general registers, if it is uniform and they are wanted like that, else in vectors; a
-    /// truth value's is a mask.
+    /// The words of a value in general registers, if it is uniform and they are wanted like that, else what it is in
+    /// vectors; a truth value's is a mask.
     pub(super) fn words(&mut self, value: Value, as_scalars: bool) -> Vec<VReg> {
         match (self.func.ty(value), self.func.constant(value), self.func.def_inst(value)) {
-            (Type::F64, Some(bits), _) => [bits as u32, (bits >> 32) as u32]
-                .map(|word| if as_scalars { self.simd.literal(word) } else { self.word(word) })
-                .to_vec(),
+            (Type::F64, ..) if !as_scalars => self.doubles(value).to_vec(),
+            (Type::F64, Some(bits), _) => {
+                [bits as u32, (bits >> 32) as u32].map(|word| self.simd.literal(word)).to_vec()
+            }
             // Its operands are what there is of it.
             (Type::Row, _, Some(join)) if join.op == Op::RowJoin => {
                 join.args.iter().flat_map(|&word| self.words(word, as_scalars)).collect()

@@ -2,19 +2,17 @@
 //! counted through the exponents of floats; integers are divided as doubles. All of it is exact.
 
 use super::Selector;
-use super::encode::Size;
 use super::simd::{float, integer, round};
 use super::table::Op as X;
 use crate::error::JitError;
 use crate::jit::places::codegen;
 use regalloc2::VReg;
 use shaderjit_ir::Op;
-use shaderjit_ir::function::InstData;
 
 /// The low words of the pairs of two vectors, in each row.
-const LOW_WORDS: [u8; 4] = [0, 2, 0, 2];
+pub const LOW_WORDS: [u8; 4] = [0, 2, 0, 2];
 /// Their high words.
-const HIGH_WORDS: [u8; 4] = [1, 3, 1, 3];
+pub const HIGH_WORDS: [u8; 4] = [1, 3, 1, 3];
 
 /// The high word of 2^52 as a double, whose low word counts ones.
 const TWO_TO_52: u32 = 0x4330_0000;
@@ -140,7 +138,7 @@ impl Selector<'_> {
     }
 
     /// Unsigned integers less `raised` as doubles: two of each row, and the other two.
-    fn doubles(&mut self, integers: VReg, raised: u32) -> [VReg; 2] {
+    pub(super) fn integers_as_doubles(&mut self, integers: VReg, raised: u32) -> [VReg; 2] {
         let high = self.simd.word(TWO_TO_52);
         [X::Unpcklps, X::Unpckhps].map(|unpack| {
             let biased = self.simd.op(unpack, &[integers], high);
@@ -152,7 +150,7 @@ impl Selector<'_> {
     /// Unsigned quotient or remainder, all ones where the divisor is zero. Doubles hold 32 bits with room to spare:
     /// rounding moves a quotient by less than the 1/b by which one that is no integer misses the next.
     fn divide(&mut self, a: VReg, b: VReg, is_remainder: bool) -> VReg {
-        let (dividends, divisors) = (self.doubles(a, 0), self.doubles(b, 0));
+        let (dividends, divisors) = (self.integers_as_doubles(a, 0), self.integers_as_doubles(b, 0));
         let [first, second] = [0, 1].map(|half| {
             let quotient = self.simd.op(X::Divpd, &[dividends[half]], divisors[half]);
             let whole = self.simd.op_imm(X::Roundpd, &[], quotient, round::TRUNCATE);
@@ -221,24 +219,5 @@ impl Selector<'_> {
         let [high, low] = [high, low].map(|half| self.simd.op(X::Cvtdq2ps, &[], half));
         let factor = self.simd.word_source(65536.0f32.to_bits());
         self.simd.op(X::Fma132, &[high, low], factor)
-    }
-
-    /// Integers as doubles, which no mode changes.
-    pub(super) fn integer_to_double(&mut self, inst: &InstData) {
-        let result = super::result(inst);
-        let mut integers = self.vector(inst.args[0]);
-        let mut raised = 0;
-        if inst.op == Op::Itod {
-            // Raised by 2^31 they are unsigned.
-            raised = 1 << 31;
-            let top = self.simd.word_source(raised);
-            integers = self.simd.op(X::Pxor, &[integers], top);
-        }
-        let [first, second] = self.doubles(integers, raised);
-        let mut words = [LOW_WORDS, HIGH_WORDS].map(|words| self.simd.shuffle(first, second, words));
-        if self.is_uniform(result) {
-            words = words.map(|word| self.simd.sized(X::MovdOut, Size::X, &[], word.into(), 0));
-        }
-        self.define(result, &words);
     }
 }

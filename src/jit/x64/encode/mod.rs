@@ -247,7 +247,8 @@ impl Encoder {
     fn vex(&mut self, inst: &Encoded, encoding: Encoding) -> i32 {
         let (base, index) = extensions(inst.rm);
         let long = u8::from(encoding.long || inst.size == Size::Y);
-        let low = (!inst.vvvv & 15) << 3 | long << 2 | encoding.prefix;
+        let wide = u8::from(encoding.vex_wide);
+        let low = wide << 7 | (!inst.vvvv & 15) << 3 | long << 2 | encoding.prefix;
         let reg = !inst.reg >> 3 & 1;
         if base == 0 && index == 0 && encoding.map == 1 {
             self.bytes.extend([0xc5, reg << 7 | low]);
@@ -271,7 +272,7 @@ impl Encoder {
             (unit, broadcast) = (if encoding.wide { 8 } else { 4 }, 1);
         }
         let length = inst.size as u8;
-        let zeroes = u8::from(inst.mask != 0 && inst.op != Op::Blendmps);
+        let zeroes = u8::from(inst.mask != 0 && !matches!(inst.op, Op::Blendmps | Op::Blendmpd));
         self.bytes.extend([
             0x62,
             (!inst.reg >> 3 & 1) << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | (!inst.reg >> 4 & 1) << 4 | encoding.map,

@@ -23,6 +23,8 @@ fn sizes(op: Op) -> &'static [Size] {
     let has_vectors = op.form().iter().any(|slot| slot.class == Class::V);
     match (op, encoding.prefixes) {
         (Op::BroadcastRow | Op::InsertRow | Op::ExtractRow | Op::StoreRow, _) => &[Size::Y, Size::Z],
+        (Op::Broadcastsd | Op::Permpd, _) => &[Size::Y, Size::Z],
+        (Op::InsertHalf | Op::ExtractHalf, _) => &[Size::Z],
         (Op::Broadcastss, _) => &[Size::X, Size::Y, Size::Z],
         _ if !has_vectors || encoding.unit != 0 || op == Op::Zero => &[Size::X],
         (_, Prefixes::Vex) => &[Size::X, Size::Y],
@@ -144,7 +146,7 @@ fn registers_are_where_the_decoder_finds_them() {
         let is_store = form.iter().any(|slot| slot.field == Field::Rm && slot.class == Class::G)
             && form.iter().any(|slot| slot.class != Class::G)
             && form.iter().all(|slot| slot.role == Role::Use);
-        let loads_only = matches!(op, Op::BroadcastRow | Op::LoadHigh | Op::Movsd | Op::Lea) || is_store;
+        let loads_only = matches!(op, Op::BroadcastRow | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr) || is_store;
         let on_memory = matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64);
         if loads_only || on_memory {
             continue;
@@ -182,6 +184,11 @@ fn memory_is_where_the_decoder_finds_it() {
                 | Op::Kortest
                 | Op::KmovIn
                 | Op::KmovOut
+                | Op::Kunpck
+                | Op::Kshiftr
+                | Op::Cvtps2pd
+                | Op::Cvtdq2pd
+                | Op::Cvtudq2pd
         );
         if !takes_memory || never || matches!(op, Op::Pslld | Op::Psrld | Op::Psrad | Op::Psrlq) {
             continue;
@@ -205,17 +212,15 @@ fn memory_is_where_the_decoder_finds_it() {
 
 #[test]
 fn memory_operands_broadcast_and_masks_are_where_the_decoder_finds_them() {
-    let ops = [Op::Addps, Op::Fma213, Op::CmppsMask, Op::Pand, Op::Pminud, Op::PcmpudMask, Op::Blendmps, Op::Addpd];
-    for op in ops {
+    let words = [Op::Addps, Op::Fma213, Op::CmppsMask, Op::Pand, Op::Pminud, Op::PcmpudMask, Op::Blendmps];
+    let doubles = [Op::Addpd, Op::Fma231pd, Op::CmppdMask, Op::Blendmpd, Op::Permt2d];
+    for op in words.into_iter().chain(doubles) {
         for memory in addresses() {
             let memory = Memory { broadcast: true, ..memory };
             let number = |index: usize, slot: &Slot| if slot.class == Class::K { 3 } else { 18 + index as u8 };
             let (mut inst, expected) = encoded(op, Size::Z, &registers(op.form(), true, number));
             inst.rm = Rm::Memory(memory);
-            inst.mask = if op == Op::Addpd { 0 } else { 5 };
-            if op == Op::CmppsMask || op == Op::PcmpudMask {
-                inst.mask = 0;
-            }
+            inst.mask = if op.form()[0].class == Class::K { 0 } else { 5 };
             check(&inst, &expected, Some(memory));
         }
     }
@@ -223,7 +228,7 @@ fn memory_operands_broadcast_and_masks_are_where_the_decoder_finds_them() {
 
 #[test]
 fn blends_merge_and_other_masked_instructions_zero() {
-    for (op, zeroes) in [(Op::Movups, true), (Op::Broadcastss, true), (Op::Blendmps, false)] {
+    for (op, zeroes) in [(Op::Movups, true), (Op::Broadcastss, true), (Op::Blendmps, false), (Op::Blendmpd, false)] {
         let (mut inst, _) = encoded(op, Size::Z, &registers(op.form(), false, |index, _| index as u8));
         inst.mask = 1;
         assert_eq!(decode(&inst).zeroing_masking(), zeroes, "{op:?}");
