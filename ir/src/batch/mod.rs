@@ -62,7 +62,7 @@ use call::CallValues;
 
 use crate::entity::{Block, Inst, Value};
 use crate::fuel::EdgeCosts;
-use crate::function::{Function, InstData};
+use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use crate::packing::Packing;
 use crate::uses::Uses;
@@ -155,6 +155,20 @@ impl Parts {
     /// Whether lanes are stored in an output element.
     pub fn is_stored(&self, output: u32) -> bool {
         self.stored.get(output as usize) == Some(&true)
+    }
+
+    /// Whether a row of an input is [passed on](Parts::passed_on) and nothing else: no register has to hold it.
+    pub fn is_passed_on(&self, row: &InstData) -> bool {
+        let user = row.result.and_then(|row| self.uses[row].only());
+        user.is_some_and(|user| self.func.insts[user].op == Op::OutputRow)
+    }
+
+    /// The input whose row an instruction stores as it is.
+    pub fn passed_on(&self, output: &InstData) -> Option<u32> {
+        match *self.func.def_inst(output.args[0])? {
+            InstData { op: Op::InputRow, imm: Imm::Stream(element), .. } => Some(element),
+            _ => None,
+        }
     }
 
     /// Lanes of a wave.

@@ -284,7 +284,10 @@ impl Planner {
         let outputs =
             outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, &self.layout, block)));
         let finder = rows::Finder::new(func, &self.layout, order, uniform, uses, &self.call_values);
-        let found = finder.find(outputs.as_ref(), copies);
+        let mut found = finder.find(outputs.as_ref(), copies);
+        if order.len() == 1 && found.makes_all(&self.layout, copies) {
+            found.copy(copies);
+        }
         if !found.is_empty() {
             found.write(func);
             *uniform = uniform_values(func);

@@ -6,7 +6,7 @@
 use super::simd::Simd;
 use crate::jit::abi;
 use crate::vertex_format::VertexFormat;
-use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32X4, I64X2};
+use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 /// The address of the row of an element.
@@ -47,6 +47,20 @@ pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec
 pub fn broadcast(simd: &mut Simd<'_>, row: Value, component: u8) -> Value {
     let scalar = simd.load(F32, row, i32::from(component) * 4);
     simd.ins().splat(F32X4, scalar)
+}
+
+/// Copies the components of one vertex, 1 to 4 of them.
+pub fn copy_row(simd: &mut Simd<'_>, from: Value, to: Value, components: u8) {
+    let words: &[_] = match components {
+        1 => &[(I32, 0)],
+        2 => &[(I64, 0)],
+        3 => &[(I64, 0), (I32, 8)],
+        _ => &[(F32X4, 0)],
+    };
+    for &(ty, at) in words {
+        let word = simd.load(ty, from, at);
+        simd.store(word, to, at);
+    }
 }
 
 /// Stores the first three or all four components of one vertex.

@@ -95,6 +95,7 @@ impl<'a> Emitter<'a, '_> {
             let vector = match (inst.op, inst.imm) {
                 // Shared, or loaded at each use.
                 (Op::CallLoad, _) => continue,
+                (Op::InputRow, _) if self.program.is_passed_on(inst) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
                     let input = result(inst);
                     let uses_it = |other: &&InstData| other.op != Op::RowSplat && other.args.contains(&input);
@@ -122,10 +123,17 @@ impl<'a> Emitter<'a, '_> {
                     self.simd.load(F32X4, address, window.byte)
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
-                    let row = self.row_operand(inst.args[0]);
                     let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-                    if stored > 0 {
-                        fetch::store_row(&mut self.simd, row, stored, run.row(Stream::Output(element), lane));
+                    let to = run.row(Stream::Output(element), lane);
+                    match self.program.passed_on(inst) {
+                        _ if stored == 0 => {}
+                        Some(input) => {
+                            fetch::copy_row(&mut self.simd, run.row(Stream::Input(input), lane), to, stored);
+                        }
+                        None => {
+                            let row = self.row_operand(inst.args[0]);
+                            fetch::store_row(&mut self.simd, row, stored, to);
+                        }
                     }
                     continue;
                 }

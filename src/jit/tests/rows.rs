@@ -1,9 +1,7 @@
 //! Outputs that are computed row by row, and those that are copied.
 
-use super::{Case, Rows, check, compile, lockstep, textures};
-use crate::jit::{
-    Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
-};
+use super::{Case, Rows, check, compile, lockstep, options, textures};
+use crate::jit::{Batch, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows};
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
@@ -141,9 +139,13 @@ fn rows_of_three_components() {
     let matrix = some_matrix();
     let vertices: Vec<f32> = (0..3 * 13u8).map(|word| f32::from(word) * 0.25 - 4.0).collect();
     let bytes: Vec<u8> = vertices.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, 3] };
-    for vectors in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions::of_128_bits(vectors)).unwrap();
+    let host = Target::host().unwrap();
+    // As many as that of the input's row are copied.
+    for (copied, options) in
+        [1, 2, 3].into_iter().flat_map(|copied| options(&host).map(move |options| (copied, options)))
+    {
+        let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, copied] };
+        let code = compile(&func, &layout, &host, &options).unwrap();
         let mut out = [0xcc; 13 * 28];
         let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
         let batch = Batch {
@@ -161,13 +163,16 @@ fn rows_of_three_components() {
         for (vertex, row) in vertices.as_chunks::<3>().0.iter().zip(out.as_chunks::<28>().0) {
             let by = [vertex[0], vertex[1], vertex[2], 1.0];
             let words: Vec<f32> = row[..24].as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect();
+            for component in 0..usize::from(copied) {
+                assert_eq!(words[3 + component], vertex[component]);
+            }
+            let behind = 12 + 4 * usize::from(copied);
+            assert!(row[behind..].iter().all(|&byte| byte == 0xcc));
             for component in 0..3 {
                 let entry = |row: usize| f32::from_bits(matrix[row][component]);
                 let expected = (1..4).fold(entry(0) * by[0], |sum, row| sum + entry(row) * by[row]);
                 assert_eq!(words[component], expected);
-                assert_eq!(words[3 + component], vertex[component]);
             }
-            assert_eq!(row[24..], [0xcc; 4]);
         }
     }
 }
@@ -184,8 +189,9 @@ fn what_is_never_set_is_zero_beside_rows() {
     let func = lockstep(b);
     let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4, 2, 1] };
     let vertices = vec![0; 6 * 16];
-    for vectors in [1, 2] {
-        let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions::of_128_bits(vectors)).unwrap();
+    let host = Target::host().unwrap();
+    for options in options(&host) {
+        let code = compile(&func, &layout, &host, &options).unwrap();
         let mut out = [0xcc; 6 * 28];
         let elements = [0, 16, 24].map(|offset| OutputElement { offset, stride: 28 });
         let batch = Batch {

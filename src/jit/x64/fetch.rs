@@ -13,14 +13,21 @@ use crate::vertex_format::VertexFormat;
 use regalloc2::VReg;
 use shaderjit_ir::batch::Stream;
 
+/// The distance between rows, in bytes, and what addresses need of it.
+#[derive(Clone, Copy)]
+pub struct Stride {
+    pub one: VReg,
+    /// Four and twelve times as much.
+    pub four: VReg,
+    pub twelve: VReg,
+}
+
 /// Where the rows of a vector's lanes are in a stream.
 #[derive(Clone, Copy)]
 pub struct RowAddresses {
     /// Those of the first four lanes.
     bases: [VReg; 4],
-    /// Four and twelve times the stride.
-    four: VReg,
-    twelve: VReg,
+    stride: Stride,
 }
 
 impl RowAddresses {
@@ -28,8 +35,8 @@ impl RowAddresses {
         let base = self.bases[usize::from(lane % 4)];
         match lane / 4 {
             0 => Address::at(base, 0),
-            3 => Address::indexed(base, self.twelve, 0, 0),
-            quarter => Address::indexed(base, self.four, quarter - 1, 0),
+            3 => Address::indexed(base, self.stride.twelve, 0, 0),
+            quarter => Address::indexed(base, self.stride.four, quarter - 1, 0),
         }
     }
 }
@@ -53,34 +60,39 @@ impl Selector<'_> {
 
     /// The addresses of the rows of a vector's lanes.
     pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> RowAddresses {
-        let [mut first, stride, four, twelve] = match self.here.memo.get(&Memo::Stream(stream)) {
-            Some(&known) => known,
-            None => {
-                let (first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
-                    Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
-                    None => {
-                        let [data, stride] = self.load_stream(stream);
-                        (self.row_address(data, stride, self.wave.element), stride)
-                    }
-                };
-                let four = self.simd.general_imm(X::Shl64, stride, 2);
-                let twelve = match self.simd.lanes() {
-                    16 => self.simd.address(Address::indexed(four, four, 1, 0)),
-                    _ => four,
-                };
-                let known = [first, stride, four, twelve];
-                self.here.memo.insert(Memo::Stream(stream), known);
-                known
+        let carried = self.carried().iter().position(|&carried| carried == stream);
+        let (mut first, stride) = match (carried, self.here.memo.get(&Memo::Stream(stream))) {
+            (Some(index), _) => (self.wave.first_rows[index], self.wave.strides[index]),
+            (None, Some(&[first, one, four, twelve])) => (first, Stride { one, four, twelve }),
+            (None, None) => {
+                let [data, one] = self.load_stream(stream);
+                let (first, stride) = (self.row_address(data, one, self.wave.element), self.stride(one));
+                self.here.memo.insert(Memo::Stream(stream), [first, stride.one, stride.four, stride.twelve]);
+                (first, stride)
             }
         };
         for _ in 0..vector {
-            let shift = self.simd.lanes().trailing_zeros() as u8 - 2;
-            first = self.simd.address(Address::indexed(first, four, shift, 0));
+            first = self.simd.address(self.rows_behind(first, stride, usize::from(self.simd.lanes())));
         }
-        let second = self.simd.address(Address::indexed(first, stride, 0, 0));
-        let third = self.simd.address(Address::indexed(first, stride, 1, 0));
-        let fourth = self.simd.address(Address::indexed(second, stride, 1, 0));
-        RowAddresses { bases: [first, second, third, fourth], four, twelve }
+        let second = self.simd.address(Address::indexed(first, stride.one, 0, 0));
+        let third = self.simd.address(Address::indexed(first, stride.one, 1, 0));
+        let fourth = self.simd.address(Address::indexed(second, stride.one, 1, 0));
+        RowAddresses { bases: [first, second, third, fourth], stride }
+    }
+
+    /// What addresses need of a stride.
+    pub(super) fn stride(&mut self, one: VReg) -> Stride {
+        let four = self.simd.general_imm(X::Shl64, one, 2);
+        let twelve = match self.simd.lanes() {
+            16 => self.simd.address(Address::indexed(four, four, 1, 0)),
+            _ => four,
+        };
+        Stride { one, four, twelve }
+    }
+
+    /// The address so many rows behind another one: a power of two, from 4 to 32.
+    pub(super) fn rows_behind(&self, row: VReg, stride: Stride, rows: usize) -> Address {
+        Address::indexed(row, stride.four, rows.ilog2() as u8 - 2, 0)
     }
 
     /// The rows of lanes `lane`, `lane + 4` and so on, of 4 to 16 bytes; what is behind them is anything.
@@ -97,6 +109,28 @@ impl Selector<'_> {
                 Some(load) => this.simd.row_op(load, &[], address, 0).into(),
             }
         })
+    }
+
+    /// Copies the first words, 1 to 4 of them, of the rows of lanes `lane`, `lane + 4` and so on.
+    pub(super) fn copy_rows(&mut self, from: &RowAddresses, to: &RowAddresses, components: u8, lane: u8) {
+        let simd = &mut self.simd;
+        for lane in (lane..simd.lanes()).step_by(4) {
+            let (from, to) = (from.of_lane(lane), to.of_lane(lane));
+            if components == 4 {
+                let row = simd.row_op(X::Movups, &[], from, 0);
+                simd.effect(X::StoreVector, Size::X, &[row], Some(to), 0);
+                continue;
+            }
+            if components > 1 {
+                let pair = simd.load_pointer(from);
+                simd.store_pointer(pair, to);
+            }
+            if components != 2 {
+                let last = i32::from(components - 1) * 4;
+                let word = simd.load_word(from.plus(last));
+                simd.store_word(word, to.plus(last));
+            }
+        }
     }
 
     /// The 32-bit words that are wanted of the rows of a vector, bit 0 for the first. Bits past the end of a row are

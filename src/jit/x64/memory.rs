@@ -96,10 +96,11 @@ impl Selector<'_> {
         self.wave.strides.clear();
         let mut rows = Vec::new();
         for index in 0..self.carried().len() {
-            let [data, stride] = self.load_stream(self.carried()[index]);
+            let [data, one] = self.load_stream(self.carried()[index]);
+            let stride = self.stride(one);
             self.wave.strides.push(stride);
             // Loops that are no phases begin with the first element of all.
-            rows.push(if self.tile.is_some() { self.row_address(data, stride, first) } else { data });
+            rows.push(if self.tile.is_some() { self.row_address(data, one, first) } else { data });
         }
         rows
     }
@@ -111,14 +112,9 @@ impl Selector<'_> {
 
     /// The rows of the next wave in the streams that the loop carries.
     pub(super) fn next_rows(&mut self) -> Vec<VReg> {
-        let shift = self.step.ilog2();
-        let streams: Vec<(VReg, VReg)> =
-            std::iter::zip(&self.wave.first_rows, &self.wave.strides).map(|(&row, &stride)| (row, stride)).collect();
-        let next = |(row, stride)| {
-            let step = self.simd.general_imm(X::Shl64, stride, shift);
-            self.simd.general(X::Add64, &[step], row)
-        };
-        streams.into_iter().map(next).collect()
+        let rows = std::iter::zip(&self.wave.first_rows, &self.wave.strides);
+        let next: Vec<Address> = rows.map(|(&row, &stride)| self.rows_behind(row, stride, self.step)).collect();
+        next.into_iter().map(|address| self.simd.address(address)).collect()
     }
 
     /// A word of an input element's rows.

@@ -232,7 +232,7 @@ struct Wave {
     /// Its record, in phases.
     record: Option<VReg>,
     /// Strides of the streams that the loop carries.
-    strides: Vec<VReg>,
+    strides: Vec<fetch::Stride>,
     /// Rows of its first lane in those streams.
     first_rows: Vec<VReg>,
 }

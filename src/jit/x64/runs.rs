@@ -87,6 +87,7 @@ impl Selector<'_> {
             let vector = match (inst.op, inst.imm) {
                 // Shared.
                 (Op::CallLoad, _) => continue,
+                (Op::InputRow, _) if self.program.is_passed_on(inst) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
                     let rows = run.streams[&Stream::Input(element)];
                     self.load_rows(self.layout.inputs[element as usize], &rows, lane)
@@ -105,11 +106,12 @@ impl Selector<'_> {
                     self.rows_of_window(window, lane, &mut offsets)
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
-                    let row = self.values[inst.args[0]].0[0];
                     let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-                    if stored > 0 {
-                        let rows = run.streams[&Stream::Output(element)];
-                        self.store_rows(row, stored, &rows, lane);
+                    let rows = run.streams[&Stream::Output(element)];
+                    match self.program.passed_on(inst) {
+                        _ if stored == 0 => {}
+                        Some(input) => self.copy_rows(&run.streams[&Stream::Input(input)], &rows, stored, lane),
+                        None => self.store_rows(self.values[inst.args[0]].0[0], stored, &rows, lane),
                     }
                     continue;
                 }

@@ -107,10 +107,12 @@ impl Simd {
         }
         let a = self.in_register(a);
         match (b, c) {
-            (b, Source::Memory(_)) => {
-                let b = self.in_register(b);
-                self.op(fma213, &[a, b], c)
+            // What is loaded for this alone can go.
+            (Source::Memory(b), Source::Memory(_)) => {
+                let b = self.load(b);
+                self.op(fma213, &[b, a], c)
             }
+            (Source::Register(b), Source::Memory(_)) => self.op(fma213, &[a, b], c),
             (b, Source::Register(c)) if c_dies => self.op(fma231, &[c, a], b),
             (Source::Memory(_), Source::Register(c)) => self.op(fma132, &[a, c], b),
             (Source::Register(b), _) => self.op(fma213, &[a, b], c),

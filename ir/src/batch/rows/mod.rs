@@ -75,6 +75,19 @@ pub struct Found {
     values: EntitySet<Value>,
 }
 
+impl Found {
+    /// Whether every output is made row by row, some of them by operations, or copied.
+    pub fn makes_all(&self, layout: &Layout, copies: &[Copy]) -> bool {
+        let stored = layout.outputs.iter().filter(|&&components| components > 0).count();
+        !self.outputs.is_empty() && self.families.is_empty() && self.outputs.len() + copies.len() == stored
+    }
+
+    /// Takes copies over: where a loop makes rows of the other outputs, memory is gone through once.
+    pub fn copy(&mut self, copies: &mut Vec<Copy>) {
+        self.outputs.extend(copies.drain(..).map(|copy| (copy.output, vec![Step::Stream(copy.input)])));
+    }
+}
+
 /// Looks for trees.
 pub struct Finder<'a> {
     func: &'a Function,
