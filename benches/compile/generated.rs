@@ -3,14 +3,15 @@
 //! Six registers are alive at any time, as in what compilers make of ordinary shaders. Every instruction reads all of
 //! what the one before it has written, so nothing is dead, and nothing is computed twice.
 
+use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
 use crate::support::program::Source;
-use shaderjit::{Backend, CompileOptions, CompiledShader, Engine, Lanes, NativeStatus, Shader};
+use shaderjit::{Backend, CompileOptions, CompiledShader, Lanes, NativeStatus, Shader};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Instructions of the shaders.
-pub const LENGTHS: [usize; 3] = [100, 1_000, 10_000];
+pub const LENGTHS: [usize; 4] = [100, 200, 1_000, 10_000];
 
 /// Registers, and rows of the constant buffer.
 const REGISTERS: usize = 6;
@@ -69,51 +70,50 @@ pub fn options(lanes: Lanes) -> CompileOptions {
     CompileOptions::default().backend(Backend::Jit).lanes(lanes)
 }
 
-/// Compiles every shader in turn, round after round, and prints how long it takes, and by how much longer for each
-/// length than for the one before.
-pub fn print(engine: &Engine) {
-    let shaders = LENGTHS.map(shader);
+/// Compiles every shader in every way in turn, round after round, and prints how long it takes: against the first way,
+/// and against the shader before.
+pub fn print(engines: &Engines) {
     println!("\nGenerated shaders, microseconds, medians of at most {ROUNDS} interleaved rounds:\n");
-    println!("| instructions | lanes | compile | : shorter | lower | passes | native | code bytes | native code |");
-    println!("|{}---|", "---:|".repeat(8));
-    for lanes in [Lanes::Four, Lanes::Eight] {
-        let mut times = LENGTHS.map(|_| [const { Vec::new() }; 4]);
-        let mut last = None;
-        let compile = |shader| -> (f64, Arc<CompiledShader>) {
+    println!("| instructions | vectors | compile | : JIT 128 | : shorter | lower | passes | native | code bytes |");
+    println!("|---:|---|{}", "---:|".repeat(7));
+    let mut shorter = [None; NATIVE_WAYS.len()];
+    for length in LENGTHS {
+        let shader = shader(length);
+        let compile = |way: usize| -> Option<(f64, Arc<CompiledShader>)> {
+            let (vectors, lanes) = NATIVE_WAYS[way];
+            let engine = engines.of(vectors)?;
             engine.clear_cache();
             let start = Instant::now();
-            let code = engine.compile(shader, &options(lanes)).expect("the program is supported");
-            (start.elapsed().as_secs_f64(), code)
+            let code = engine.compile(&shader, &options(lanes)).expect("the program is supported");
+            Some((1e6 * start.elapsed().as_secs_f64(), code))
         };
+        let mut times = NATIVE_WAYS.map(|_| [const { Vec::new() }; 4]);
         let begin = Instant::now();
-        for round in 0..ROUNDS {
-            if round > 0 && begin.elapsed() > LONG {
-                break;
-            }
-            for (shader, times) in shaders.iter().zip(&mut times) {
-                let (total, code) = compile(shader);
+        for _ in (0..ROUNDS).take_while(|&round| round == 0 || begin.elapsed() < LONG) {
+            for (way, times) in times.iter_mut().enumerate() {
+                let Some((total, code)) = compile(way) else { continue };
                 let stages = code.times();
-                let stages = [stages.lower, stages.passes, stages.native].map(|time| time.as_secs_f64());
+                let stages = [stages.lower, stages.passes, stages.native].map(|time| 1e6 * time.as_secs_f64());
                 for (times, time) in times.iter_mut().zip([total, stages[0], stages[1], stages[2]]) {
-                    times.push(1e6 * time);
+                    times.push(time);
                 }
             }
         }
-        for ((length, shader), times) in LENGTHS.iter().zip(&shaders).zip(times) {
+        let mut first = None;
+        for (way, times) in times.into_iter().enumerate() {
+            let Some((_, code)) = compile(way) else { continue };
             let [total, lower, passes, native] = times.map(median);
-            let code = compile(shader).1;
-            let ratio = last.map_or_else(|| "-".to_string(), |last| format!("{:.2}x", total / last));
-            let bytes = code.machine_code().map_or(0, <[u8]>::len);
-            let status = match code.native_status() {
-                NativeStatus::Ready => "yes".to_string(),
+            let to_first = total / *first.get_or_insert(total);
+            let longer =
+                shorter[way].replace(total).map_or_else(|| "-".to_string(), |last| format!("{:.2}", total / last));
+            let name = NATIVE_NAMES[way];
+            let bytes = match code.native_status() {
                 NativeStatus::Refused(reason) => format!("refused: {reason}"),
-                status => format!("{status:?}"),
+                _ => code.machine_code().map_or(0, <[u8]>::len).to_string(),
             };
-            let lanes = lanes.count();
             println!(
-                "| {length} | {lanes} | {total:.0} | {ratio} | {lower:.0} | {passes:.0} | {native:.0} | {bytes} | {status} |"
+                "| {length} | {name} | {total:.0} | {to_first:.2} | {longer} | {lower:.0} | {passes:.0} | {native:.0} | {bytes} |"
             );
-            last = Some(total);
         }
     }
 }

@@ -2,20 +2,23 @@
 //! how that grows with the length of the program.
 //!
 //! - `cargo bench --bench compile` times everything, and ends with a table of generated shaders of 100 to 10,000
-//!   instructions.
+//!   instructions, for each kind of vectors.
 //! - `cargo bench --bench compile -- generated` times those alone; `-- table` prints the table alone.
 
 #[path = "../draw/mod.rs"]
 #[expect(dead_code, reason = "nothing is drawn here")]
 mod draw;
+#[path = "../engines/mod.rs"]
+mod engines;
 mod generated;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group};
 use draw::Draw;
+use engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
 use shaderjit::pipeline::{self, PassOptions};
-use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Shader};
+use shaderjit::{Backend, CompileOptions, Lanes, Shader};
 use std::time::Duration;
 
 criterion_group! {
@@ -30,17 +33,14 @@ fn main() {
     // `cargo bench` says `--bench`, `cargo test` does not.
     let said = |option: &str| std::env::args().any(|argument| argument == option);
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
-        generated::print(&engine());
+        generated::print(&Engines::new());
     }
-}
-
-fn engine() -> Engine {
-    Engine::new(Config::default()).expect("the default configuration asks for nothing special")
 }
 
 /// Straight-line shaders.
 fn lengths(criterion: &mut Criterion) {
-    let engine = engine();
+    let engines = Engines::new();
+    let engine = engines.narrow();
     let mut group = criterion.benchmark_group("compile/generated");
     // The longest takes a while.
     group.sample_size(10);
@@ -55,7 +55,8 @@ fn lengths(criterion: &mut Criterion) {
 }
 
 fn compile(criterion: &mut Criterion) {
-    let engine = engine();
+    let engines = Engines::new();
+    let engine = engines.narrow();
     let passes = PassOptions { fused: engine.is_fused(), guards: true };
     for draw in Draw::all() {
         let mut group = criterion.benchmark_group(format!("compile/{}", draw.name));
@@ -64,7 +65,8 @@ fn compile(criterion: &mut Criterion) {
         group.bench_function("lower and passes", |bencher| {
             bencher.iter(|| pipeline::run(lower().function, &passes, None).expect("the program is small"));
         });
-        for (name, lanes) in [("native N=1", Lanes::Four), ("native N=2", Lanes::Eight)] {
+        for (name, (vectors, lanes)) in NATIVE_NAMES.into_iter().zip(NATIVE_WAYS) {
+            let Some(engine) = engines.of(vectors) else { continue };
             let options = draw.options(Backend::Jit, lanes);
             group.bench_function(name, |bencher| {
                 let compile = |()| engine.compile(&draw.shader, &options).expect("the program is supported");
@@ -81,7 +83,8 @@ fn compile(criterion: &mut Criterion) {
     group.bench_function("lower", |bencher| {
         bencher.iter(|| shader.lower(&CompileOptions::default().entry(1)).expect("the program is supported"))
     });
-    for (name, lanes) in [("native N=1", Lanes::Four), ("native N=2", Lanes::Eight)] {
+    for (name, (vectors, lanes)) in NATIVE_NAMES.into_iter().zip(NATIVE_WAYS) {
+        let Some(engine) = engines.of(vectors) else { continue };
         let options = CompileOptions::default().entry(1).lanes(lanes);
         group.bench_function(name, |bencher| {
             let compile = |()| engine.compile(&shader, &options).expect("the program is supported");

@@ -1,26 +1,29 @@
 //! Who runs a draw call, and with what.
 
 use crate::draw::{Draw, Uniforms, floats};
+use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
 use crate::hand::{self, Width};
 use crate::plain::kernels::{k1, k2, k3, k4};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::{self, Vec4, Vertex};
 use shaderjit::container::Container;
-use shaderjit::{Backend, CompiledShader, Config, Engine, Lanes, OutputLayout, Vectors};
+use shaderjit::{Backend, CompiledShader, Engine, Lanes, OutputLayout, Vectors};
 use std::sync::Arc;
 
 /// The ways in which shaderjit does it: what runs it, on which vectors, on how many lanes.
-pub const WAYS: [(Backend, Vectors, Lanes); 5] = [
-    (Backend::Interpreter, Vectors::Cranelift, Lanes::Four),
-    (Backend::Jit, Vectors::Cranelift, Lanes::Four),
-    (Backend::Jit, Vectors::Cranelift, Lanes::Eight),
-    (Backend::Jit, Vectors::Avx2, Lanes::Eight),
-    (Backend::Jit, Vectors::Avx512, Lanes::Sixteen),
-];
+pub const WAYS: [(Backend, Vectors, Lanes); 1 + NATIVE] = {
+    let mut ways = [(Backend::Interpreter, Vectors::Cranelift, Lanes::Four); 1 + NATIVE];
+    let mut way = 0;
+    while way < NATIVE {
+        let (vectors, lanes) = NATIVE_WAYS[way];
+        way += 1;
+        ways[way] = (Backend::Jit, vectors, lanes);
+    }
+    ways
+};
 
-/// Those that make native code, and what they are called.
-pub const NATIVE: usize = WAYS.len() - 1;
-pub const NATIVE_NAMES: [&str; NATIVE] = ["JIT 128", "JIT 2x128", "JIT AVX2", "JIT AVX-512"];
+/// How many of them make native code.
+pub const NATIVE: usize = NATIVE_WAYS.len();
 
 /// What the contenders are called: first all [`WAYS`].
 pub const NAMES: [&str; WAYS.len() + 4] = [
@@ -34,28 +37,6 @@ pub const NAMES: [&str; WAYS.len() + 4] = [
     "hand AVX2",
     "hand AVX-512",
 ];
-
-/// An engine for each kind of vectors that this machine has.
-pub struct Engines([Option<Engine>; Vectors::ALL.len()]);
-
-impl Engines {
-    pub fn new() -> Engines {
-        let of_this_machine = Vectors::of_this_machine();
-        Engines(Vectors::ALL.map(|vectors| {
-            let has = of_this_machine.contains(&vectors);
-            has.then(|| Engine::new(Config::default().vectors(vectors)).expect("the machine has these vectors"))
-        }))
-    }
-
-    pub fn of(&self, vectors: Vectors) -> Option<&Engine> {
-        self.0[Vectors::ALL.iter().position(|&it| it == vectors)?].as_ref()
-    }
-
-    /// That of 128 bits, which every machine has that is timed.
-    pub fn narrow(&self) -> &Engine {
-        self.of(Vectors::Cranelift).expect("there is native code for this machine")
-    }
-}
 
 /// Everybody who can do a draw call, in the order of [`NAMES`].
 pub type Contenders<'a> = [Option<Box<dyn Contender + 'a>>; NAMES.len()];

@@ -1,7 +1,8 @@
 //! A PICA200 geometry shader: t31, two triangles an invocation. What is a vertex elsewhere is an invocation here.
 
-use crate::contender::{Contender, Contenders, Engines, WAYS};
+use crate::contender::{Contender, Contenders, WAYS};
 use crate::draw::{data, floats};
+use crate::engines::Engines;
 use crate::plain::pica::{Machine, Program, Stage};
 use crate::plain::vertex::Vec4;
 use shaderjit::container::Shbin;

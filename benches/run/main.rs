@@ -13,6 +13,8 @@
 
 #[path = "../draw/mod.rs"]
 mod draw;
+#[path = "../engines/mod.rs"]
+mod engines;
 #[path = "../hand/mod.rs"]
 mod hand;
 #[path = "../plain/mod.rs"]
@@ -30,9 +32,10 @@ mod race;
 mod row;
 mod table;
 
-use contender::{Contender, Engines};
+use contender::Contender;
 use criterion::{Criterion, Throughput};
 use draw::{Draw, VERTICES};
+use engines::Engines;
 use race::{Race, Source};
 use std::time::Duration;
 

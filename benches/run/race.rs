@@ -1,7 +1,8 @@
 //! A draw call of so many vertices, and everybody who can do it.
 
-use crate::contender::{self, Contenders, Engines, NATIVE, WAYS};
+use crate::contender::{self, Contenders, NATIVE};
 use crate::draw::{Draw, VERTICES};
+use crate::engines::{Engines, NATIVE_WAYS};
 use crate::geometry::{self, Primitives};
 use shaderjit::{Backend, CompileOptions, Lanes, Shader};
 
@@ -27,7 +28,7 @@ pub struct Race<'a> {
     /// What moves as many bytes as its inputs and outputs are.
     pub copy: Memcpy,
     pub shader: &'a Shader,
-    /// What to compile native code with, in each of the [ways](WAYS) to make it.
+    /// What to compile native code with, in each of the [ways](NATIVE_WAYS) to make it.
     pub options: [CompileOptions; NATIVE],
 }
 
@@ -49,7 +50,7 @@ impl Source {
 
     /// Everybody, ready to run.
     pub fn race<'a>(&'a self, engines: &Engines) -> Race<'a> {
-        let lanes: [Lanes; NATIVE] = std::array::from_fn(|way| WAYS[way + 1].2);
+        let lanes: [Lanes; NATIVE] = NATIVE_WAYS.map(|(_, lanes)| lanes);
         match self {
             Source::Draw(draw) => {
                 let vertices = contender::count(draw);

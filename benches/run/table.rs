@@ -1,8 +1,9 @@
 //! The table at the end: everybody in turn, round after round, so that whatever else the machine does hits all of them.
 //! A run of the library is a whole call, so binding and copying the uniforms counts.
 
-use crate::contender::{Engines, NAMES, NATIVE, NATIVE_NAMES, WAYS};
+use crate::contender::{NAMES, NATIVE};
 use crate::draw::VERTICES;
+use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
 use crate::race::{Race, Source};
 use crate::row::{CODE, COMPILE, COPY, FIGURES, Row, median};
 use crate::{Contender, check, indexed};
@@ -62,7 +63,7 @@ fn time(races: &mut [Race], rounds: usize) -> Vec<Row> {
 /// way.
 fn compile(race: &Race, engines: &Engines, row: &mut Row) {
     let compile = |way: usize| {
-        let engine = engines.of(WAYS[way + 1].1)?;
+        let engine = engines.of(NATIVE_WAYS[way].0)?;
         // What is compiled finds the cache empty.
         engine.clear_cache();
         let start = Instant::now();

@@ -65,7 +65,7 @@ use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::texture::Access;
-use shaderjit_ir::{Block, Function, Op, Space, Value, pressure};
+use shaderjit_ir::{Block, Function, Op, Space, Value};
 use simd::Simd;
 use std::cell::RefCell;
 use value::{Memo, Parts};
@@ -118,9 +118,8 @@ impl X64 {
         selector.run()?;
         let Selector { simd, accesses, places, passed, .. } = selector;
         let code = simd.code;
-        let is_large = code.insts.len() > limits::THOROUGH_INSTS || pressure::is_over(program, limits::THOROUGH_AREA);
         let mut allocator = ALLOCATOR.take().unwrap_or_default();
-        let output = allocator.run(&code, self.0.size(), is_large)?;
+        let output = allocator.run(&code, self.0.size())?;
         let finished = finish::finish(&code, output, self.0.size(), passed);
         if code.insts.len() <= limits::KEPT_INSTS {
             ALLOCATOR.set(Some(allocator));

@@ -9,6 +9,10 @@ use regalloc2::{OperandKind, RegClass, VReg};
 /// What is behind all positions.
 pub const NEVER: u32 = u32::MAX;
 
+/// Steps through nested loops that an operand or block may take, on average: programs that people write take one or two.
+/// Where more are needed, all of this would take quadratic time.
+const NESTING: usize = 32;
+
 /// No loop.
 const NONE: u32 = u32::MAX;
 
@@ -52,20 +56,26 @@ pub struct Live {
     loops: Vec<Loop>,
     innermost: Vec<u32>,
     uses: Vec<u32>,
+    /// Steps through nested loops that are left.
+    budget: usize,
     steps: Vec<[i16; 3]>,
 }
 
 impl Live {
-    /// Looks at code; none if a register is used ahead of its definition, in the order of the code.
+    /// Looks at code; none if a register is used ahead of its definition, in the order of the code, or loops are nested
+    /// too deeply.
     pub fn find(&mut self, code: &Code) -> Option<()> {
-        self.find_loops(code);
+        self.budget = NESTING * (code.operands.len() + code.blocks.len());
+        self.find_loops(code)?;
+        let blocks = self.loops.iter().map(|Loop { head, last, .. }| (last - head + 1) as usize);
+        self.budget = self.budget.checked_sub(blocks.sum())?;
         self.find_starts(code);
         self.find_uses(code)?;
         self.find_pressure(code);
         Some(())
     }
 
-    fn find_loops(&mut self, code: &Code) {
+    fn find_loops(&mut self, code: &Code) -> Option<()> {
         self.last.clear();
         self.last.resize(code.blocks.len(), None);
         for (number, block) in (0..).zip(&code.blocks) {
@@ -85,6 +95,7 @@ impl Live {
                 // Loops that overlap become one inside of the other.
                 let mut outer = around;
                 while outer != NONE && self.loops[outer as usize].last < last {
+                    self.budget = self.budget.checked_sub(1)?;
                     self.loops[outer as usize].last = last;
                     outer = self.loops[outer as usize].parent;
                 }
@@ -95,6 +106,7 @@ impl Live {
         for Loop { head, last, .. } in &self.loops {
             self.last[*head as usize] = Some(*last);
         }
+        Some(())
     }
 
     fn find_starts(&mut self, code: &Code) {
@@ -161,6 +173,7 @@ impl Live {
         let mut end = 2 * position;
         let mut around = self.innermost[block as usize];
         while around != NONE && self.loops[around as usize].head > interval.block {
+            self.budget = self.budget.checked_sub(1)?;
             let Loop { last, parent, .. } = self.loops[around as usize];
             end = 2 * code.blocks[last as usize].insts.end - 1;
             around = parent;

@@ -5,7 +5,7 @@
 //!
 //! regalloc2's thorough algorithm takes three times as long, which was half of all compile time, for code that is no
 //! faster, and slower where much is spilled (t40 by a third with AVX2). Its quick one takes over where a program is too
-//! large or too hard for the scan.
+//! hard for the scan, whose time does not depend on how long values live.
 
 mod edges;
 mod live;
@@ -116,12 +116,12 @@ pub struct Allocator {
 
 impl Allocator {
     /// Allocates registers.
-    pub fn run(&mut self, code: &Code, size: Size, is_quick: bool) -> Result<&Output, JitError> {
+    pub fn run(&mut self, code: &Code, size: Size) -> Result<&Output, JitError> {
         let registers = Registers::new(size);
         let function = Allocated { code, size, clobbered: pregs(registers.clobbered()) };
         let environment = registers.environment();
         let failed = |error: &dyn std::fmt::Debug| JitError::Codegen(format!("register allocation: {error:?}"));
-        if is_quick || self.scan.walk(code, registers).is_err() {
+        if self.scan.walk(code, registers).is_err() {
             let algorithm = Algorithm::Fastalloc;
             let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
             self.output = regalloc2::run_with_ctx(&function, &environment, &options, &mut Ctx::default())

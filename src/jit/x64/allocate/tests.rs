@@ -163,7 +163,7 @@ fn registers_hold_what_instructions_ask_for() {
         let generator = Generator { u, code: Code::default(), values: Default::default(), size, statements: 120 };
         let code = generator.generate()?;
         // Checked by `run`.
-        allocator.run(&code, size, false).unwrap_or_else(|error| panic!("{error}\n{code:#?}"));
+        allocator.run(&code, size).unwrap_or_else(|error| panic!("{error}\n{code:#?}"));
         scanned += u32::from(allocator.scan.walk(&code, Registers::new(size)).is_ok());
         all += 1;
         Ok(())
