@@ -7,8 +7,10 @@ use crate::function::{Function, Imm, InstData, Operands};
 use crate::op::{Attribute, Effect, Op, TypeRule};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
+use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashMapExt};
 use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 
 /// What makes two pure instructions compute the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,11 +23,18 @@ struct Key {
     epoch: u32,
 }
 
+/// The first instruction found that has a key of some hash. Tables hold no keys: those of a long program would not fit
+/// into any cache, and the instruction says the same.
+struct Known {
+    value: Value,
+    epoch: u32,
+}
+
 /// A step of the walk.
 enum Step {
     Enter(Block),
-    /// Takes back what a block has added, after all it dominates.
-    Leave(Vec<Key>),
+    /// Takes back what a block has added, after all it dominates: their hashes.
+    Leave(Vec<u64>),
 }
 
 /// Replaces every pure instruction by an equal one that dominates it, and every array load by an equal one before it in
@@ -54,8 +63,8 @@ pub fn gvn(func: &mut Function) {
             }
             // What is in the table now is for blocks that are still to come.
             Step::Leave(_) if work.is_empty() => {}
-            Step::Leave(added) => added.iter().for_each(|key| {
-                numbering.table.remove(key);
+            Step::Leave(added) => added.iter().for_each(|hash| {
+                numbering.table.remove(hash);
             }),
         }
     }
@@ -65,15 +74,16 @@ pub fn gvn(func: &mut Function) {
 
 struct Numbering<'f> {
     func: &'f mut Function,
-    table: HashMap<Key, Value>,
+    /// By the hash of the key.
+    table: HashMap<u64, Known>,
     replaced: Aliases,
     /// Number of block starts and stores so far.
     epoch: u32,
 }
 
 impl Numbering<'_> {
-    /// Numbers a block; returns what it has added to the table.
-    fn block(&mut self, block: Block) -> Vec<Key> {
+    /// Numbers a block; returns the hashes that it has added to the table.
+    fn block(&mut self, block: Block) -> Vec<u64> {
         self.epoch += 1;
         let start = self.epoch;
         let mut written: HashMap<Array, u32> = HashMap::new();
@@ -97,15 +107,23 @@ impl Numbering<'_> {
             };
             let Some(result) = data.result else { return true };
             let key = key(data, epoch);
-            match self.table.entry(key) {
-                Entry::Occupied(value) => self.replaced.replace(result, *value.get()),
+            let hash = FixedState::default().hash_one(key);
+            match self.table.entry(hash) {
+                Entry::Occupied(known) => {
+                    let &Known { value, epoch } = known.get();
+                    // Two keys of one hash hardly ever meet; the second stays unknown then.
+                    let is_equal = self.func.def_inst(value).is_some_and(|known| self::key(known, epoch) == key);
+                    if is_equal {
+                        self.replaced.replace(result, value);
+                    }
+                    !is_equal
+                }
                 Entry::Vacant(slot) => {
-                    slot.insert(result);
-                    added.push(key);
-                    return true;
+                    slot.insert(Known { value: result, epoch });
+                    added.push(hash);
+                    true
                 }
             }
-            false
         });
         self.func.blocks[block].insts = insts;
         added
