@@ -1,10 +1,11 @@
-//! Double arithmetic that native code calls. Its own mode would flush the denormals of doubles, and Cranelift cannot
-//! change the mode; a call costs more than the arithmetic, but gives what the interpreter gives by being the same code.
+//! Double arithmetic that Cranelift's code calls. Its own mode would flush the denormals of doubles, and Cranelift
+//! cannot change the mode; a call costs more than the arithmetic, but gives what the interpreter gives by being the
+//! same code.
 
 use shaderjit_ir::{Op, double};
 
-/// Most lanes of a call: those of the widest waves.
-pub const LANES: usize = 16;
+/// Most lanes of a call: those of a vector.
+pub const LANES: usize = 4;
 
 /// What a call is given, and where it leaves its results: the low and high words of up to three operands, for each
 /// lane. Results replace the first operand. High words of what is no double are neither read nor written.
@@ -72,11 +73,11 @@ mod tests {
         let mut words = words(&[numbers.map(f64::to_bits), [0.5f64.to_bits(); LANES]]);
         let op = number(Op::Dmul).unwrap();
         // SAFETY: the words are ours.
-        unsafe { compute(op, 5, &raw mut words) };
+        unsafe { compute(op, 3, &raw mut words) };
         let result: Vec<f64> = (0..LANES)
             .map(|lane| f64::from_bits(u64::from(words.0[0][1][lane]) << 32 | u64::from(words.0[0][0][lane])))
             .collect();
-        assert_eq!(result[..8], [0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 6.0, 7.0]);
+        assert_eq!(result, [0.0, 0.5, 1.0, 3.0]);
     }
 
     #[test]

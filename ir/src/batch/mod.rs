@@ -7,7 +7,8 @@
 //!
 //! * **Words.** `input` is a word of the caller's row as it is. Components that the row has in another form are
 //!   arithmetic on `input_word`, those that it does not have are literals (`formats.rs`).
-//! * [`copies`](Parts::copies): outputs that are an input passed on; no code is made for them (`copy.rs`).
+//! * [`copies`](Parts::copies): outputs that are an input passed on; no code is made for them (`copy.rs`), unless all
+//!   else is made row by row.
 //! * [`call`](Parts::call): the block of what is computed once a call, in front of all else, and kept by `call_store`
 //!   for `call_load`; and the fills, which are there before (`call.rs`).
 //! * **Slots.** `slot_store` keeps a value in memory of its wave, through loops (`spill.rs`) or from phase to phase,

@@ -9,8 +9,8 @@ use regalloc2::{OperandKind, RegClass, VReg};
 /// What is behind all positions.
 pub const NEVER: u32 = u32::MAX;
 
-/// Steps through nested loops that an operand or block may take, on average: programs that people write take one or two.
-/// Where more are needed, all of this would take quadratic time.
+/// Steps through nested loops that an operand or block may take, on average: programs that people write take one or
+/// two. Where more are needed, all of this would take quadratic time.
 const NESTING: usize = 32;
 
 /// No loop.
