@@ -222,8 +222,8 @@ impl Vectors {
         Vectors::ALL.into_iter().filter(|vectors| target.lanes().any(|lanes| lanes == vectors.lanes())).collect()
     }
 
-    /// Lanes of 32 bits.
-    pub(crate) fn lanes(self) -> u8 {
+    /// Lanes of one vector, of 32 bits each.
+    pub fn lanes(self) -> u8 {
         match self {
             Vectors::Cranelift => 4,
             Vectors::Avx2 => 8,

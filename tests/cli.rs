@@ -384,6 +384,14 @@ fn benchmarks_give_every_figure() {
     }
     assert_eq!((&json["native"], json.get("refused")), (&serde_json::Value::Bool(true), None));
     assert!(stdout(&["bench", &file, "--millis", "1", "--count", "100"]).contains("ns/vertex"));
+    let json = stdout(&["bench", &file, "--millis", "1", "--count", "100", "--all-lanes", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let ways = json["ways"].as_array().unwrap();
+    // Two vectors of 128 bits at least, and one of the ways is what is taken.
+    assert!(ways.len() >= 2 && ways.iter().filter(|way| way["chosen"] == true).count() == 1, "{json}");
+    assert!(ways.iter().all(|way| way["jit_ns_per_vertex"].as_f64().is_some_and(|value| value > 0.0)), "{json}");
+    let text = stdout(&["bench", &file, "--millis", "1", "--count", "100", "--all-lanes"]);
+    assert_eq!((text.lines().count(), text.matches('*').count()), (ways.len() + 1, 1), "{text}");
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::bindings::{BindArgs, Missing};
 use crate::options::{CompileArgs, ProgramArgs};
-use crate::report::{Outcome, Report, with_hint};
+use crate::report::{Failure, Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
-use shaderjit::{NativeStatus, OutputLayout};
+use shaderjit::{CompileOptions, Engine, Lanes, NativeStatus, OutputLayout, Shader, Vectors};
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near
@@ -21,6 +21,9 @@ pub struct Args {
     compile: CompileArgs,
     #[command(flatten)]
     bind: BindArgs,
+    /// Time every kind of vectors that this machine has, on every number of lanes
+    #[arg(long)]
+    all_lanes: bool,
     /// Milliseconds to spend on each engine and on compiling
     #[arg(long, value_name = "N", default_value_t = 300)]
     millis: u64,
@@ -42,7 +45,8 @@ struct Figures {
     /// Native code, medians of whole runs; none without it.
     jit_ns_per_vertex: Option<f64>,
     jit_mverts_per_s: Option<f64>,
-    interp_ns_per_vertex: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interp_ns_per_vertex: Option<f64>,
     /// Warm, from the container's bytes to native code.
     compile_us: f64,
     lower_us: f64,
@@ -51,11 +55,61 @@ struct Figures {
     code_bytes: usize,
 }
 
+/// One way to make native code.
+#[derive(Serialize)]
+struct Way {
+    vectors: &'static str,
+    /// Whether it is the one that is taken where nothing is asked for.
+    chosen: bool,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+#[derive(Serialize)]
+struct Ways {
+    ways: Vec<Way>,
+}
+
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
-    let engine = args.compile.engine(None)?;
     let options = args.compile.options(&args.shader)?;
-    let compile = || engine.compile(&shader, &options);
+    if args.all_lanes {
+        let ways = Ways { ways: all_ways(args, &shader, &options)? };
+        return Ok(if args.json { Report::json(&ways) } else { Report::text(table(&ways.ways)) });
+    }
+    let figures = measure(args, &shader, &args.compile.engine(None)?, &options, true)?;
+    Ok(if args.json { Report::json(&figures) } else { Report::text(text(&figures)) })
+}
+
+/// Every kind of vectors, one vector a value and two, as far as programs may have so many lanes.
+fn all_ways(args: &Args, shader: &Shader, options: &CompileOptions) -> Result<Vec<Way>, Failure> {
+    let config = args.compile.config(None);
+    let of_this_machine = Vectors::of_this_machine();
+    let mut ways = Vec::new();
+    for &vectors in &of_this_machine {
+        let engine = Engine::new(config.clone().vectors(vectors))?;
+        let chosen = engine.compile(shader, options).map_err(|error| args.shader.failure(with_hint(&error)))?.lanes();
+        for lanes in Lanes::ALL.into_iter().filter(|lanes| u32::from(vectors.lanes()) <= lanes.count()) {
+            let figures = measure(args, shader, &engine, &options.clone().lanes(lanes), false)?;
+            // A narrower machine gives less than it is asked for.
+            if figures.lanes == lanes.count() {
+                let chosen = Some(&vectors) == of_this_machine.last() && lanes == chosen;
+                ways.push(Way { vectors: vectors.name(), chosen, figures });
+            }
+        }
+    }
+    Ok(ways)
+}
+
+/// Times compilations and runs.
+fn measure(
+    args: &Args,
+    shader: &Shader,
+    engine: &Engine,
+    options: &CompileOptions,
+    interprets: bool,
+) -> Result<Figures, Failure> {
+    let compile = || engine.compile(shader, options);
     let code = compile().map_err(|error| args.shader.failure(with_hint(&error)))?;
     let refused = match code.native_status() {
         NativeStatus::Refused(reason) => Some(reason.to_string()),
@@ -78,15 +132,16 @@ pub fn run(args: &Args) -> Outcome {
     let call = bindings.call(shader.format(), &code)?;
     // A part of the vertices is enough for the interpreter, whose time does not depend on their number.
     let interpreted = bindings.count.min(1024);
+    let patience = if interprets { budget } else { Duration::ZERO };
     let (mut jit, mut interp) = if code.interface().is_geometry() {
         // Each invocation finds what the one before has left; those of a run begin with zeros.
         let state = GeometryState::default;
         let run = || call.run_geometry(0..bindings.count, &mut state()).map(drop);
         let jit = if code.is_native() { sample(budget, run)? } else { Vec::new() };
-        (jit, sample(budget, || call.interpret_geometry(0..interpreted, &mut state()).map(drop))?)
+        (jit, sample(patience, || call.interpret_geometry(0..interpreted, &mut state()).map(drop))?)
     } else {
         let layout = OutputLayout::packed(&code);
-        let interp = sample::<CallError>(budget, || call.interpret(0..interpreted).map(drop))?;
+        let interp = sample::<CallError>(patience, || call.interpret(0..interpreted).map(drop))?;
         let jit = if code.is_native() {
             let mut outputs = call.run(0..bindings.count)?.into_bytes();
             sample(budget, || call.run_into(0..bindings.count, &layout, &mut outputs))?
@@ -98,21 +153,20 @@ pub fn run(args: &Args) -> Outcome {
 
     let per_vertex = |median: Duration, count: u32| median.as_secs_f64() * 1e9 / f64::from(count.max(1));
     let jit_ns_per_vertex = (!jit.is_empty()).then(|| per_vertex(median(&mut jit), bindings.count));
-    let figures = Figures {
+    Ok(Figures {
         vertices: bindings.count,
         lanes: code.lanes().count(),
         native: code.is_native(),
         refused,
         jit_ns_per_vertex,
         jit_mverts_per_s: jit_ns_per_vertex.map(|ns| 1e3 / ns),
-        interp_ns_per_vertex: per_vertex(median(&mut interp), interpreted),
+        interp_ns_per_vertex: interprets.then(|| per_vertex(median(&mut interp), interpreted)),
         compile_us: micros(|times| times.total()),
         lower_us: micros(|times| times.lower),
         passes_us: micros(|times| times.passes),
         native_us: micros(|times| times.native),
         code_bytes: code.machine_code().map_or(0, <[u8]>::len),
-    };
-    Ok(if args.json { Report::json(&figures) } else { Report::text(text(&figures)) })
+    })
 }
 
 /// Times `f` until the budget is spent, but at least three times.
@@ -132,8 +186,22 @@ fn median(samples: &mut [Duration]) -> Duration {
     samples[samples.len() / 2]
 }
 
+/// A line for each way; a star stands at the one that is chosen.
+fn table(ways: &[Way]) -> String {
+    let mut text = String::from("  vectors    lanes  ns/vertex  compile us  code bytes\n");
+    for Way { vectors, chosen, figures } in ways {
+        let Figures { lanes, jit_ns_per_vertex, compile_us, code_bytes, refused, .. } = figures;
+        let star = if *chosen { '*' } else { ' ' };
+        let time = jit_ns_per_vertex.map_or_else(|| "-".to_string(), |ns| format!("{ns:.2}"));
+        let reason = refused.as_ref().map_or_else(String::new, |reason| format!("  {reason}"));
+        text += &format!("{star} {vectors:<10} {lanes:>5}  {time:>9}  {compile_us:>10.0}  {code_bytes:>10}{reason}\n");
+    }
+    text
+}
+
 fn text(figures: &Figures) -> String {
-    let Figures { vertices, lanes, interp_ns_per_vertex, .. } = figures;
+    let Figures { vertices, lanes, .. } = figures;
+    let interp_ns_per_vertex = figures.interp_ns_per_vertex.unwrap_or_default();
     let Figures { compile_us, lower_us, passes_us, native_us, code_bytes, .. } = figures;
     let (jit, ratio) = match (figures.jit_ns_per_vertex, figures.jit_mverts_per_s) {
         (Some(ns), Some(mverts)) => (
