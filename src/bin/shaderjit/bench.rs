@@ -6,7 +6,7 @@ use crate::report::{Failure, Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
-use shaderjit::{CompileOptions, Engine, Lanes, NativeStatus, OutputLayout, Shader, Vectors};
+use shaderjit::{CompileOptions, Engine, NativeStatus, OutputLayout, Shader, Vectors};
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near
@@ -21,7 +21,7 @@ pub struct Args {
     compile: CompileArgs,
     #[command(flatten)]
     bind: BindArgs,
-    /// Time every kind of vectors that this machine has, on every number of lanes
+    /// Time every kind of vectors that this machine has, one and two a value
     #[arg(long)]
     all_lanes: bool,
     /// Milliseconds to spend on each engine and on compiling
@@ -81,22 +81,16 @@ pub fn run(args: &Args) -> Outcome {
     Ok(if args.json { Report::json(&figures) } else { Report::text(text(&figures)) })
 }
 
-/// Every kind of vectors, one vector a value and two, as far as programs may have so many lanes.
+/// Every way to make native code.
 fn all_ways(args: &Args, shader: &Shader, options: &CompileOptions) -> Result<Vec<Way>, Failure> {
     let config = args.compile.config(None);
-    let of_this_machine = Vectors::of_this_machine();
+    let widest = Vectors::of_this_machine().last().copied();
     let mut ways = Vec::new();
-    for &vectors in &of_this_machine {
+    for (vectors, lanes) in args.compile.ways() {
         let engine = Engine::new(config.clone().vectors(vectors))?;
         let chosen = engine.compile(shader, options).map_err(|error| args.shader.failure(with_hint(&error)))?.lanes();
-        for lanes in Lanes::ALL.into_iter().filter(|lanes| u32::from(vectors.lanes()) <= lanes.count()) {
-            let figures = measure(args, shader, &engine, &options.clone().lanes(lanes), false)?;
-            // A narrower machine gives less than it is asked for.
-            if figures.lanes == lanes.count() {
-                let chosen = Some(&vectors) == of_this_machine.last() && lanes == chosen;
-                ways.push(Way { vectors: vectors.name(), chosen, figures });
-            }
-        }
+        let figures = measure(args, shader, &engine, &options.clone().lanes(lanes), false)?;
+        ways.push(Way { vectors: vectors.name(), chosen: Some(vectors) == widest && lanes == chosen, figures });
     }
     Ok(ways)
 }

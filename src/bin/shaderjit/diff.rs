@@ -1,4 +1,4 @@
-//! `diff`: the same call on both engines, or of two shaders.
+//! `diff`: the same call on the interpreter and on every kind of native code, or of two shaders.
 
 use crate::bindings::{BindArgs, Missing};
 use crate::compare::Comparison;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
 use shaderjit::printable::Printable;
-use shaderjit::{Call, CompiledShader, Difference, Outputs, Shader};
+use shaderjit::{Call, CompiledShader, Difference, Engine, Outputs, Shader};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -106,24 +106,51 @@ fn shaders(args: &Args, other: &Source) -> Outcome {
     Ok(if comparison.difference.is_some() { report.difference() } else { report })
 }
 
-/// The shader on both engines.
+/// The shader on the interpreter and on every kind of native code that this machine has, or what was asked for. The
+/// report is that of the last, or of the first that differs. A kind that refuses the program is left out if there is
+/// another.
 fn engines(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
-    let engine = args.compile.engine(Some(FUEL))?;
     let options = args.compile.options(&args.shader)?;
-    let code = engine.compile(&shader, &options).map_err(|error| args.shader.failure(with_hint(&error)))?;
-    args.shader.require_native(&code)?;
-    let bindings = args.bind.read(shader.format(), &code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
-    let mut call = bindings.call(shader.format(), &code)?;
+    let config = args.compile.config(Some(FUEL));
+    let mut codes = Vec::new();
+    for (vectors, lanes) in args.compile.ways() {
+        let engine = Engine::new(config.clone().vectors(vectors))?;
+        let code = engine.compile(&shader, &options.clone().lanes(lanes));
+        let code = code.map_err(|error| args.shader.failure(with_hint(&error)))?;
+        if code.is_native() {
+            codes.push((vectors, code));
+        }
+    }
+    let Some((last, others)) = codes.split_last() else {
+        let code = args.compile.engine(Some(FUEL))?.compile(&shader, &options);
+        let code = code.map_err(|error| args.shader.failure(with_hint(&error)))?;
+        args.shader.require_native(&code)?;
+        return on_code(args, &shader, &code, "");
+    };
+    for (vectors, code) in others {
+        let report = on_code(args, &shader, code, &format!("{}, {} lanes: ", vectors.name(), code.lanes().count()))?;
+        if report.is_bad() {
+            return Ok(report);
+        }
+    }
+    let (vectors, code) = last;
+    on_code(args, &shader, code, &format!("{}, {} lanes: ", vectors.name(), code.lanes().count()))
+}
+
+/// The shader on the interpreter and on native code, which a difference begins with the name of.
+fn on_code(args: &Args, shader: &Shader, code: &CompiledShader, name: &str) -> Outcome {
+    let bindings = args.bind.read(shader.format(), code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
+    let mut call = bindings.call(shader.format(), code)?;
 
     if code.interface().is_geometry() {
-        return geometry(&call, bindings.count, args.json);
+        return geometry(&call, bindings.count, name, args.json);
     }
     let mut tally = Tally::default();
     for instance in 0..args.instances {
         call.instance(instance);
-        if let Some((first, difference)) = compare(&call, &code, 0..bindings.count, &mut tally)? {
-            let text = describe(&code, instance, first, &difference);
+        if let Some((first, difference)) = compare(&call, code, 0..bindings.count, &mut tally)? {
+            let text = name.to_string() + &describe(code, instance, first, &difference);
             return Ok(engines_report(tally, Some(text), String::new(), args.json));
         }
     }
@@ -151,7 +178,7 @@ fn engines_report(tally: Tally, difference: Option<String>, equal: String, json:
 }
 
 /// The same invocations of a geometry shader on both engines, one after the other with what each leaves to the next.
-fn geometry(call: &Call<'_>, count: u32, json: bool) -> Outcome {
+fn geometry(call: &Call<'_>, count: u32, name: &str, json: bool) -> Outcome {
     let [mut jit, mut interpreter] = [GeometryState::default(), GeometryState::default()];
     let (mut triangles, mut errors) = (0, 0);
     for invocation in 0..count {
@@ -159,7 +186,7 @@ fn geometry(call: &Call<'_>, count: u32, json: bool) -> Outcome {
         match (call.run_geometry(range.clone(), &mut jit), call.interpret_geometry(range, &mut interpreter)) {
             (Ok(one), Ok(other)) => {
                 if let Some(triangle) = one.first_difference(&other) {
-                    let text = format!("invocation {invocation}: triangle {triangle} differs");
+                    let text = format!("{name}invocation {invocation}: triangle {triangle} differs");
                     let tally = Tally { vertices: invocation.into(), out_of_fuel: 0 };
                     return Ok(engines_report(tally, Some(text), String::new(), json));
                 }

@@ -324,6 +324,21 @@ impl CompileArgs {
         config
     }
 
+    /// The ways to make native code that are asked for: every kind of vectors that this machine has, one vector a value
+    /// and two, as far as programs may have so many lanes, unless this says otherwise.
+    pub fn ways(&self) -> Vec<(Vectors, Lanes)> {
+        let pinned = self.vectors.clone().or_else(|| std::env::var("SHADERJIT_BACKEND").ok());
+        let asked = (pinned.as_deref().and_then(Vectors::from_name), self.lanes());
+        let mut ways = Vec::new();
+        for vectors in Vectors::of_this_machine() {
+            let one = u32::from(vectors.lanes());
+            let of_one_or_two = |lanes: &Lanes| [one, 2 * one].contains(&lanes.count());
+            ways.extend(Lanes::ALL.into_iter().filter(of_one_or_two).map(|lanes| (vectors, lanes)));
+        }
+        ways.retain(|&(vectors, lanes)| asked.0.unwrap_or(vectors) == vectors && asked.1.unwrap_or(lanes) == lanes);
+        ways
+    }
+
     /// How many lanes, if that was said.
     pub fn lanes(&self) -> Option<Lanes> {
         let count = self.lanes.as_ref().and_then(|lanes| lanes.parse().ok());

@@ -53,6 +53,11 @@ impl Report {
         Report { bad: true, ..self }
     }
 
+    /// Whether the exit code is 1.
+    pub fn is_bad(&self) -> bool {
+        self.bad
+    }
+
     /// The report of an input that is invalid: exit code 1.
     pub fn invalid(self) -> Report {
         Report { bad: true, ..self }
