@@ -70,8 +70,7 @@ fn labels(instructions: &[Instruction]) -> BTreeMap<usize, String> {
     targets.into_iter().zip(1..).map(|(target, number)| (target, format!("L{number}"))).collect()
 }
 
-/// Offset, bytes if asked for, instruction, and the label it names. Constants that follow the code print as
-/// instructions too.
+/// Offset, bytes if asked for, instruction, and the label it names.
 fn listing(code: &[u8], instructions: &[Instruction], notes: &Notes, show_bytes: bool) -> String {
     let mut out = String::new();
     let mut rest = code;
@@ -99,17 +98,32 @@ fn listing(code: &[u8], instructions: &[Instruction], notes: &Notes, show_bytes:
     out
 }
 
+/// Constants lie behind all code, and instructions name them by their distance: the first of them ends the code.
 fn x86_64(code: &[u8]) -> Vec<Instruction> {
     let mut formatter = NasmFormatter::new();
     formatter.options_mut().set_first_operand_char_index(10);
-    let decoded = |instruction: iced_x86::Instruction| {
+    let mut decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
+    let mut instructions = Vec::new();
+    let mut constants = code.len();
+    while decoder.position() < constants {
+        let instruction = decoder.decode();
         let mut text = String::new();
         formatter.format(&instruction, &mut text);
         let target =
             (instruction.op0_kind() == OpKind::NearBranch64).then(|| instruction.near_branch_target() as usize);
-        Instruction { length: instruction.len(), text, target }
-    };
-    Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter().map(decoded).collect()
+        if instruction.is_ip_rel_memory_operand() {
+            // What it takes for a place in front of itself is no constant.
+            let at = instruction.ip_rel_memory_address() as usize;
+            constants = constants.min(at.max(decoder.position()));
+        }
+        instructions.push(Instruction { length: instruction.len(), text, target });
+    }
+    let rest = code.get(decoder.position()..).unwrap_or_default();
+    instructions.extend(rest.chunks(4).map(|word| {
+        let digits: String = word.iter().rev().map(|byte| format!("{byte:02X}")).collect();
+        Instruction { length: word.len(), text: format!("dd        {digits}h"), target: None }
+    }));
+    instructions
 }
 
 fn aarch64(code: &[u8]) -> Vec<Instruction> {
@@ -155,6 +169,17 @@ L2:
         let instructions = aarch64(&code);
         let notes = Notes { labels: labels(&instructions), ..Notes::default() };
         assert_eq!(listing(&code, &instructions, &notes, true), expected);
+    }
+
+    #[test]
+    fn constants_are_words() {
+        let code = [0xc4, 0xe2, 0x7d, 0x18, 0x05, 1, 0, 0, 0, 0xc3, 0, 0, 0x80, 0x3f, 0xdb, 0x0f, 0x49, 0x40];
+        let expected = "     0  vbroadcastss ymm0,[rel 0Ah]
+     9  ret
+     a  dd        3F800000h
+     e  dd        40490FDBh
+";
+        assert_eq!(listing(&code, &x86_64(&code), &Notes::default(), false), expected);
     }
 
     #[test]
