@@ -1,8 +1,9 @@
 //! Branches, loops, fuel.
 
-use super::{Case, EDGES, Rows, check, lockstep};
+use super::{Case, EDGES, Rows, check, compile_all, lockstep, run_native};
 use crate::error::CallError;
-use shaderjit_ir::{Function, FunctionBuilder, Type};
+use shaderjit_ir::function::Imm;
+use shaderjit_ir::{Function, FunctionBuilder, Op, Type};
 
 /// Lanes whose x is not yet y add 1 to it, until all are: a loop in lockstep form with an exec mask.
 fn counting() -> Function {
@@ -249,4 +250,52 @@ fn out_of_fuel_names_the_budget() {
     let codes = super::compile_all(&func);
     let case = Case { fuel: 3, ..Case::new(vec![[0, 9, 0, 0]; 4]) };
     assert_eq!(super::run_native(&codes[0], &func, &case), Err(CallError::OutOfFuel { fuel: 3 }));
+}
+
+/// A guard in a loop, of which the block that returns lies in front or behind.
+#[test]
+fn guards_of_any_block_are_looked_at_where_a_wave_ends() {
+    for is_exit_first in [false, true] {
+        let mut b = FunctionBuilder::new("guarded", 1, 1);
+        let x = b.input(Type::F32, 0, 0);
+        let (i, value) = (b.declare_var(Type::I32), b.declare_var(Type::F32));
+        let zero = b.i32(0);
+        b.def_var(i, zero);
+        b.def_var(value, x);
+        let (head, body, done) = (b.create_block(), b.create_block(), b.create_block());
+        b.jump(head);
+        b.switch_to_block(head);
+        let (at, bound) = (b.use_var(i), b.i32(3));
+        if is_exit_first {
+            let ends = b.ule([bound, at]);
+            b.br_if(ends, done, body);
+        } else {
+            let goes_on = b.ult([at, bound]);
+            b.br_if(goes_on, body, done);
+        }
+        b.seal_block(body);
+        b.seal_block(done);
+        b.switch_to_block(body);
+        let (before, one) = (b.use_var(value), b.i32(1));
+        let sum = b.fadd([before, before]);
+        b.emit(Op::GuardOrdered, Type::F32, &[sum], Imm::None);
+        b.def_var(value, sum);
+        let next = b.iadd([at, one]);
+        b.def_var(i, next);
+        b.jump(head);
+        b.seal_block(head);
+        b.switch_to_block(done);
+        let value = b.use_var(value);
+        b.output(0, 0, value);
+        b.ret();
+        let func = lockstep(b);
+        let mut vertices: Rows = (0..40).map(|number| [(number as f32).to_bits(), 0, 0, 0]).collect();
+        check(&func, &[Case::new(vertices.clone())]);
+        vertices[21][0] = f32::NAN.to_bits();
+        for code in compile_all(&func) {
+            let vertex = 21 / code.lanes() * code.lanes();
+            let failed = run_native(&code, &func, &Case::new(vertices.clone()));
+            assert_eq!(failed, Err(CallError::GuardFailed { vertex }), "{is_exit_first}, {} lanes", code.lanes());
+        }
+    }
 }

@@ -10,6 +10,8 @@ use super::simd::float;
 use super::table::Op as X;
 use crate::jit::abi::{self, offset};
 use regalloc2::VReg;
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Block, Op};
 
 /// What is known of guards.
 #[derive(Default)]
@@ -18,8 +20,8 @@ pub struct Guards {
     pending: Option<VReg>,
     /// The lanes in which some value of this block was NaN.
     failed: Option<VReg>,
-    /// Whether the frame's word has some of this wave or phase.
-    is_noted: bool,
+    /// Whether blocks of this wave or phase note theirs in the frame's word: those that end it may be selected first.
+    are_noted: bool,
 }
 
 impl Selector<'_> {
@@ -29,19 +31,29 @@ impl Selector<'_> {
 
     /// Begins a wave: no guard has failed.
     pub(super) fn begin_guards(&mut self) {
-        self.guards = Guards::default();
-        if self.program.facts.guards && self.waves_have_blocks() {
+        self.guards = Guards { are_noted: self.waves_have_blocks() && self.waves_have_guards(), ..Guards::default() };
+        if self.guards.are_noted {
             let none = self.simd.literal(0);
             self.simd.store_word(none, self.failed_word());
         }
     }
 
-    /// Whether a wave, of this phase if there are any, goes through several blocks.
-    fn waves_have_blocks(&self) -> bool {
+    /// The blocks that a wave goes through, of this phase if there are any.
+    fn blocks_of_wave(&self) -> &[Block] {
         match &self.phase {
-            Some(phase) => self.program.cut.phases[phase.number].blocks.len() > 1,
-            None => self.program.order.len() > 1,
+            Some(phase) => &self.program.cut.phases[phase.number].blocks,
+            None => &self.program.order,
         }
+    }
+
+    fn waves_have_blocks(&self) -> bool {
+        self.blocks_of_wave().len() > 1
+    }
+
+    fn waves_have_guards(&self) -> bool {
+        let mut blocks = self.blocks_of_wave().iter();
+        let is_guard = |inst: &InstData| inst.op == Op::GuardOrdered;
+        self.program.facts.guards && blocks.any(|&block| self.program.insts_in(block).any(is_guard))
     }
 
     /// Notes a vector, in whatever lanes it is NaN.
@@ -63,7 +75,6 @@ impl Selector<'_> {
             let bits = self.simd.mask_bits(failed);
             let word = self.failed_word();
             self.simd.effect(X::OrTo, Size::X, &[bits], Some(word), 0);
-            self.guards.is_noted = true;
         }
     }
 
@@ -80,7 +91,7 @@ impl Selector<'_> {
     fn test_guards(&mut self) -> bool {
         if let Some(failed) = self.guards.failed.take() {
             self.simd.test_mask(failed);
-        } else if self.guards.is_noted {
+        } else if self.guards.are_noted {
             let word = self.failed_word();
             self.simd.compare_imm(X::CmpImmediate, word, 0);
         } else {
@@ -141,7 +152,7 @@ impl Selector<'_> {
 
     /// Ends a wave of a phase: notes whether a guard has failed, if there are any in it.
     pub(super) fn note_wave(&mut self) {
-        if self.guards.failed.is_none() && !self.guards.is_noted {
+        if self.guards.failed.is_none() && !self.guards.are_noted {
             return;
         }
         let stopped = self.own(self.own.stopped);
