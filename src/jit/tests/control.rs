@@ -247,9 +247,9 @@ fn inputs_of_later_blocks_are_fetched_in_the_first() {
 #[test]
 fn out_of_fuel_names_the_budget() {
     let func = counting();
-    let codes = super::compile_all(&func);
+    let codes = compile_all(&func);
     let case = Case { fuel: 3, ..Case::new(vec![[0, 9, 0, 0]; 4]) };
-    assert_eq!(super::run_native(&codes[0], &func, &case), Err(CallError::OutOfFuel { fuel: 3 }));
+    assert_eq!(run_native(&codes[0], &func, &case), Err(CallError::OutOfFuel { fuel: 3 }));
 }
 
 /// A guard in a loop, of which the block that returns lies in front or behind.
