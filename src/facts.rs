@@ -19,6 +19,8 @@ pub(crate) struct Facts {
     /// declared where an index is not. One entry a space, 0 for other spaces: what the container fixes is not the
     /// caller's to bind.
     pub reads_bytes: Vec<usize>,
+    /// For each uniform space, whether some index of a row is not known.
+    pub is_indexed: Vec<bool>,
     /// Which resources it reads or asks the size of; one entry a resource.
     pub needs_resource: Vec<bool>,
     /// Which samplers it uses; one entry a sampler.
@@ -37,6 +39,7 @@ impl Facts {
             writes_output: vec![false; interface.outputs.len()],
             needs_uniforms: vec![false; interface.uniforms.len()],
             reads_bytes: vec![0; interface.uniforms.len()],
+            is_indexed: vec![false; interface.uniforms.len()],
             needs_resource: vec![false; function.resources.len()],
             needs_sampler: vec![false; function.samplers.len()],
             reads_vertex_id: false,
@@ -66,6 +69,7 @@ impl Facts {
                     && interface.presets.iter().any(|preset| {
                         (preset.space, preset.row) == (space, row) && preset.mask[usize::from(component)] == u32::MAX
                     });
+                self.is_indexed[index] |= op != Op::UniformLoad;
                 self.needs_uniforms[index] |= function.spaces[space].table.is_none() && !is_preset;
                 let decl = &interface.uniforms[index];
                 if matches!(decl.kind, UniformKind::ConstantBuffer { .. }) {

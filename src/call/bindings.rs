@@ -186,7 +186,10 @@ impl<'a> Call<'a> {
         space: u32,
         bytes: &[u8],
     ) -> Result<&mut Call<'a>, CallError> {
-        let index = self.bind_space(UniformKind::ConstantBuffer { slot, space }, uniforms::rows(bytes))?;
+        let index = self.find_space(UniformKind::ConstantBuffer { slot, space })?;
+        let facts = &self.shader.prepared().facts;
+        let read = if facts.is_indexed[index] { bytes.len() } else { facts.reads_bytes[index].next_multiple_of(16) };
+        self.spaces.bind(self.shader, index, uniforms::rows(&bytes[..read.min(bytes.len())]));
         self.spaces.set_bytes(index, bytes.len());
         Ok(self)
     }
@@ -234,13 +237,17 @@ impl<'a> Call<'a> {
         kind: UniformKind,
         rows: impl Iterator<Item = [u32; 4]>,
     ) -> Result<usize, CallError> {
-        let index = self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind);
-        let index = index.ok_or_else(|| {
-            let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind != UniformKind::Table);
-            CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
-        })?;
+        let index = self.find_space(kind)?;
         self.spaces.bind(self.shader, index, rows);
         Ok(index)
+    }
+
+    fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
+        let uniforms = &self.shader.interface().uniforms;
+        uniforms.iter().position(|decl| decl.kind == kind).ok_or_else(|| {
+            let bindable = uniforms.iter().filter(|decl| decl.kind != UniformKind::Table);
+            CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
+        })
     }
 
     /// Binds the buffer `t<slot>` of register space 0. An unbound one reads 0 everywhere if the call

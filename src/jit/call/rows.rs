@@ -63,7 +63,8 @@ impl UniformRows {
     fn assign(&mut self, bound: impl Iterator<Item = Row>, readable: u32) {
         let readable = readable.min(STATIC_ROWS) as usize;
         self.rows.clear();
-        self.rows.reserve(MARGIN + readable.max(bound.size_hint().0 + MARGIN));
+        // With room for as many as are read: what is bound first is mostly nothing.
+        self.rows.reserve(2 * MARGIN + readable.max(bound.size_hint().0));
         self.rows.resize(MARGIN, Row::default());
         self.rows.extend(bound);
         let bound = self.rows.len() - MARGIN;

@@ -1,9 +1,10 @@
 //! Rows of vertex buffers to lanes, and lanes to rows of outputs.
 //!
 //! A row of the caller's is loaded or stored whole. A vector joins the rows of every fourth lane, so that transposing
-//! within 128 bits gives words in the order of lanes.
+//! within 128 bits gives words in the order of lanes. Where nothing is transposed it joins rows that follow each other:
+//! their addresses need no registers but the first one's.
 
-use super::Selector;
+use super::{Level, Selector};
 use super::code::{Address, Source};
 use super::encode::Size;
 use super::table::Op as X;
@@ -11,33 +12,50 @@ use super::value::Memo;
 use crate::jit::abi::{self, offset};
 use crate::vertex_format::VertexFormat;
 use regalloc2::VReg;
-use shaderjit_ir::batch::Stream;
+use shaderjit_ir::batch::{BatchProgram, Stream};
+
+/// Rows that addresses reach from the first one's register and a stride: a loop that does all by rows shades as many
+/// vertices a round, if it carries its streams.
+pub const ROWS_AT_ONCE: usize = 4;
 
 /// The distance between rows, in bytes, and what addresses need of it.
 #[derive(Clone, Copy)]
 pub struct Stride {
     pub one: VReg,
-    /// Four and twelve times as much.
-    pub four: VReg,
-    pub twelve: VReg,
+    /// The distance of the lanes whose rows a vector joins: that of every fourth one, or the same as `one`.
+    pub step: VReg,
+    /// Three times that.
+    pub three_steps: VReg,
 }
 
 /// Where the rows of a vector's lanes are in a stream.
 #[derive(Clone, Copy)]
 pub struct RowAddresses {
-    /// Those of the first four lanes.
+    /// For each vector that joins rows, its first one; or every fourth row, where those follow each other.
     bases: [VReg; 4],
     stride: Stride,
+    /// Whether a vector joins the rows of every fourth lane.
+    is_spread: bool,
 }
 
 impl RowAddresses {
     pub fn of_lane(&self, lane: u8) -> Address {
-        let base = self.bases[usize::from(lane % 4)];
-        match lane / 4 {
+        let (base, steps) = if self.is_spread { (lane % 4, lane / 4) } else { (lane / 4, lane % 4) };
+        let base = self.bases[usize::from(base)];
+        match steps {
             0 => Address::at(base, 0),
-            3 => Address::indexed(base, self.stride.twelve, 0, 0),
-            quarter => Address::indexed(base, self.stride.four, quarter - 1, 0),
+            3 => Address::indexed(base, self.stride.three_steps, 0, 0),
+            steps => Address::indexed(base, self.stride.step, steps - 1, 0),
         }
+    }
+}
+
+/// Vertices that a round of the loop over all vertices shades.
+pub fn step(program: &BatchProgram, level: Level) -> usize {
+    match program.by_rows {
+        true if program.facts.streams(0).is_empty() => usize::from(level.lanes()),
+        true => ROWS_AT_ONCE,
+        false => program.wave(),
     }
 }
 
@@ -63,47 +81,66 @@ impl Selector<'_> {
         let carried = self.carried().iter().position(|&carried| carried == stream);
         let (mut first, stride) = match (carried, self.here.memo.get(&Memo::Stream(stream))) {
             (Some(index), _) => (self.wave.first_rows[index], self.wave.strides[index]),
-            (None, Some(&[first, one, four, twelve])) => (first, Stride { one, four, twelve }),
+            (None, Some(&[first, one, step, three_steps])) => (first, Stride { one, step, three_steps }),
             (None, None) => {
                 let [data, one] = self.load_stream(stream);
                 let (first, stride) = (self.row_address(data, one, self.wave.element), self.stride(one));
-                self.here.memo.insert(Memo::Stream(stream), [first, stride.one, stride.four, stride.twelve]);
+                self.here.memo.insert(Memo::Stream(stream), [first, stride.one, stride.step, stride.three_steps]);
                 (first, stride)
             }
         };
+        let is_spread = !self.program.by_rows;
+        if !is_spread {
+            let mut bases = [first; 4];
+            for base in 1..self.step / ROWS_AT_ONCE {
+                bases[base] = self.simd.address(self.rows_behind(bases[base - 1], stride, ROWS_AT_ONCE));
+            }
+            return RowAddresses { bases, stride, is_spread };
+        }
         for _ in 0..vector {
             first = self.simd.address(self.rows_behind(first, stride, usize::from(self.simd.lanes())));
         }
         let second = self.simd.address(Address::indexed(first, stride.one, 0, 0));
         let third = self.simd.address(Address::indexed(first, stride.one, 1, 0));
         let fourth = self.simd.address(Address::indexed(second, stride.one, 1, 0));
-        RowAddresses { bases: [first, second, third, fourth], stride }
+        RowAddresses { bases: [first, second, third, fourth], stride, is_spread }
     }
 
     /// What addresses need of a stride.
     pub(super) fn stride(&mut self, one: VReg) -> Stride {
-        let four = self.simd.general_imm(X::Shl64, one, 2);
-        let twelve = match self.simd.lanes() {
-            16 => self.simd.address(Address::indexed(four, four, 1, 0)),
-            _ => four,
+        let step = if self.program.by_rows { one } else { self.simd.general_imm(X::Shl64, one, 2) };
+        let three_steps = match self.program.by_rows || self.simd.lanes() == 16 {
+            true => self.simd.address(Address::indexed(step, step, 1, 0)),
+            false => step,
         };
-        Stride { one, four, twelve }
+        Stride { one, step, three_steps }
     }
 
     /// The address so many rows behind another one: a power of two, from 4 to 32.
     pub(super) fn rows_behind(&self, row: VReg, stride: Stride, rows: usize) -> Address {
-        Address::indexed(row, stride.four, rows.ilog2() as u8 - 2, 0)
+        let steps = if self.program.by_rows { rows } else { rows / 4 };
+        Address::indexed(row, stride.step, steps.ilog2() as u8, 0)
     }
 
-    /// The rows of lanes `lane`, `lane + 4` and so on, of 4 to 16 bytes; what is behind them is anything.
-    pub(super) fn load_rows(&mut self, format: VertexFormat, rows: &RowAddresses, lane: u8) -> VReg {
+    /// The vectors that join the rows of all lanes of a round.
+    pub(super) fn joining(&self) -> u8 {
+        if self.program.by_rows { self.step as u8 / (self.simd.lanes() / 4) } else { 4 }
+    }
+
+    /// The lane whose row stands at a place of one of them.
+    fn joined(&self, vector: u8, place: u8) -> u8 {
+        if self.program.by_rows { self.simd.lanes() / 4 * vector + place } else { 4 * place + vector }
+    }
+
+    /// The rows that a vector joins, of 4 to 16 bytes; what is behind them is anything.
+    pub(super) fn load_rows(&mut self, format: VertexFormat, rows: &RowAddresses, vector: u8) -> VReg {
         let load = match abi::read_bytes(format) {
             16 => None,
             8 => Some(X::Movsd),
             _ => Some(X::Broadcastss),
         };
         self.rows_of_lanes(|this, first| {
-            let address = rows.of_lane(first + lane);
+            let address = rows.of_lane(this.joined(vector, first / 4));
             match load {
                 None => address.into(),
                 Some(load) => this.simd.row_op(load, &[], address, 0).into(),
@@ -111,24 +148,23 @@ impl Selector<'_> {
         })
     }
 
-    /// Copies the first words, 1 to 4 of them, of the rows of lanes `lane`, `lane + 4` and so on.
-    pub(super) fn copy_rows(&mut self, from: &RowAddresses, to: &RowAddresses, components: u8, lane: u8) {
-        let simd = &mut self.simd;
-        for lane in (lane..simd.lanes()).step_by(4) {
-            let (from, to) = (from.of_lane(lane), to.of_lane(lane));
-            if components == 4 {
-                let row = simd.row_op(X::Movups, &[], from, 0);
-                simd.effect(X::StoreVector, Size::X, &[row], Some(to), 0);
-                continue;
+    /// Copies the first words, 1 to 4 of them, of the rows that a vector joins.
+    pub(super) fn copy_rows(&mut self, from: &RowAddresses, to: &RowAddresses, components: u8, vector: u8) {
+        for place in 0..self.simd.lanes() / 4 {
+            let lane = self.joined(vector, place);
+            let (simd, from, to) = (&mut self.simd, from.of_lane(lane), to.of_lane(lane));
+            // Through vectors: general registers hold addresses.
+            let mut copy = |load, store, at| {
+                let part = simd.row_op(load, &[], from.plus(at), 0);
+                simd.effect(store, Size::X, &[part], Some(to.plus(at)), 0);
+            };
+            match components {
+                4 => copy(X::Movups, X::StoreVector, 0),
+                1 => copy(X::Movd, X::MovdOut, 0),
+                _ => copy(X::Movsd, X::StoreLow, 0),
             }
-            if components > 1 {
-                let pair = simd.load_pointer(from);
-                simd.store_pointer(pair, to);
-            }
-            if components != 2 {
-                let last = i32::from(components - 1) * 4;
-                let word = simd.load_word(from.plus(last));
-                simd.store_word(word, to.plus(last));
+            if components == 3 {
+                copy(X::Movd, X::MovdOut, 8);
             }
         }
     }
@@ -192,17 +228,17 @@ impl Selector<'_> {
             _ => {
                 let last = components[components.len() - 1];
                 let vertices = self.simd.transpose([components[0], components[1], components[2], last], 15);
-                for (lane, vertex) in (0u8..).zip(vertices) {
-                    self.store_rows(vertex, components.len() as u8, rows, lane);
+                for (vector, vertices) in (0u8..).zip(vertices) {
+                    self.store_rows(vertices, components.len() as u8, rows, vector);
                 }
             }
         }
     }
 
-    /// Stores the first words, 1 to 4 of them, of the rows of lanes `lane`, `lane + 4` and so on.
-    pub(super) fn store_rows(&mut self, vertices: VReg, components: u8, rows: &RowAddresses, lane: u8) {
+    /// Stores the first words, 1 to 4 of them, of the rows that a vector joins.
+    pub(super) fn store_rows(&mut self, vertices: VReg, components: u8, rows: &RowAddresses, vector: u8) {
         for number in 0..self.simd.lanes() / 4 {
-            let address = rows.of_lane(4 * number + lane);
+            let address = rows.of_lane(self.joined(vector, number));
             if components == 4 && number > 0 {
                 self.simd.effect(X::StoreRow, self.simd.size(), &[vertices], Some(address), u32::from(number));
                 continue;

@@ -262,7 +262,7 @@ impl<'a> Selector<'a> {
             func: &program.func,
             layout,
             own,
-            step: if program.by_rows { usize::from(level.lanes()) } else { program.wave() },
+            step: fetch::step(program, level),
             simd,
             values: SecondaryMap::new(),
             slots: SecondaryMap::new(),

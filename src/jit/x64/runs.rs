@@ -1,5 +1,6 @@
 //! Selection for runs of row instructions (see [`shaderjit_ir::batch`]): the whole run for every fourth lane, from the
-//! first one on, then from the second one on, and so on. A vector holds a row for each of them.
+//! first one on, then from the second one on, and so on. A vector holds a row for each of them. Where there is nothing
+//! but rows, a vector holds those of lanes that follow each other.
 
 use super::code::{Address, Source};
 use super::fetch::RowAddresses;
@@ -49,10 +50,10 @@ impl Selector<'_> {
             .filter(|&(_, words)| words > 0)
             .collect();
         let mut rows = vec![[VReg::invalid(); 4]; going_on.len()];
-        for lane in 0..4 {
-            self.lanes_of_run(&run, lane)?;
+        for joining in 0..self.joining() {
+            self.lanes_of_run(&run, joining)?;
             for (rows, &(value, _)) in rows.iter_mut().zip(&going_on) {
-                rows[usize::from(lane)] = self.values[value].0[0];
+                rows[usize::from(joining)] = self.values[value].0[0];
             }
         }
         for ((value, words), rows) in going_on.into_iter().zip(rows) {
@@ -79,8 +80,9 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects a run for every fourth lane. What it makes takes the place of what it has made for those before.
-    fn lanes_of_run(&mut self, run: &Run<'_>, lane: u8) -> Result<(), JitError> {
+    /// Selects a run for the lanes that a vector joins. What it makes takes the place of what it has made for those
+    /// before.
+    fn lanes_of_run(&mut self, run: &Run<'_>, joining: u8) -> Result<(), JitError> {
         let mut offsets = Offsets::new();
         for inst in &run.insts {
             self.set_origin(inst.origin);
@@ -90,7 +92,7 @@ impl Selector<'_> {
                 (Op::InputRow, _) if self.program.is_passed_on(inst) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
                     let rows = run.streams[&Stream::Input(element)];
-                    self.load_rows(self.layout.inputs[element as usize], &rows, lane)
+                    self.load_rows(self.layout.inputs[element as usize], &rows, joining)
                 }
                 (Op::RowSplat, Imm::Component(component)) => {
                     let row = self.values[inst.args[0]].0[0];
@@ -99,19 +101,19 @@ impl Selector<'_> {
                 (Op::RowEach, _) if self.is_uniform(inst.args[0]) => self.vector(inst.args[0]),
                 (Op::RowEach, _) => {
                     let words = self.source(inst.args[0]);
-                    self.simd.permute(words, [lane; 4])
+                    self.simd.permute(words, [joining; 4])
                 }
                 (Op::RowAt, Imm::SpaceRow { space, row }) => {
                     let window = Window::of(self.func, space, row, Some(inst.args[0]));
-                    self.rows_of_window(window, lane, &mut offsets)
+                    self.rows_of_window(window, joining, &mut offsets)
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
                     let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
                     let rows = run.streams[&Stream::Output(element)];
                     match self.program.passed_on(inst) {
                         _ if stored == 0 => {}
-                        Some(input) => self.copy_rows(&run.streams[&Stream::Input(input)], &rows, stored, lane),
-                        None => self.store_rows(self.values[inst.args[0]].0[0], stored, &rows, lane),
+                        Some(input) => self.copy_rows(&run.streams[&Stream::Input(input)], &rows, stored, joining),
+                        None => self.store_rows(self.values[inst.args[0]].0[0], stored, &rows, joining),
                     }
                     continue;
                 }

@@ -22,7 +22,7 @@ impl Default for Parts {
 pub enum Memo {
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
-    /// The first row of a stream, its stride, and four and twelve times that.
+    /// The first row of a stream, its stride, and and what addresses need of that.
     Stream(Stream),
     /// The columns of the rows at `row + index` of a space.
     Rows(Space, u32, Value),
