@@ -1,11 +1,11 @@
-//! Register pressure, as the area of live intervals: for which functions a thorough register allocator would take too
-//! long.
+//! Register pressure, by live intervals: how many values are alive at a time, and for which functions a thorough register
+//! allocator would take too long.
 //!
 //! Such an allocator splits intervals and tries again until all of them fit, so its time grows with how many values are
 //! live at how many instructions. Programs can be written that keep thousands of values alive for no other reason.
 
 use crate::loops::Loops;
-use crate::{Function, Value, cfg};
+use crate::{Block, Function, Value, cfg};
 use cranelift_entity::SecondaryMap;
 
 /// Whether the area is over a limit, in values times instructions.
@@ -15,15 +15,29 @@ pub fn is_over(func: &Function, limit: u64) -> bool {
     most > limit && area(func) > limit
 }
 
-/// The sum over all values of the instructions from definition to last use, in reverse postorder. What is used in a
-/// loop that it was not made in is live to the loop's end. Literals are made where they are used.
+/// How many values are alive on average, of those that `is_held` says are in registers.
+pub fn average(func: &Function, order: &[Block], is_held: impl Fn(Value) -> bool) -> usize {
+    let intervals = intervals(func, order);
+    let area: u64 = func.values.keys().filter(|&value| is_held(value)).map(|value| intervals[value].length()).sum();
+    let insts: usize = order.iter().map(|&block| func.blocks[block].insts.len() + 1).sum();
+    (area / insts.max(1) as u64) as usize
+}
+
+/// The sum over all values of the instructions from definition to last use. Literals are made where they are used.
 fn area(func: &Function) -> u64 {
-    let order = cfg::reverse_postorder(func);
+    let is_held = |value: &Value| func.constant(*value).is_none();
+    let intervals = intervals(func, &cfg::reverse_postorder(func));
+    func.values.keys().filter(is_held).map(|value| intervals[value].length()).sum()
+}
+
+/// Where each value is live, in instructions and ends of blocks in the order of the blocks, which is a reverse
+/// postorder. What is used in a loop that it was not made in is live to the loop's end.
+fn intervals(func: &Function, order: &[Block]) -> SecondaryMap<Value, Interval> {
     let mut starts = vec![0];
-    for &block in &order {
+    for &block in order {
         starts.push(starts[starts.len() - 1] + func.blocks[block].insts.len() as u64 + 1);
     }
-    let loops = Loops::find(func, &order).outermost();
+    let loops = Loops::find(func, order).outermost();
     let mut intervals = SecondaryMap::<Value, Interval>::with_capacity(func.values.len());
     for (number, &block) in order.iter().enumerate() {
         let data = &func.blocks[block];
@@ -46,8 +60,7 @@ fn area(func: &Function) -> u64 {
         }
         data.terminator().uses().for_each(|value| used(&mut intervals, value, at));
     }
-    let is_held = |value: &Value| func.constant(*value).is_none();
-    func.values.keys().filter(is_held).map(|value| intervals[value].end.saturating_sub(intervals[value].start)).sum()
+    intervals
 }
 
 /// Where a value is live.
@@ -58,6 +71,12 @@ struct Interval {
     /// Instructions in front of its definition, and of the end of its last use.
     start: u64,
     end: u64,
+}
+
+impl Interval {
+    fn length(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +91,10 @@ mod tests {
             "function \"f\" inputs 1 outputs 1 { block0:
                 v0 = input.f32 0.0 v1 = input.f32 0.1 v2 = fadd v1, v0 output.f32 0.0, v2 return }",
         );
-        assert_eq!(area(&func.unwrap()), 1);
+        let func = func.unwrap();
+        assert_eq!(area(&func), 1);
+        let order = cfg::reverse_postorder(&func);
+        assert_eq!(average(&func, &order, |_| false), 0);
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl Selector<'_> {
             // Nothing of it is a run: what it loads, the loop holds.
             func.blocks[block].insts.iter().try_for_each(|&inst| self.inst(&func.insts[inst]))?;
         }
+        self.pin_literals();
         if self.program.is_cut() {
             self.tiles()?;
         } else {

@@ -38,6 +38,7 @@ mod fuel;
 mod guard;
 mod lanes;
 mod memory;
+mod pinned;
 mod runs;
 mod scalar;
 mod simd;
@@ -245,7 +246,7 @@ impl<'a> Selector<'a> {
     ) -> Result<Selector<'a>, JitError> {
         let own = Own::new(program, level);
         let places = Places::new(program, layout, own.bytes)?;
-        let mut simd = Simd { code: Code::default(), level };
+        let mut simd = Simd { code: Code::default(), level, pinned: Vec::new() };
         // Set before anything reads them.
         let none = VReg::invalid();
         let (block, done, out_of_fuel) = (simd.code.block(), simd.code.block(), simd.code.cold_block());

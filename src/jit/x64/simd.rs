@@ -40,6 +40,8 @@ pub const FLOATS: [Op; 3] = [Op::Fma132, Op::Fma213, Op::Fma231];
 pub struct Simd {
     pub code: Code,
     pub level: Level,
+    /// Words that a register holds in all lanes for the whole call.
+    pub pinned: Vec<(u32, VReg)>,
 }
 
 impl Simd {
@@ -138,8 +140,15 @@ impl Simd {
 
     // ---- constants
 
+    fn pinned(&self, word: u32) -> Option<VReg> {
+        self.pinned.iter().find(|&&(pinned, _)| pinned == word).map(|&(_, register)| register)
+    }
+
     /// A word in all lanes, to be read where it is used.
     pub fn word_source(&mut self, word: u32) -> Source {
+        if let Some(register) = self.pinned(word) {
+            return register.into();
+        }
         let lanes = if self.has_masks() { 1 } else { self.lanes() };
         let address = self.code.constant(Constant::Word(word, lanes));
         Address { broadcast: self.has_masks(), ..address }.into()
@@ -147,6 +156,9 @@ impl Simd {
 
     /// A word in all lanes of a register.
     pub fn word(&mut self, word: u32) -> VReg {
+        if let Some(register) = self.pinned(word) {
+            return register;
+        }
         match word {
             0 => {
                 // Of nothing: the register it reads is not defined before.
