@@ -4,7 +4,8 @@ use super::code::{Address, BlockId};
 use super::encode::Condition;
 use super::table::{Class, Op as X};
 use super::value::Parts;
-use super::{Here, Selector};
+use super::patterns::Patterns;
+use super::{Here, Level, Selector};
 use crate::error::JitError;
 use crate::jit::places::codegen;
 use crate::jit::{abi, limit, limits};
@@ -127,6 +128,9 @@ impl Selector<'_> {
             None => self.simd.code.switch_to(BlockId(self.blocks[block])),
         }
         self.here = Here::default();
+        if self.simd.level == Level::Avx512 {
+            self.here.patterns = Patterns::of(self.program, block);
+        }
         self.look_ahead(block);
         let data = &func.blocks[block];
         self.insts(block, &data.insts)?;
@@ -183,7 +187,8 @@ impl Selector<'_> {
                 continue;
             }
             rest = behind;
-            if !self.is_asked_by_branch(block, &func.insts[inst]) {
+            let is_selected = self.is_asked_by_branch(block, &func.insts[inst]) || self.pattern(&func.insts[inst]);
+            if !is_selected {
                 self.inst(&func.insts[inst])?;
             }
             let emitted = self.simd.code.insts.len() as u64;

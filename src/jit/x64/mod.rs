@@ -38,6 +38,7 @@ mod fuel;
 mod guard;
 mod lanes;
 mod memory;
+mod patterns;
 mod pinned;
 mod runs;
 mod scalar;
@@ -216,6 +217,7 @@ struct Selector<'a> {
 #[derive(Default)]
 struct Here {
     memo: HashMap<Memo, [VReg; 4]>,
+    patterns: patterns::Patterns,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// What it sets, by element of the output and vector.

@@ -270,6 +270,7 @@ define_ops! {
     Fma231 "vfmadd231ps" ACCUMULATE both(1, 2, 0xb8).flushes();
     Cmpps "vcmpps" VVV vex(0, 1, 0xc2).imm8().flushes();
     CmppsMask "vcmpps" KVV evex(0, 1, 0xc2).imm8().flushes();
+    Fixupimmps "vfixupimmps" ACCUMULATE evex(1, 3, 0x54).imm8().flushes();
     Cvtdq2ps "vcvtdq2ps" VV both(0, 1, 0x5b);
     Cvttps2dq "vcvttps2dq" VV both(2, 1, 0x5b).flushes();
     Cvttps2udq "vcvttps2udq" VV evex(0, 1, 0x78).flushes();

@@ -111,7 +111,8 @@ pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let is_finite = e.op(Op::Flt, &[x, infinity]);
     let log = e.op(Op::Select, &[is_finite, log, x]);
     let is_negative = e.op(Op::Flt, &[x, zero]);
-    let nan = e.f32(f32::NAN);
+    // The one that processors of x86 make.
+    let nan = e.f32(f32::from_bits(0xffc0_0000));
     let log = e.op(Op::Select, &[is_negative, nan, log]);
     let is_zero = e.op(Op::Feq, &[x, zero]);
     let minus_infinity = e.f32(f32::NEG_INFINITY);

@@ -1,0 +1,85 @@
+//! Instruction selection by tree patterns: where one machine instruction does what several ops of the program do.
+//!
+//! The ops below the root of a pattern are selected with it: nothing else uses them.
+
+use super::simd::float_classes;
+use super::table::Op as X;
+use super::Selector;
+use cranelift_entity::EntitySet;
+use foldhash::HashMap;
+use shaderjit_ir::batch::BatchProgram;
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Block, Op, Value};
+
+/// The patterns that are found in a block.
+#[derive(Default)]
+pub struct Patterns {
+    /// By the root's result.
+    specials: HashMap<Value, Specials>,
+    /// What is selected with a root.
+    covered: EntitySet<Value>,
+}
+
+/// What is `ordinary` for positive numbers, and something else for other classes of `number`.
+#[derive(Clone, Copy)]
+struct Specials {
+    number: Value,
+    ordinary: Value,
+}
+
+impl Patterns {
+    /// Finds those of a block.
+    pub fn of(program: &BatchProgram, block: Block) -> Patterns {
+        let mut patterns = Patterns::default();
+        let mut made_here = EntitySet::new();
+        for inst in program.insts_in(block) {
+            if inst.op == Op::Select {
+                patterns.find_specials(program, &made_here, inst);
+            }
+            made_here.extend(inst.result);
+        }
+        patterns
+    }
+
+    /// What a logarithm ends with: `x == 0 ? -inf : x < 0 ? NaN : x < inf ? ordinary : x`.
+    fn find_specials(&mut self, program: &BatchProgram, made_here: &EntitySet<Value>, root: &InstData) -> Option<()> {
+        let choice = |value: Value| Some(program.def_inst(value)?).filter(|def| def.op == Op::Select);
+        let is = |value: Value, bits: u32| program.constant(value) == Some(u64::from(bits));
+        let test = |value: Value, op: Op, bits: u32| {
+            let def = program.def_inst(value).filter(|def| def.op == op && is(def.args[1], bits))?;
+            Some(def.args[0])
+        };
+        let [is_zero, infinite, rest] = [0, 1, 2].map(|arg| root.args[arg]);
+        let number = test(is_zero, Op::Feq, 0)?;
+        let signed = choice(rest).filter(|_| is(infinite, float_classes::MINUS_INFINITY))?;
+        let is_negative = signed.args[0];
+        let finite = choice(signed.args[2]).filter(|_| is(signed.args[1], float_classes::NAN))?;
+        let (is_finite, ordinary) = (finite.args[0], finite.args[1]);
+        let asks = [test(is_negative, Op::Flt, 0)?, test(is_finite, Op::Flt, float_classes::INFINITY)?, finite.args[2]];
+        let inside = [is_zero, rest, is_negative, signed.args[2], is_finite];
+        let is_inner = |&value: &Value| {
+            made_here.contains(value) && program.uses[value].guards + program.uses[value].others == 1
+        };
+        if asks == [number; 3] && inside.iter().all(is_inner) {
+            self.specials.insert(root.result?, Specials { number, ordinary });
+            inside.into_iter().for_each(|value| _ = self.covered.insert(value));
+        }
+        Some(())
+    }
+}
+
+impl Selector<'_> {
+    /// Selects for an instruction that is part of a pattern; false if it is of none.
+    pub(super) fn pattern(&mut self, inst: &InstData) -> bool {
+        let Some(value) = inst.result else { return false };
+        if self.here.patterns.covered.contains(value) {
+            return true;
+        }
+        let Some(&Specials { number, ordinary }) = self.here.patterns.specials.get(&value) else { return false };
+        let [ordinary, number] = [ordinary, number].map(|value| self.vector(value));
+        let responses = self.simd.word_source(float_classes::LOGARITHM);
+        let vector = self.simd.op(X::Fixupimmps, &[ordinary, number], responses);
+        self.define_vector(value, vector);
+        true
+    }
+}
