@@ -27,6 +27,10 @@ const WAIT: usize = 12;
 /// counted.
 const WORTH: (usize, usize) = (3, 4);
 
+/// The same of programs of more than eight lanes: with thirty-two registers little is spilled where they are whole, and
+/// each value that goes on takes a cache line.
+const WORTH_WIDE: (usize, usize) = (1, 2);
+
 /// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
 const PHASE: usize = 16;
 
@@ -36,14 +40,10 @@ const LONGEST: usize = 128;
 /// Native instructions from one place where a phase may end to the next.
 const SPACING: usize = 8;
 
-/// Where vectors have more lanes than this, a function stays whole: with thirty-two registers few values live in
-/// memory, and for what cuts still gain (a fifth on K4, nothing on K3) compiling takes half as long again.
-const CUT_LANES: u8 = 8;
-
 /// Where to cut a function for speed; `None` if it had better stay whole.
 pub(super) fn find(planner: &Planner) -> Option<Cuts> {
     let Parts { func, order, uniform, by_rows, lanes, .. } = &planner.program;
-    if *by_rows || *lanes > CUT_LANES || !can_be_cut(func, order, |value| uniform.contains(value)) {
+    if *by_rows || !can_be_cut(func, order, |value| uniform.contains(value)) {
         return None;
     }
     // Where there are loops, what runs once counts for little.
@@ -76,7 +76,8 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
             cuts.inside.push((block, points));
         }
     }
-    (phases >= 2 && cut * WORTH.1 <= whole * WORTH.0).then_some(cuts)
+    let worth = if *lanes > 8 { WORTH_WIDE } else { WORTH };
+    (phases >= 2 && cut * worth.1 <= whole * worth.0).then_some(cuts)
 }
 
 /// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
