@@ -13,21 +13,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key(pub [u8; 32]);
 
+/// Fields of more bytes are hashed where they are. Others are put together: hashing each by itself takes longer.
+const SHORT: usize = 64;
+
 /// Hashes the fields of a [`Key`], each with its length, so that no two lists of fields run together.
-pub(crate) struct KeyBuilder(blake3::Hasher);
+pub(crate) struct KeyBuilder {
+    hasher: blake3::Hasher,
+    /// What is to be hashed next, and how many bytes that is.
+    next: [u8; 8 * SHORT],
+    count: usize,
+}
 
 impl KeyBuilder {
     /// Begins the key of a `kind` of thing. Keys of other versions of this crate differ.
     pub fn new(kind: &str) -> KeyBuilder {
-        let mut builder = KeyBuilder(blake3::Hasher::new());
+        let mut builder = KeyBuilder { hasher: blake3::Hasher::new(), next: [0; 8 * SHORT], count: 0 };
         builder.bytes(env!("CARGO_PKG_VERSION").as_bytes()).bytes(kind.as_bytes());
         builder
     }
 
     /// Adds a field of any length.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut KeyBuilder {
-        self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        self.add(&(bytes.len() as u64).to_le_bytes());
+        self.add(bytes);
         self
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let is_short = bytes.len() <= SHORT;
+        if !is_short || self.count + bytes.len() > self.next.len() {
+            self.hasher.update(&self.next[..self.count]);
+            self.count = 0;
+        }
+        if is_short {
+            self.next[self.count..self.count + bytes.len()].copy_from_slice(bytes);
+            self.count += bytes.len();
+        } else {
+            self.hasher.update(bytes);
+        }
     }
 
     /// Adds a number.
@@ -36,8 +59,8 @@ impl KeyBuilder {
     }
 
     /// The key.
-    pub fn finish(&self) -> Key {
-        Key(*self.0.finalize().as_bytes())
+    pub fn finish(&mut self) -> Key {
+        Key(*self.hasher.update(&self.next[..self.count]).finalize().as_bytes())
     }
 }
 

@@ -345,9 +345,9 @@ fn name_bindings(dxbc: &Dxbc<'_>, interface: &mut Interface) {
     if interface.resources.is_empty() && interface.samplers.is_empty() && !has_buffers {
         return;
     }
-    let Ok(Some(definitions)) = dxbc.resource_definitions() else { return };
+    let Ok(Some(bindings)) = dxbc.resource_bindings() else { return };
     let name = |file, slot: u32, space| {
-        let binding = definitions.bindings.iter().find(|binding| {
+        let binding = bindings.iter().find(|binding| {
             let place = slot.checked_sub(binding.slots.first);
             // In shader model 5.1 a range without a count has no end.
             let endless = binding.id.is_some() && binding.slots.count == 0;

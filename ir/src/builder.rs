@@ -46,7 +46,12 @@ pub struct FunctionBuilder {
     func: Function,
     current: Block,
     variables: PrimaryMap<Variable, Type>,
+    /// What variables are where blocks end, but for those in `latest`.
     definitions: HashMap<(Block, Variable), Value>,
+    /// For each variable the block that it was last asked for or written in, and what it is there.
+    latest: SecondaryMap<Variable, Option<(Block, Value)>>,
+    /// Working memory.
+    passed: Vec<Block>,
     predecessors: SecondaryMap<Block, Vec<Edge>>,
     sealed: SecondaryMap<Block, bool>,
     /// Parameters of unsealed blocks whose values the edges do not give yet.
@@ -83,6 +88,8 @@ impl FunctionBuilder {
             current: entry,
             variables: PrimaryMap::new(),
             definitions: HashMap::new(),
+            latest: SecondaryMap::new(),
+            passed: Vec::new(),
             predecessors: SecondaryMap::new(),
             sealed,
             incomplete: SecondaryMap::new(),
@@ -93,6 +100,12 @@ impl FunctionBuilder {
     /// Sets the numbers of input and output elements, for those who know them later.
     pub fn set_elements(&mut self, inputs: u32, outputs: u32) {
         (self.func.inputs, self.func.outputs) = (inputs, outputs);
+    }
+
+    /// Makes room for so many instructions.
+    pub fn reserve(&mut self, insts: usize) {
+        self.func.insts.reserve(insts);
+        self.func.values.reserve(insts);
     }
 
     /// Says what the instructions are made for that are made from now on.
@@ -196,27 +209,47 @@ impl FunctionBuilder {
     /// Writes a register.
     pub fn def_var(&mut self, variable: Variable, value: Value) {
         debug_assert_eq!(self.variables[variable], self.func.ty(value), "type of {variable}");
-        self.definitions.insert((self.current, variable), value);
+        self.set(self.current, variable, value);
     }
 
     /// Reads a register; zero (false) if nothing was written on the way here.
     pub fn use_var(&mut self, variable: Variable) -> Value {
+        if let Some(value) = self.get(self.current, variable) {
+            return value;
+        }
         let mut fills = Vec::new();
         let value = self.find(self.current, variable, &mut fills);
         self.fill(variable, fills);
         value
     }
 
+    /// What a variable is at the end of a block, if that is known.
+    fn get(&self, block: Block, variable: Variable) -> Option<Value> {
+        match self.latest[variable] {
+            Some((latest, value)) if latest == block => Some(value),
+            _ => self.definitions.get(&(block, variable)).copied(),
+        }
+    }
+
+    /// Says what it is.
+    fn set(&mut self, block: Block, variable: Variable, value: Value) {
+        if let Some((latest, before)) = self.latest[variable].replace((block, value))
+            && latest != block
+        {
+            self.definitions.insert((latest, variable), before);
+        }
+    }
+
     /// The variable's value at the end of `block`. New parameters whose edges still need values are pushed to `fills`;
     /// walking instead of recursing keeps long programs from overflowing the stack.
     fn find(&mut self, block: Block, variable: Variable, fills: &mut Vec<(Block, Value)>) -> Value {
-        let mut passed = Vec::new();
+        self.passed.clear();
         let mut at = block;
         let value = loop {
-            if let Some(&value) = self.definitions.get(&(at, variable)) {
+            if let Some(value) = self.get(at, variable) {
                 break value;
             }
-            passed.push(at);
+            self.passed.push(at);
             match (self.sealed[at], self.predecessors[at].as_slice()) {
                 (true, []) => break self.zero(self.variables[variable]),
                 (true, [edge]) => at = edge.from,
@@ -230,13 +263,14 @@ impl FunctionBuilder {
                     break param;
                 }
             }
-            if passed.len() > self.func.layout.len() {
+            if self.passed.len() > self.func.layout.len() {
                 // A cycle of blocks that the entry does not reach.
                 break self.zero(self.variables[variable]);
             }
         };
-        for block in passed {
-            self.definitions.insert((block, variable), value);
+        // The nearest block is the one that is asked for next.
+        for at in (0..self.passed.len()).rev() {
+            self.set(self.passed[at], variable, value);
         }
         value
     }

@@ -1,8 +1,9 @@
 //! Edges and orders of the control-flow graph.
 
 use crate::entity::Block;
-use crate::function::{Function, Terminator};
-use cranelift_entity::{EntityRef, EntitySet};
+use crate::function::{BlockCall, Function, Terminator};
+use crate::set::EntitySet;
+use cranelift_entity::EntityRef;
 use std::ops::Index;
 
 /// One edge, by its source: the block, and which of its terminator's calls it is.
@@ -55,11 +56,22 @@ impl<T> Index<Block> for Lists<T> {
 /// The incoming edges of every block, in layout order of their sources. A source with two edges to one block is there
 /// twice.
 pub fn predecessors(func: &Function) -> Lists<Edge> {
-    let edges = func.layout.iter().flat_map(|&from| {
-        let calls = func.blocks[from].terminator.iter().flat_map(Terminator::calls).enumerate();
-        calls.map(move |(call, target)| (target.block, Edge { from, call }))
-    });
-    Lists::new(func, edges)
+    let mut edges = Vec::with_capacity(2 * func.layout.len());
+    for &from in &func.layout {
+        let mut edge = |call: usize, to: &BlockCall| edges.push((to.block, Edge { from, call }));
+        match &func.blocks[from].terminator {
+            Some(Terminator::Jump(to)) => edge(0, to),
+            Some(Terminator::BrIf { then_call, else_call, .. }) => {
+                edge(0, then_call);
+                edge(1, else_call);
+            }
+            Some(Terminator::Switch { cases, default, .. }) => {
+                cases.iter().map(|(_, to)| to).chain([default]).enumerate().for_each(|(call, to)| edge(call, to));
+            }
+            Some(Terminator::Return) | None => {}
+        }
+    }
+    Lists::new(func, edges.iter().copied())
 }
 
 /// The targets of a block's edges, in the order of its terminator's calls.
@@ -84,13 +96,18 @@ pub fn reachable(func: &Function) -> EntitySet<Block> {
 
 /// Reverse postorder of the blocks the entry reaches: every block after its dominators.
 pub fn reverse_postorder(func: &Function) -> Vec<Block> {
+    if func.layout.len() == 1 {
+        return func.layout.clone();
+    }
     let mut seen = EntitySet::with_capacity(func.blocks.len());
-    let mut postorder = Vec::new();
+    let mut postorder = Vec::with_capacity(func.layout.len());
     let entry = func.entry();
     seen.insert(entry);
     // What is left to visit of the successors of each block on the stack, whose own begin at a number of them.
-    let mut targets: Vec<Block> = successors(func, entry).collect();
-    let mut stack = vec![(entry, 0)];
+    let mut targets = Vec::with_capacity(func.layout.len());
+    targets.extend(successors(func, entry));
+    let mut stack = Vec::with_capacity(func.layout.len());
+    stack.push((entry, 0));
     while let Some(&(block, first)) = stack.last() {
         // The last successor first, so that the first one comes right after its source in the reversed order.
         if targets.len() == first {

@@ -20,14 +20,23 @@ struct Node {
     /// Visit times of a walk over the tree: `a` dominates `b` if b's interval lies in a's.
     enter: u32,
     leave: u32,
+    /// How many blocks it dominates.
+    size: u32,
+    /// The number of the next one below it.
+    next: u32,
 }
 
 impl DominatorTree {
     /// Computes it.
     pub fn new(func: &Function) -> DominatorTree {
+        let mut nodes: SecondaryMap<Block, Node> = func.block_map();
+        if cfg::successors(func, func.entry()).next().is_none() {
+            // Straight code.
+            nodes[func.entry()] = Node { number: 1, idom: None.into(), enter: 1, leave: 1, size: 1, next: 2 };
+            return DominatorTree { rpo: vec![func.entry()], nodes };
+        }
         let rpo = cfg::reverse_postorder(func);
         let predecessors = cfg::predecessors(func);
-        let mut nodes: SecondaryMap<Block, Node> = SecondaryMap::new();
         for (index, &block) in rpo.iter().enumerate() {
             nodes[block].number = index as u32 + 1;
         }
@@ -57,26 +66,36 @@ impl DominatorTree {
     /// behind the one above it, so the sizes of subtrees are there from behind, and their first numbers from the front.
     fn number_intervals(&mut self) {
         let DominatorTree { rpo, nodes } = self;
-        let mut sizes: SecondaryMap<Block, u32> = SecondaryMap::with_default(1);
         for &block in rpo.iter().rev() {
-            let size = sizes[block];
-            nodes[block].idom.expand().into_iter().for_each(|idom| sizes[idom] += size);
+            let node = &mut nodes[block];
+            node.size += 1;
+            let (idom, size) = (node.idom, node.size);
+            idom.expand().into_iter().for_each(|idom| nodes[idom].size += size);
         }
-        // For each block the number of the next one below it.
-        let mut next: SecondaryMap<Block, u32> = SecondaryMap::new();
         for &block in rpo.iter() {
-            let enter = nodes[block].idom.expand().map_or(1, |idom| {
-                next[idom] += sizes[block];
-                next[idom] - sizes[block]
+            let Node { idom, size, .. } = nodes[block];
+            let enter = idom.expand().map_or(1, |idom| {
+                let next = &mut nodes[idom].next;
+                *next += size;
+                *next - size
             });
-            (nodes[block].enter, nodes[block].leave) = (enter, enter + sizes[block] - 1);
-            next[block] = enter + 1;
+            let node = &mut nodes[block];
+            (node.enter, node.leave, node.next) = (enter, enter + size - 1, enter + 1);
         }
     }
 
     /// The reachable blocks in reverse postorder.
     pub fn reverse_postorder(&self) -> &[Block] {
         &self.rpo
+    }
+
+    /// The same in preorder: each block is followed by all that it dominates.
+    pub fn preorder(&self) -> Vec<Block> {
+        let mut order = self.rpo.clone();
+        for &block in &self.rpo {
+            order[self.nodes[block].enter as usize - 1] = block;
+        }
+        order
     }
 
     /// Position in the reverse postorder, if the entry reaches the block.

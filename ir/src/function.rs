@@ -2,7 +2,8 @@
 
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
-use crate::op::{Memory, Op, SysVal, TypeRule};
+use crate::op::{Memory, Op, SysVal};
+use crate::signature::Signature;
 use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -381,6 +382,31 @@ impl Function {
         }
     }
 
+    /// A copy with room for half as many instructions again.
+    pub(crate) fn clone_to_grow(&self) -> Function {
+        let (mut insts, mut values) = (PrimaryMap::new(), PrimaryMap::new());
+        insts.reserve(self.insts.len() + self.insts.len() / 2);
+        values.reserve(self.values.len() + self.values.len() / 2);
+        insts.extend(self.insts.values().copied());
+        values.extend(self.values.values().copied());
+        let Function { name, spaces, resources, samplers, blocks, layout, .. } = self;
+        Function {
+            name: name.clone(),
+            lockstep: self.lockstep,
+            inputs: self.inputs,
+            outputs: self.outputs,
+            spaces: spaces.clone(),
+            resources: resources.clone(),
+            samplers: samplers.clone(),
+            arrays: self.arrays.clone(),
+            blocks: blocks.clone(),
+            insts,
+            values,
+            layout: layout.clone(),
+            origin: self.origin,
+        }
+    }
+
     /// The entry block.
     pub fn entry(&self) -> Block {
         self.layout[0]
@@ -407,22 +433,17 @@ impl Function {
 
     /// The type that an op's set-typed operands have, given operands; any type where it has none.
     pub(crate) fn operand_type(&self, op: Op, args: &[Value]) -> Type {
-        let has_choice = |rule: TypeRule| rule.is_set() || rule == TypeRule::Float;
-        let chosen = op.operands().iter().zip(args).find(|(rule, _)| has_choice(**rule));
-        chosen.map_or(Type::I32, |(_, &arg)| self.ty(arg))
+        let chosen = Signature::of(op, Type::I32).chooser.and_then(|at| args.get(usize::from(at)));
+        chosen.map_or(Type::I32, |&arg| self.ty(arg))
     }
 
     /// Makes an instruction that is not in any block yet, and the value it defines. `ty` is the type of the op's
     /// set-typed operands and result, and ignored where the op has none.
     pub fn make_inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Inst {
-        let result_ty = op.result().of_inst(ty);
-        let ty = op.inst_type(ty);
-        let (args, origin) = (Operands::new(args), self.origin);
-        let inst = self.insts.push(InstData { op, ty, args, imm, result: None, origin, vector: 0 });
-        if let Some(ty) = result_ty {
-            self.insts[inst].result = Some(self.values.push(ValueData { ty, def: ValueDef::Inst(inst) }));
-        }
-        inst
+        let &Signature { ty, result, .. } = Signature::of(op, ty);
+        let def = ValueDef::Inst(self.insts.next_key());
+        let result = result.map(|ty| self.values.push(ValueData { ty, def }));
+        self.insts.push(InstData { op, ty, args: Operands::new(args), imm, result, origin: self.origin, vector: 0 })
     }
 
     /// The bits of a value that is a literal.
@@ -446,6 +467,13 @@ impl Function {
     pub fn value_map<T: Clone + Default>(&self) -> SecondaryMap<Value, T> {
         let mut map = SecondaryMap::new();
         map.resize(self.values.len());
+        map
+    }
+
+    /// A map with a place for each block that there is now.
+    pub fn block_map<T: Clone + Default>(&self) -> SecondaryMap<Block, T> {
+        let mut map = SecondaryMap::new();
+        map.resize(self.blocks.len());
         map
     }
 

@@ -2,8 +2,9 @@
 
 use crate::cfg::{self, Lists};
 use crate::dom::DominatorTree;
+use crate::set::EntitySet;
 use crate::{Block, Function};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use std::ops::Deref;
 
 /// A set of blocks, which are kept in the order in which they are added.

@@ -50,6 +50,8 @@ pub mod pass;
 pub mod pressure;
 pub mod print;
 pub mod region;
+pub mod set;
+mod signature;
 pub mod texture;
 pub mod types;
 pub mod uniform;

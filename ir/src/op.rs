@@ -347,23 +347,24 @@ impl TypeRule {
     }
 
     /// The type in an instruction of type `ty`; `None` for no result.
-    pub fn of_inst(self, ty: Type) -> Option<Type> {
-        match self {
-            TypeRule::Nothing => None,
-            TypeRule::Float if ty == Type::Row => Some(ty),
-            rule => Some(rule.fixed().unwrap_or(ty)),
+    pub const fn of_inst(self, ty: Type) -> Option<Type> {
+        match (self, self.fixed()) {
+            (TypeRule::Nothing, _) => None,
+            (TypeRule::Float, _) if matches!(ty, Type::Row) => Some(ty),
+            (_, Some(fixed)) => Some(fixed),
+            (_, None) => Some(ty),
         }
     }
 
     /// Whether the rule allows `ty`.
-    pub fn allows(self, ty: Type) -> bool {
-        match self {
-            TypeRule::Any => ty != Type::Row,
-            TypeRule::Bits => matches!(ty, Type::I1 | Type::I32 | Type::Row),
-            TypeRule::Word => matches!(ty, Type::I32 | Type::F32),
-            TypeRule::Float => matches!(ty, Type::F32 | Type::Row),
-            TypeRule::Nothing => false,
-            fixed => fixed.fixed() == Some(ty),
+    pub const fn allows(self, ty: Type) -> bool {
+        match (self, self.fixed()) {
+            (TypeRule::Any, _) => !matches!(ty, Type::Row),
+            (TypeRule::Bits, _) => matches!(ty, Type::I1 | Type::I32 | Type::Row),
+            (TypeRule::Word, _) => matches!(ty, Type::I32 | Type::F32),
+            (TypeRule::Float, _) => matches!(ty, Type::F32 | Type::Row),
+            (_, Some(fixed)) => fixed as u8 == ty as u8,
+            (_, None) => false,
         }
     }
 
@@ -542,7 +543,7 @@ impl Op {
         tabulated!(Op::has_choice)[self as usize]
     }
 
-    const fn has_choice(self) -> bool {
+    pub(crate) const fn has_choice(self) -> bool {
         let (rules, mut found, mut at) = (self.operands(), self.result().is_set(), 0);
         while at < rules.len() {
             found |= rules[at].is_set();
@@ -552,28 +553,28 @@ impl Op {
     }
 
     /// Whether the op has a meaning only where lanes run in lockstep.
-    pub fn is_of_lockstep(self) -> bool {
+    pub const fn is_of_lockstep(self) -> bool {
         matches!(self, Op::Any | Op::GuardOrdered | Op::Barrier)
     }
 
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
-    pub fn is_of_batch(self, ty: Type) -> bool {
+    pub const fn is_of_batch(self, ty: Type) -> bool {
         let is_kept = matches!(self.memory(), Some(Memory::Slot | Memory::Call | Memory::Worklist));
-        self == Op::InputWord || self.is_of_run(ty) || is_kept
+        matches!(self, Op::InputWord) || self.is_of_run(ty) || is_kept
     }
 
     /// Whether an instruction of this op is one of those of which [runs](crate::batch) are made, if it is of type `ty`.
-    pub fn is_of_run(self, ty: Type) -> bool {
+    pub const fn is_of_run(self, ty: Type) -> bool {
         matches!(self, Op::InputRow | Op::RowSplat | Op::RowEach | Op::RowAt | Op::OutputRow)
-            || ty == Type::Row && self.is_by_row() && self != Op::CallStore
+            || matches!(ty, Type::Row) && self.is_by_row() && !matches!(self, Op::CallStore)
     }
 
     /// Whether the op can be of type `row`, and then does the same in each word.
-    pub fn is_by_row(self) -> bool {
+    pub const fn is_by_row(self) -> bool {
         tabulated!(Op::takes_rows)[self as usize]
     }
 
-    const fn takes_rows(self) -> bool {
+    pub(crate) const fn takes_rows(self) -> bool {
         let (rules, mut found, mut at) = (self.operands(), false, 0);
         while at < rules.len() {
             found |= rules[at].allows_rows();
@@ -589,8 +590,11 @@ impl Op {
 
     /// The type of an instruction whose type is not [spelt out](Self::is_typed): that of its result, `i32` if it has
     /// none.
-    pub fn untyped(self) -> Type {
-        self.result().fixed().unwrap_or(Type::I32)
+    pub const fn untyped(self) -> Type {
+        match self.result().fixed() {
+            Some(ty) => ty,
+            None => Type::I32,
+        }
     }
 
     /// Whether an instruction of this op may be removed when nothing uses its result.

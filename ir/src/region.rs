@@ -11,9 +11,10 @@ use crate::cfg::{self, Edge};
 use crate::dom::DominatorTree;
 use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Terminator, ValueDef};
+use crate::set::EntitySet;
 use crate::uniform::Analysis;
+use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// One step of the walk. Every list of steps ends in `Break`, `Continue` or `Return`; nothing falls out of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +95,13 @@ impl RegionTree {
         let mut tree = RegionTree {
             items: plan.walk(),
             frames: Vec::new(),
-            scope_of: SecondaryMap::new(),
-            loop_of_header: SecondaryMap::new(),
-            innermost_loop: SecondaryMap::new(),
-            position: SecondaryMap::new(),
+            scope_of: func.block_map(),
+            loop_of_header: func.block_map(),
+            innermost_loop: func.block_map(),
+            position: func.block_map(),
             block_of: SecondaryMap::new(),
         };
+        tree.block_of.resize(func.insts.len());
         for &block in &func.layout {
             for &inst in &func.blocks[block].insts {
                 tree.block_of[inst] = block.into();
@@ -170,19 +172,15 @@ impl RegionTree {
     }
 
     /// The block that defines a value.
-    fn def_block(&self, func: &Function, value: Value) -> Block {
+    pub(crate) fn def_block(&self, func: &Function, value: Value) -> Block {
         match func.values[value].def {
             ValueDef::Param(block) => block,
             ValueDef::Inst(inst) => self.block_of[inst].expect("used values are defined in the layout"),
         }
     }
 
-    /// Whether a use of a value in `block` is after a loop that the definition is in.
-    pub fn leaves_loop(&self, func: &Function, value: Value, block: Block) -> bool {
-        self.loops_left(self.def_block(func, value), block).next().is_some()
-    }
-
     /// The loops around a block that are not around `other`, from the inside out.
+    #[inline]
     pub fn loops_left(&self, block: Block, other: Block) -> impl Iterator<Item = u32> {
         let position = self.position[other];
         let mut next = self.innermost_loop[block];
@@ -220,8 +218,8 @@ impl<'f> Plan<'f> {
             func,
             is_header: EntitySet::with_capacity(func.blocks.len()),
             is_label: EntitySet::with_capacity(func.blocks.len()),
-            inner: SecondaryMap::new(),
-            after: SecondaryMap::new(),
+            inner: func.block_map(),
+            after: func.block_map(),
             exit: func.layout.iter().copied().find(|&block| *func.blocks[block].terminator() == Terminator::Return),
             dom,
         };
@@ -388,7 +386,8 @@ impl Divergence {
 }
 
 fn leaves_divergent_loop(func: &Function, tree: &RegionTree, frames: &[bool], value: Value, block: Block) -> bool {
-    tree.loops_left(tree.def_block(func, value), block).any(|frame| frames[frame as usize])
+    let from = tree.def_block(func, value);
+    from != block && tree.loops_left(from, block).any(|frame| frames[frame as usize])
 }
 
 /// A divergent branch makes every frame around it divergent, up to the first scope in which all lanes meet again.

@@ -2,9 +2,9 @@
 
 use crate::cfg;
 use crate::entity::{Block, Value};
-use crate::function::{Function, Imm, InstData};
+use crate::function::{Function, Imm};
 use crate::op::Varies;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::set::EntitySet;
 
 /// The uniform values of a function in lockstep form.
 ///
@@ -18,26 +18,16 @@ pub fn uniform_values(func: &Function) -> EntitySet<Value> {
     analysis.uniform()
 }
 
-/// Whether an instruction's result is uniform if `args_uniform` says that all its operands are.
-fn is_uniform_op(inst: &InstData, args_uniform: bool) -> bool {
-    match inst.op.varies() {
-        Varies::Follows => args_uniform,
-        Varies::Differs => false,
-        Varies::Same => true,
-        Varies::ByImmediate => matches!(inst.imm, Imm::SysVal(sysval) if sysval.is_uniform()),
-    }
-}
-
 /// The fixpoint, shared with [`crate::region`]'s analysis of code whose branches diverge.
 pub(crate) struct Analysis<'f> {
     func: &'f Function,
     predecessors: cfg::Lists<cfg::Edge>,
-    divergent: SecondaryMap<Value, bool>,
+    divergent: EntitySet<Value>,
 }
 
 impl<'f> Analysis<'f> {
     pub(crate) fn new(func: &'f Function) -> Analysis<'f> {
-        Analysis { func, predecessors: cfg::predecessors(func), divergent: func.value_map() }
+        Analysis { func, predecessors: cfg::predecessors(func), divergent: EntitySet::with_capacity(func.values.len()) }
     }
 
     /// Whether every edge leads to a later block of the layout, and one to each block but the entry.
@@ -64,25 +54,33 @@ impl<'f> Analysis<'f> {
         for &block in &func.layout {
             let data = &func.blocks[block];
             for (index, &param) in data.params.iter().enumerate() {
-                if self.divergent[param] {
+                if self.divergent.contains(param) {
                     continue;
                 }
                 let diverges = is_divergent_join(block)
                     || self.predecessors[block].iter().any(|edge| {
                         let value = func.edge(*edge).args[index];
-                        self.divergent[value] || is_divergent_use(value, edge.from)
+                        self.divergent.contains(value) || is_divergent_use(value, edge.from)
                     });
                 if diverges {
-                    self.divergent[param] = true;
+                    self.divergent.insert(param);
                     changed = true;
                 }
             }
             for &inst in &data.insts {
                 let inst = &func.insts[inst];
-                let Some(result) = inst.result.filter(|&result| !self.divergent[result]) else { continue };
-                let args_uniform = inst.args.iter().all(|&arg| !self.divergent[arg] && !is_divergent_use(arg, block));
-                if !is_uniform_op(inst, args_uniform) {
-                    self.divergent[result] = true;
+                let Some(result) = inst.result.filter(|&result| !self.divergent.contains(result)) else { continue };
+                let is_uniform = match inst.op.varies() {
+                    Varies::Follows => {
+                        let is_uniform = |&arg: &Value| !self.divergent.contains(arg) && !is_divergent_use(arg, block);
+                        inst.args.iter().all(is_uniform)
+                    }
+                    Varies::Differs => false,
+                    Varies::Same => true,
+                    Varies::ByImmediate => matches!(inst.imm, Imm::SysVal(sysval) if sysval.is_uniform()),
+                };
+                if !is_uniform {
+                    self.divergent.insert(result);
                     changed = true;
                 }
             }
@@ -92,13 +90,11 @@ impl<'f> Analysis<'f> {
 
     /// Whether a value is known to differ between lanes.
     pub(crate) fn is_divergent(&self, value: Value) -> bool {
-        self.divergent[value]
+        self.divergent.contains(value)
     }
 
     /// What is left: the uniform values.
     pub(crate) fn uniform(&self) -> EntitySet<Value> {
-        let mut uniform = EntitySet::with_capacity(self.func.values.len());
-        uniform.extend(self.func.values.keys().filter(|&value| !self.divergent[value]));
-        uniform
+        self.divergent.others(self.func.values.len())
     }
 }

@@ -9,11 +9,13 @@ use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator, ValueDef};
 use crate::op::{Attribute, ImmKind, Op, SLOTS, WORKLISTS};
 use crate::print::Numbering;
+use crate::set::EntitySet;
+use crate::signature::Signature;
 use crate::texture::Access;
 use crate::types::Type;
 use crate::uniform::uniform_values;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use std::collections::HashSet;
 use std::fmt;
 use thiserror::Error;
@@ -170,11 +172,20 @@ struct Verifier<'f> {
     is_batch: bool,
     /// The uniform values, once a rule has asked for them.
     uniform: Option<EntitySet<Value>>,
+    /// Whether it has instructions that the form of the function may forbid.
+    has_ops_to_look_at: bool,
 }
 
 impl<'f> Verifier<'f> {
     fn new(func: &'f Function) -> Verifier<'f> {
-        Verifier { func, errors: Vec::new(), numbering: None, is_batch: false, uniform: None }
+        Verifier {
+            func,
+            errors: Vec::new(),
+            numbering: None,
+            is_batch: false,
+            uniform: None,
+            has_ops_to_look_at: false,
+        }
     }
 
     fn run(&mut self) -> Result<(), VerifyErrors> {
@@ -232,7 +243,10 @@ impl<'f> Verifier<'f> {
             for &inst in &data.insts {
                 if exists(&func.insts, inst) {
                     let data = &func.insts[inst];
-                    self.values_exist(&inst, data.args.iter().copied().chain(data.result));
+                    let is_missing = |value: &Value| !exists(&func.values, *value);
+                    if data.args.iter().any(is_missing) || data.result.as_ref().is_some_and(is_missing) {
+                        self.values_exist(&inst, data.args.iter().copied().chain(data.result));
+                    }
                 } else {
                     self.missing(&block, &inst);
                 }
@@ -313,10 +327,16 @@ impl<'f> Verifier<'f> {
     fn types_and_definitions(&mut self) {
         let func = self.func;
         for &block in &func.layout {
+            let is_return = *func.blocks[block].terminator() == Terminator::Return;
             for &inst in &func.blocks[block].insts {
                 let (place, data) = (Place::Inst(block, inst), &func.insts[inst]);
-                self.inst_types(place, data);
+                let signature = Signature::of(data.op, data.ty);
+                self.inst_types(place, data, signature);
                 self.immediate(place, data);
+                let is_output = data.op == Op::Output && !is_return;
+                self.has_ops_to_look_at |= signature.is_composite
+                    || signature.is_of_lockstep && !func.lockstep
+                    || !self.is_batch && (signature.is_of_batch || is_output || data.vector > 0);
             }
             self.terminator_types(block);
         }
@@ -324,30 +344,39 @@ impl<'f> Verifier<'f> {
         self.dominance(&definitions);
     }
 
-    fn inst_types(&mut self, place: Place, inst: &InstData) {
+    #[inline]
+    fn inst_types(&mut self, place: Place, inst: &InstData, signature: &Signature) {
         let func = self.func;
-        let (op, rules) = (inst.op, inst.op.operands());
-        let allowed = if op.is_typed() {
-            rules.iter().chain([&op.result()]).all(|rule| !rule.is_set() || rule.allows(inst.ty))
-        } else {
-            op.inst_type(inst.ty) == inst.ty
-        };
-        if !allowed {
+        let Signature { is_allowed, operands, types, result, .. } = signature;
+        let has_type = |(&arg, &ty): (&Value, &Type)| func.ty(arg) == ty;
+        if !(*is_allowed
+            && inst.args.len() == usize::from(*operands)
+            && inst.args.iter().zip(types).all(has_type)
+            && inst.result.map(|result| func.ty(result)) == *result)
+        {
+            self.wrong_types(place, inst, signature);
+        }
+    }
+
+    #[cold]
+    fn wrong_types(&mut self, place: Place, inst: &InstData, signature: &Signature) {
+        let (func, op) = (self.func, inst.op);
+        if !signature.is_allowed {
             self.report(Rule::InstType, place, format!("{op} cannot be of type {}", inst.ty));
         }
-        if inst.args.len() == rules.len() {
-            for (index, (&arg, rule)) in inst.args.iter().zip(rules).enumerate() {
-                let expected = rule.of_inst(inst.ty).unwrap_or(inst.ty);
+        let count = usize::from(signature.operands);
+        if inst.args.len() == count {
+            for (index, (&arg, &expected)) in inst.args.iter().zip(&signature.types).enumerate() {
                 if func.ty(arg) != expected {
                     let message = format!("operand {index}, {}, must be {expected}", self.typed(arg));
                     self.report(Rule::OperandType, place, message);
                 }
             }
         } else {
-            let message = format!("{} operands where {op} takes {}", inst.args.len(), rules.len());
+            let message = format!("{} operands where {op} takes {count}", inst.args.len());
             self.report(Rule::OperandCount, place, message);
         }
-        let expected = op.result().of_inst(inst.ty);
+        let expected = signature.result;
         if inst.result.map(|result| func.ty(result)) != expected {
             let message = match (inst.result, expected) {
                 (Some(result), Some(ty)) => format!("the result, {}, must be {ty}", self.typed(result)),
@@ -358,7 +387,15 @@ impl<'f> Verifier<'f> {
         }
     }
 
+    #[inline]
     fn immediate(&mut self, place: Place, inst: &InstData) {
+        // Most have none.
+        if inst.op.imm() != ImmKind::None || inst.imm != Imm::None {
+            self.some_immediate(place, inst);
+        }
+    }
+
+    fn some_immediate(&mut self, place: Place, inst: &InstData) {
         let func = self.func;
         let below = |what: &str, number: u32, count: usize| {
             (number as usize >= count).then(|| format!("{what} {number} of {count}"))
@@ -556,7 +593,8 @@ impl<'f> Verifier<'f> {
         let mut returns = 0;
         for &block in &func.layout {
             let data = &func.blocks[block];
-            for &inst in &data.insts {
+            let insts = if self.has_ops_to_look_at { data.insts.as_slice() } else { &[] };
+            for &inst in insts {
                 match func.insts[inst].op {
                     op if op.is_of_lockstep() && !func.lockstep => {
                         let message = "the function is not in lockstep form".to_string();
@@ -593,7 +631,8 @@ impl<'f> Verifier<'f> {
         if !func.lockstep {
             self.report(Rule::BackEndForm, Place::Function, "it is not in lockstep form".to_string());
         }
-        for &block in &func.layout {
+        let blocks = if self.has_ops_to_look_at { func.layout.as_slice() } else { &[] };
+        for &block in blocks {
             for &inst in &func.blocks[block].insts {
                 let InstData { op, ty, vector, .. } = func.insts[inst];
                 if op.attribute() == Attribute::Composite {

@@ -9,11 +9,12 @@ use super::is_of_run;
 use super::rewrite::rewrite;
 use crate::bounds::STATIC_ROWS;
 use crate::entity::{Block, Inst, Value};
-use crate::function::{BlockCall, Function, Imm, InstData, Origin, Terminator};
+use crate::function::{BlockCall, Function, Imm, Origin, Terminator};
 use crate::op::{Effect, Op};
 use crate::pass::dce;
+use crate::set::EntitySet;
 use crate::types::Type;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
 
 /// Most floats that are hoisted; the rest is computed where it is used. Each may take a slot.
@@ -211,16 +212,17 @@ fn used_floats(func: &Function, order: &[Block], values: &CallValues, rows: &[Va
     rows.iter().for_each(|&row| _ = is_row.insert(row));
     let mut floats = Vec::new();
     for &block in order {
-        let data = &func.blocks[block];
-        let insts = data.insts.iter().map(|&inst| &func.insts[inst]);
-        let is_of_loop =
-            |inst: &&InstData| inst.result.is_none_or(|result| !values.contains(result) && !is_row.contains(result));
-        let args = insts.filter(is_of_loop).flat_map(|inst| inst.args.iter().copied());
-        for value in args.chain(data.terminator().uses()) {
+        let mut used = |value: Value| {
             if values.contains(value) && seen.insert(value) {
                 floats.push(value);
             }
+        };
+        for inst in func.insts_in(block) {
+            if inst.result.is_none_or(|result| !values.contains(result) && !is_row.contains(result)) {
+                inst.args.iter().for_each(|&arg| used(arg));
+            }
         }
+        func.blocks[block].terminator().uses().for_each(used);
     }
     floats
 }

@@ -19,8 +19,9 @@ use crate::fuel::EdgeCosts;
 use crate::graph::Graph;
 use crate::op::Effect;
 use crate::pass::join_blocks;
+use crate::set::EntitySet;
 use crate::{Block, Function, Op, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use thiserror::Error;
 
 /// Where a function is cut.

@@ -34,10 +34,18 @@ pub struct Step {
     pub weight: usize,
     /// How long what it makes takes, in sums.
     pub latency: usize,
+    /// The first of the values it makes, and the one behind the last.
+    makes: [u32; 2],
+    /// The same of the values it uses, in [`Flow::used`].
+    uses: [u32; 2],
+}
+
+impl Step {
     /// The values it makes.
-    pub makes: Range<usize>,
-    /// The values it uses, in [`Flow::used`].
-    uses: Range<usize>,
+    #[inline]
+    pub fn makes(&self) -> Range<usize> {
+        self.makes[0] as usize..self.makes[1] as usize
+    }
 }
 
 /// What flows where.
@@ -90,8 +98,10 @@ impl Flow {
     }
 
     /// The numbers of the values that a step uses.
+    #[inline]
     pub fn uses(&self, step: &Step) -> impl Iterator<Item = usize> {
-        self.used[step.uses.clone()].iter().map(|&number| number as usize)
+        let [first, end] = step.uses;
+        self.used[first as usize..end as usize].iter().map(|&number| number as usize)
     }
 }
 
@@ -141,7 +151,8 @@ impl Finder<'_> {
     fn step(&mut self, note: impl FnOnce(&mut Self) -> (usize, usize)) {
         let (used, made) = (self.flow.used.len(), self.flow.values.len());
         let (weight, latency) = note(self);
-        let (uses, makes) = (used..self.flow.used.len(), made..self.flow.values.len());
+        let [uses, makes] =
+            [(used, self.flow.used.len()), (made, self.flow.values.len())].map(|(from, to)| [from as u32, to as u32]);
         self.flow.steps.push(Step { weight: weight * usize::from(self.planner.machine.vectors), latency, makes, uses });
     }
 
@@ -200,10 +211,8 @@ impl Finder<'_> {
     }
 
     fn uses(&mut self, value: Value) {
-        if !self.differs(value) {
-            return;
-        }
-        let number = self.numbers[value] - 1;
+        // What is the same in all lanes has no number.
+        let Some(number) = self.numbers[value].checked_sub(1) else { return };
         let step = self.flow.steps.len() as u32;
         let flowing = &mut self.flow.values[number as usize];
         if flowing.block == self.block {

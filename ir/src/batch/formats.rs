@@ -27,11 +27,10 @@ struct Element {
 }
 
 /// Writes each input that is no word of its row as arithmetic on words, or as a literal where the row does not have it.
-/// Says whether there are any.
-pub(super) fn write(func: &mut Function, layout: &Layout) -> bool {
+pub(super) fn write(func: &mut Function, layout: &Layout) {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !insts.any(|&inst| converted(layout, &func.insts[inst]).is_some()) {
-        return false;
+        return;
     }
     let mut elements = vec![Element::default(); layout.inputs.len()];
     let uses = Uses::count(func, &func.layout);
@@ -78,7 +77,6 @@ pub(super) fn write(func: &mut Function, layout: &Layout) -> bool {
         aliases.replace(data.result.expect("inputs have a result"), value);
     }
     aliases.apply(func);
-    true
 }
 
 /// The element and the component of an input that is no word of its row, and how that is packed.

@@ -8,8 +8,9 @@ use super::call::REACH;
 use super::{run_length, words_behind};
 use crate::function::{Imm, InstData};
 use crate::op::Effect;
+use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Op, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 /// How many instructions one vector is ahead at most, loads of the call not counted. Fewer hold more in registers, more
 /// overlap less in the processor.

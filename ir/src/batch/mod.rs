@@ -66,8 +66,9 @@ use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use crate::packing::Packing;
+use crate::set::EntitySet;
 use crate::uses::Uses;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use std::ops::Deref;
 
 /// What the caller's buffers hold.

@@ -53,7 +53,7 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
     if loops.is_empty() && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
         return None;
     }
-    let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: usize::MAX };
+    let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: u32::MAX };
     let mut tries = Tries { flow: &flow, values: flow.values.iter().map(untried).collect(), costs: Vec::new() };
     let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
     for (&block, steps) in order.iter().zip(&flow.blocks) {
@@ -91,11 +91,8 @@ pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -
     };
     order.iter().all(|&block| {
         let is_seen_late = |op| matches!(op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
-        func.defs_in(block).all(is_word)
-            && func.insts_in(block).all(|inst| {
-                (inst.op.effect() == Effect::Pure && !is_texture_op(inst.op) || is_seen_late(inst.op))
-                    && inst.args.iter().copied().all(is_word)
-            })
+        let is_pure = |op: Op| op.effect() == Effect::Pure && !is_texture_op(op);
+        func.defs_in(block).all(is_word) && func.insts_in(block).all(|inst| is_pure(inst.op) || is_seen_late(inst.op))
     })
 }
 
@@ -103,9 +100,7 @@ pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -
 /// The last one is the block's end.
 fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
     let mut change = vec![0isize; steps.len() + 1];
-    for Flowing { made, last_use, .. } in
-        flow.steps[steps.clone()].iter().flat_map(|step| &flow.values[step.makes.clone()])
-    {
+    for Flowing { made, last_use, .. } in flow.steps[steps.clone()].iter().flat_map(|step| &flow.values[step.makes()]) {
         change[*made as usize + 1 - steps.start] += 1;
         if *last_use != ELSEWHERE {
             change[*last_use as usize + 1 - steps.start] -= 1;
@@ -157,9 +152,9 @@ struct Tries<'a> {
 struct Tried {
     flowing: Flowing,
     /// The steps of the chain that ends with it, in the last phase that was tried with what makes it.
-    chain: usize,
+    chain: u32,
     /// The first step of the last phase that has loaded it.
-    loaded_by: usize,
+    loaded_by: u32,
 }
 
 impl Tries<'_> {
@@ -168,27 +163,29 @@ impl Tries<'_> {
         let Tries { flow, values, costs } = self;
         costs.clear();
         let (mut begin, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
+        // Numbers of steps have 32 bits where they are noted.
+        let first = first as u32;
         for &end in ends {
-            for (at, step) in (begin..).zip(&flow.steps[begin..end]) {
+            for (at, step) in (begin as u32..).zip(&flow.steps[begin..end]) {
                 let mut chain = 0;
                 for value in flow.uses(step) {
                     let Tried { flowing, chain: made, loaded_by } = &mut values[value];
-                    if flowing.made as usize >= first {
+                    if flowing.made >= first {
                         // It need not be stored, after all.
-                        accesses -= usize::from(flowing.last_use as usize == at);
+                        accesses -= usize::from(flowing.last_use == at);
                         chain = chain.max(*made);
                     } else if std::mem::replace(loaded_by, first) != first {
                         accesses += flowing.fetching as usize;
                     }
                 }
-                chain += step.latency;
-                for value in &mut values[step.makes.clone()] {
+                chain += step.latency as u32;
+                for value in &mut values[step.makes()] {
                     value.chain = chain;
-                    accesses += usize::from(value.flowing.last_use as usize > at);
+                    accesses += usize::from(value.flowing.last_use > at);
                 }
                 (weight, longest) = (weight + step.weight, chain.max(longest));
             }
-            costs.push((weight * longest / WAIT, accesses));
+            costs.push((weight * longest as usize / WAIT, accesses));
             if weight > LONGEST {
                 break;
             }

@@ -8,8 +8,8 @@ use super::rewrite::{load, rewrite, store};
 use super::worklists::{Split, Worklists};
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Imm, Origin, Terminator};
+use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Op, Type, Value};
-use cranelift_entity::EntitySet;
 use foldhash::{HashMap, HashMapExt};
 
 /// What is known of a function that is cut.
@@ -288,7 +288,12 @@ impl Cutter<'_> {
 
     /// What a block of a region has of a value.
     fn local(&mut self, region: usize, insts: &mut Vec<Inst>, loaded: &mut Loaded, value: Value) -> Value {
-        match (loaded.get(&value), self.plan.records.source(value, region)) {
+        let source = self.plan.records.source(value, region);
+        // Only parameters that edges set are loaded ahead.
+        if source.is_none() && self.plan.records.of(value).edge.is_none() {
+            return value;
+        }
+        match (loaded.get(&value), source) {
             (Some(&local), _) => local,
             (None, Some(slot)) => {
                 let local = load(self.func, insts, slot, value);

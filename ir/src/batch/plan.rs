@@ -15,10 +15,11 @@ use crate::op::{Memory, Op, SLOTS};
 use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
 use crate::pass::dce;
+use crate::set::EntitySet;
 use crate::uniform::uniform_values;
 use crate::uses::Uses;
 use crate::verify::{Verified, VerifyErrors};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use thiserror::Error;
 
 /// The most bytes that a wave keeps where it is cut for speed. Where more goes on than that, memory is slower than what
@@ -101,9 +102,10 @@ impl BatchProgram {
     /// [`PlanError::Cut`] if the function has barriers where it cannot be cut, [`PlanError::Verify`] if planning has a
     /// defect: the program breaks a rule.
     pub fn plan(func: &Verified, layout: &Layout, machine: Machine, last: Pass) -> Result<BatchProgram, PlanError> {
-        let (uniform, costs) = (uniform_values(func), EdgeCosts::new(func));
+        // `decode_formats` says what is uniform.
+        let (uniform, costs) = (EntitySet::new(), EdgeCosts::new(func));
         let end = Pass::ALL.iter().position(|pass| pass.name == last.name).map_or(0, |at| at + 1);
-        Planner::new(Function::clone(func), uniform, costs, layout.clone(), machine).run(&Pass::ALL[..end])
+        Planner::new(func.clone_to_grow(), uniform, costs, layout.clone(), machine).run(&Pass::ALL[..end])
     }
 
     /// Takes a function as it is, which may have the ops of batch programs and barriers, for rows of four words in and
@@ -222,9 +224,8 @@ impl Planner {
 
     /// Makes attribute formats arithmetic on words.
     fn decode_formats(&mut self) -> Result<(), CutError> {
-        if formats::write(&mut self.program.func, &self.layout) {
-            self.program.uniform = uniform_values(&self.program.func);
-        }
+        formats::write(&mut self.program.func, &self.layout);
+        self.program.uniform = uniform_values(&self.program.func);
         Ok(())
     }
 

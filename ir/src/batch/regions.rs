@@ -10,7 +10,8 @@ use crate::Block;
 use crate::fuel::EdgeCosts;
 use crate::function::Terminator;
 use crate::graph::Graph;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::set::EntitySet;
+use cranelift_entity::SecondaryMap;
 
 /// How a region ends.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,9 @@ use super::rewrite::{load, rewrite, store};
 use crate::function::Origin;
 use crate::loops::Loops;
 use crate::op::Memory;
+use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 /// A value that is kept.
 #[derive(Clone, Copy)]

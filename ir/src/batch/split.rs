@@ -5,8 +5,9 @@ use super::cut::{CutError, Cuts};
 use super::rewrite::rewrite;
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, Imm, Terminator};
+use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Op, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
 
 /// Splits blocks where they are cut, and gives edges that lead from one block to the same other one blocks of their

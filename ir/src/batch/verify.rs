@@ -16,7 +16,7 @@ enum Part {
     /// The tile's; that of all waves if the function is not cut.
     #[default]
     Tile,
-    Phase(usize),
+    Phase(u32),
 }
 
 /// Looks for broken rules.
@@ -33,9 +33,10 @@ struct Checker<'a> {
 pub fn phases(program: &Parts) -> Result<(), VerifyErrors> {
     let mut checker = Checker { program, numbering: None, errors: Vec::new(), made: program.value_map() };
     for &block in &program.layout {
+        let part = checker.part(block);
         for value in program.defs_in(block) {
-            let is_held = checker.part(block) == Part::Call && program.ty(value) == Type::Row;
-            checker.made[value] = if is_held { Part::Tile } else { checker.part(block) };
+            let is_held = part == Part::Call && program.ty(value) == Type::Row;
+            checker.made[value] = if is_held { Part::Tile } else { part };
         }
     }
     for &block in &program.layout {
@@ -51,7 +52,7 @@ impl Checker<'_> {
     fn part(&self, block: Block) -> Part {
         match self.program.phase_of(block) {
             _ if self.program.call.block == Some(block) => Part::Call,
-            Some(number) => Part::Phase(number),
+            Some(number) => Part::Phase(number as u32),
             None => Part::Tile,
         }
     }
@@ -92,7 +93,7 @@ impl Checker<'_> {
             self.edge(block, part, target);
         }
         let Part::Phase(number) = part else { return };
-        if program.cut.phases[number].blocks[0] == block && !data.params.is_empty() {
+        if program.cut.phases[number as usize].blocks[0] == block && !data.params.is_empty() {
             self.report(block, "a phase begins with it, and it has parameters".to_string());
         }
         if *data.terminator() == Terminator::Return {
@@ -114,22 +115,29 @@ impl Checker<'_> {
         }
     }
 
+    #[inline]
     fn used(&mut self, block: Block, part: Part, value: Value) {
-        if self.made[value] != Part::Tile && self.made[value] != part {
-            let name = self.numbering().value(value);
-            self.report(block, format!("{name} is of another part"));
+        let made = self.made[value];
+        if made != Part::Tile && made != part {
+            self.of_another_part(block, value);
         }
+    }
+
+    #[cold]
+    fn of_another_part(&mut self, block: Block, value: Value) {
+        let name = self.numbering().value(value);
+        self.report(block, format!("{name} is of another part"));
     }
 
     fn edge(&mut self, block: Block, part: Part, target: Block) {
         let program = self.program;
         let is_wrong = match (part, self.part(target)) {
             (Part::Phase(number), to) if to != part => {
-                let Phase { next, .. } = program.cut.phases[number];
+                let Phase { next, .. } = program.cut.phases[number as usize];
                 target != next || !program.blocks[target].params.is_empty()
             }
             (Part::Tile, Part::Phase(number)) => {
-                program.cut.phases[number].blocks[0] != target
+                program.cut.phases[number as usize].blocks[0] != target
                     || !matches!(program.blocks[block].terminator(), Terminator::Jump(_))
             }
             (Part::Call, to) => target != program.order[0] || to != Part::Tile,

@@ -9,9 +9,10 @@ use super::cut::CutError;
 use crate::fuel::EdgeCosts;
 use crate::function::{Terminator, ValueDef};
 use crate::graph::{BlockSet, Graph};
+use crate::set::EntitySet;
 use crate::uses::Uses;
 use crate::{Block, Inst, Op, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 /// The waves that go on at a branch which waves take by themselves.
 struct Worklist {

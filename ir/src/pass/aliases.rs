@@ -40,6 +40,17 @@ impl Aliases {
         end
     }
 
+    /// Replaces every use at the end of a block.
+    pub(crate) fn apply_to_ends(&self, func: &mut Function) {
+        if !self.0.is_empty() {
+            for &block in &func.layout {
+                if let Some(terminator) = &mut func.blocks[block].terminator {
+                    terminator.for_each_use_mut(|value| *value = self.find(*value));
+                }
+            }
+        }
+    }
+
     /// Replaces every use in the function.
     pub(crate) fn apply(&self, func: &mut Function) {
         if !self.0.is_empty() {

@@ -4,7 +4,8 @@ use crate::cfg;
 use crate::entity::{Array, Inst, Value};
 use crate::function::{Function, Imm, InstData, ValueDef};
 use crate::op::Effect;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::set::EntitySet;
+use cranelift_entity::SecondaryMap;
 use std::cell::LazyCell;
 
 /// Removes unused instructions, unused block parameters with what the edges give them, and stores to arrays that are
@@ -83,13 +84,7 @@ impl Liveness {
                 }
                 ValueDef::Param(block) => {
                     let index = position[value] as usize;
-                    let mut from = predecessors[block].iter().map(|edge| edge.from).collect::<Vec<_>>();
-                    // Several edges of one source are neighbours in the list.
-                    from.dedup();
-                    for source in from {
-                        let calls = func.blocks[source].terminator().calls().filter(|call| call.block == block);
-                        calls.for_each(|call| live.mark(call.args[index]));
-                    }
+                    predecessors[block].iter().for_each(|&edge| live.mark(func.edge(edge).args[index]));
                 }
             }
         }

@@ -9,8 +9,8 @@
 use crate::entity::{Block, Value};
 use crate::function::{Function, Imm};
 use crate::op::Op;
+use crate::set::EntitySet;
 use crate::types::Type;
-use cranelift_entity::EntitySet;
 
 /// Replaces every `fmulz` of a function in lockstep form by a guarded `fmul`. Whether there was any.
 pub fn guard_products(func: &mut Function) -> bool {

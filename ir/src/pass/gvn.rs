@@ -3,91 +3,79 @@
 use super::aliases::Aliases;
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Value};
-use crate::function::{Function, Imm, InstData, Operands};
-use crate::op::{Attribute, Effect, Op, TypeRule};
-use crate::types::Type;
-use cranelift_entity::SecondaryMap;
-use foldhash::fast::FixedState;
-use foldhash::{HashMap, HashMapExt};
+use crate::function::{Function, Imm, InstData};
+use crate::op::{Attribute, Effect, TypeRule};
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
-/// What makes two pure instructions compute the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    op: Op,
-    ty: Type,
-    args: Operands,
-    imm: Imm,
-    /// For a load, when the memory it reads was last written; for a row, when its block began; 0 for other pure ops.
-    epoch: u32,
+/// The hash of a hash is itself.
+#[derive(Default)]
+struct Same(u64);
+
+type Hashes = BuildHasherDefault<Same>;
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
-/// The first instruction found that has a key of some hash. Tables hold no keys: those of a long program would not fit
-/// into any cache, and the instruction says the same.
+/// The last instruction found that has some hash and is not equal to one before.
 struct Known {
     value: Value,
+    block: Block,
     epoch: u32,
-}
-
-/// A step of the walk.
-enum Step {
-    Enter(Block),
-    /// Takes back what a block has added, after all it dominates: their hashes.
-    Leave(Vec<u64>),
 }
 
 /// Replaces every pure instruction by an equal one that dominates it, and every array load by an equal one before it in
 /// its block with no store to the array in between. Blocks the entry does not reach keep theirs.
 ///
-/// Walks the dominator tree; a block's instructions are in the table only while the blocks it dominates are visited.
-/// Operands are replaced first, and are defined in dominating blocks, so one walk finds all that depends on what it has
-/// merged itself. Ops that see other lanes are left alone: under other control flow they have other results.
+/// Goes over the blocks in preorder of the dominator tree: behind all that a block dominates, nothing asks for its
+/// instructions any more, and others may take their place in the table. Operands are replaced first, and are defined
+/// in dominating blocks, so one walk finds all that depends on what it has merged itself. Ops that see other lanes are
+/// left alone: under other control flow they have other results.
 pub fn gvn(func: &mut Function) {
     let tree = DominatorTree::new(func);
-    let mut children: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
-    for &block in tree.reverse_postorder().iter().rev() {
-        if let Some(idom) = tree.idom(block) {
-            children[idom].push(block);
-        }
-    }
-    let table = HashMap::with_capacity(func.insts.len());
-    let mut numbering = Numbering { func, table, replaced: Aliases::default(), epoch: 0 };
-    let mut work = vec![Step::Enter(numbering.func.entry())];
-    while let Some(step) = work.pop() {
-        match step {
-            Step::Enter(block) => {
-                let added = numbering.block(block);
-                work.push(Step::Leave(added));
-                work.extend(children[block].drain(..).map(Step::Enter));
-            }
-            // What is in the table now is for blocks that are still to come.
-            Step::Leave(_) if work.is_empty() => {}
-            Step::Leave(added) => added.iter().for_each(|hash| {
-                numbering.table.remove(hash);
-            }),
-        }
-    }
+    let table = HashMap::with_capacity_and_hasher(func.size(), Hashes::default());
+    let hasher = RandomState::default();
+    let mut numbering = Numbering { func, tree: &tree, table, hasher, replaced: Aliases::default(), epoch: 0 };
+    let order = tree.preorder();
+    order.iter().for_each(|&block| numbering.block(block));
     let replaced = numbering.replaced;
-    replaced.apply(func);
+    if order.len() == func.layout.len() {
+        replaced.apply_to_ends(func);
+    } else {
+        replaced.apply(func);
+    }
 }
 
 struct Numbering<'f> {
     func: &'f mut Function,
-    /// By the hash of the key.
-    table: HashMap<u64, Known>,
+    tree: &'f DominatorTree,
+    /// By [`hash`].
+    table: HashMap<u64, Known, Hashes>,
+    hasher: RandomState,
     replaced: Aliases,
     /// Number of block starts and stores so far.
     epoch: u32,
 }
 
 impl Numbering<'_> {
-    /// Numbers a block; returns the hashes that it has added to the table.
-    fn block(&mut self, block: Block) -> Vec<u64> {
+    /// Numbers a block.
+    fn block(&mut self, block: Block) {
         self.epoch += 1;
         let start = self.epoch;
         let mut written: HashMap<Array, u32> = HashMap::new();
-        let mut added = Vec::new();
         let mut insts = std::mem::take(&mut self.func.blocks[block].insts);
         insts.retain(|&inst| {
             let data = &mut self.func.insts[inst];
@@ -106,44 +94,72 @@ impl Numbering<'_> {
                 _ => return true,
             };
             let Some(result) = data.result else { return true };
-            let key = key(data, epoch);
-            let hash = FixedState::default().hash_one(key);
-            match self.table.entry(hash) {
-                Entry::Occupied(known) => {
-                    let &Known { value, epoch } = known.get();
-                    // Two keys of one hash hardly ever meet; the second stays unknown then.
-                    let is_equal = self.func.def_inst(value).is_some_and(|known| self::key(known, epoch) == key);
+            let new = Known { value: result, block, epoch };
+            match self.table.entry(hash(&self.hasher, data, epoch)) {
+                Entry::Occupied(mut slot) => {
+                    let known = slot.get();
+                    let from = known.block;
+                    if from != block && !self.tree.dominates(from, block) {
+                        slot.insert(new);
+                        return true;
+                    }
+                    // Two that differ hardly ever have one hash; the second stays unknown then.
+                    let is_equal = known.epoch == epoch
+                        && self
+                            .func
+                            .def_inst(known.value)
+                            .is_some_and(|known| are_equal(known, &self.func.insts[inst]));
                     if is_equal {
-                        self.replaced.replace(result, value);
+                        self.replaced.replace(result, known.value);
                     }
                     !is_equal
                 }
                 Entry::Vacant(slot) => {
-                    slot.insert(Known { value: result, epoch });
-                    added.push(hash);
+                    slot.insert(new);
                     true
                 }
             }
         });
         self.func.blocks[block].insts = insts;
-        added
     }
 }
 
-fn key(inst: &InstData, epoch: u32) -> Key {
-    let mut args = inst.args;
-    if inst.op.attribute() == Attribute::Commutes {
-        args.sort_unstable();
+/// Whether two instructions compute the same, if what they read is the same.
+fn are_equal(a: &InstData, b: &InstData) -> bool {
+    let is_swapped = || a.op.attribute() == Attribute::Commutes && [a.args[1], a.args[0]] == *b.args;
+    (a.op, a.ty, a.imm) == (b.op, b.ty, b.imm) && (*a.args == *b.args || is_swapped())
+}
+
+/// The hash of an instruction, of which equal ones have the same, and of when what it depends on began: the memory that
+/// a load reads was last written, the block of a row; 0 for other pure ops. Seeded: nobody can choose colliding ones.
+fn hash(hasher: &RandomState, inst: &InstData, epoch: u32) -> u64 {
+    let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    let arg = |at: usize| inst.args.get(at).map_or(u32::MAX, |arg| arg.as_u32());
+    let (mut first, mut second) = (arg(0), arg(1));
+    if inst.op.attribute() == Attribute::Commutes && first > second {
+        (first, second) = (second, first);
     }
-    Key { op: inst.op, ty: inst.ty, args, imm: inst.imm, epoch }
+    let mut hasher = hasher.build_hasher();
+    hasher.write_u64(pair(inst.op as u32 | (inst.ty as u32) << 8, epoch));
+    hasher.write_u64(pair(first, second));
+    match inst.imm {
+        Imm::None if inst.args.len() <= 2 => {}
+        Imm::None => hasher.write_u64(pair(arg(2), arg(3))),
+        Imm::Bits(bits) => hasher.write_u64(bits),
+        Imm::Element { element, component } => hasher.write_u64(pair(element, component.into())),
+        imm => (arg(2), arg(3), imm).hash(&mut hasher),
+    }
+    hasher.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::FunctionBuilder;
+    use crate::op::Op;
     use crate::pass::testing::{assert_keeps_meaning, assert_makes};
     use crate::pass::{ExpandOptions, dce, expand};
+    use crate::types::Type;
 
     #[test]
     fn equal_instructions_that_dominate_are_used_and_others_stay() {

@@ -28,6 +28,9 @@ pub fn if_convert(func: &mut Function) {
 }
 
 fn convert_all(func: &mut Function) -> bool {
+    if func.layout.len() == 1 {
+        return false;
+    }
     let predecessors = cfg::predecessors(func);
     let mut changed = false;
     for block in cfg::reverse_postorder(func).into_iter().rev() {

@@ -11,10 +11,13 @@ use cranelift_entity::SecondaryMap;
 ///
 /// Blocks the entry does not reach must be out of the layout.
 pub fn simplify_params(func: &mut Function) {
+    if func.layout.iter().all(|&block| func.blocks[block].params.is_empty()) {
+        return;
+    }
     // In reverse postorder the values of forward edges are known before the parameters they go to, so that rounds are
     // few.
     let order = cfg::reverse_postorder(func);
-    let incoming = incoming_args(func);
+    let incoming = cfg::predecessors(func);
     let mut alias = Aliases::default();
     let mut changed = true;
     let mut any = false;
@@ -25,7 +28,9 @@ pub fn simplify_params(func: &mut Function) {
                 if alias.is_replaced(param) {
                     continue;
                 }
-                if let Some(value) = only_value(param, incoming[block].iter().map(|args| args[index]), &mut alias) {
+                if let Some(value) =
+                    only_value(param, incoming[block].iter().map(|&edge| func.edge(edge).args[index]), &mut alias)
+                {
                     alias.replace(param, value);
                     changed = true;
                     any = true;
@@ -37,17 +42,6 @@ pub fn simplify_params(func: &mut Function) {
         drop_params(func, &alias);
         alias.apply(func);
     }
-}
-
-/// The arguments of each edge to each block.
-fn incoming_args(func: &Function) -> SecondaryMap<Block, Vec<Vec<Value>>> {
-    let mut incoming: SecondaryMap<Block, Vec<Vec<Value>>> = SecondaryMap::new();
-    for &block in &func.layout {
-        for call in func.blocks[block].terminator().calls() {
-            incoming[call.block].push(call.args.clone());
-        }
-    }
-    incoming
 }
 
 fn only_value(param: Value, incoming: impl Iterator<Item = Value>, alias: &mut Aliases) -> Option<Value> {
@@ -63,7 +57,7 @@ fn only_value(param: Value, incoming: impl Iterator<Item = Value>, alias: &mut A
 
 /// Takes the replaced parameters out of their blocks, and their values off the edges.
 fn drop_params(func: &mut Function, alias: &Aliases) {
-    let mut keep: SecondaryMap<Block, Vec<bool>> = SecondaryMap::new();
+    let mut keep: SecondaryMap<Block, Vec<bool>> = func.block_map();
     for &block in &func.layout {
         keep[block] = func.blocks[block].params.iter().map(|&param| !alias.is_replaced(param)).collect();
     }

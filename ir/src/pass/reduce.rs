@@ -9,12 +9,16 @@ use crate::cfg::{self, Edge};
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Imm, Terminator};
 use crate::op::Op;
+use crate::set::EntitySet;
 use crate::types::Type;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 /// Adds dispatch headers until the graph is reducible.
 pub fn make_reducible(func: &mut Function) -> Result<(), PassError> {
     remove_unreachable(func);
+    if func.layout.len() == 1 {
+        return Ok(());
+    }
     // Regions still to look at, each with the blocks (headers already found) whose incoming edges no longer count.
     let mut work = vec![(func.layout.clone(), Vec::<Block>::new())];
     while let Some((region, cut)) = work.pop() {

@@ -4,7 +4,7 @@ use super::aliases::Aliases;
 use crate::cfg;
 use crate::entity::Block;
 use crate::function::{Function, Terminator};
-use cranelift_entity::EntitySet;
+use crate::set::EntitySet;
 
 /// Appends every block that is reached only by one jump to the block that jumps.
 pub fn straighten(func: &mut Function) {
@@ -13,6 +13,9 @@ pub fn straighten(func: &mut Function) {
 
 /// Does so where both blocks may be joined. Gives each block that has grown, and the one that is part of it now.
 pub(crate) fn join_blocks(func: &mut Function, may_be_joined: impl Fn(Block) -> bool) -> Vec<(Block, Block)> {
+    if func.layout.len() == 1 {
+        return Vec::new();
+    }
     let predecessors = cfg::predecessors(func);
     let mut alias = Aliases::default();
     let layout = func.layout.clone();

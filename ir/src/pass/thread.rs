@@ -9,7 +9,8 @@ use crate::dom::DominatorTree;
 use crate::entity::{Block, Value};
 use crate::function::{BlockCall, Function, Terminator, ValueDef};
 use crate::op::Op;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::set::EntitySet;
+use cranelift_entity::SecondaryMap;
 use std::cell::LazyCell;
 
 /// How often the whole function is gone over: what one block's going decides is for the next time.
@@ -48,6 +49,9 @@ pub fn thread(func: &mut Function) {
 
 /// Blocks that can be removed, no two of them neighbours.
 fn crossroads(func: &Function) -> Vec<Crossroads> {
+    if func.layout.len() == 1 {
+        return Vec::new();
+    }
     let predecessors = cfg::predecessors(func);
     let tree = LazyCell::new(|| DominatorTree::new(func));
     let mut found: Vec<Crossroads> =

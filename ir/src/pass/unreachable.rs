@@ -5,6 +5,10 @@ use crate::function::Function;
 
 /// Keeps only the reachable blocks, in their order.
 pub fn remove_unreachable(func: &mut Function) {
+    // The entry is.
+    if func.layout.len() == 1 {
+        return;
+    }
     let reachable = cfg::reachable(func);
     func.layout.retain(|&block| reachable.contains(block));
 }

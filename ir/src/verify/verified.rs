@@ -3,8 +3,8 @@
 use super::{Verifier, VerifyErrors};
 use crate::entity::Value;
 use crate::function::Function;
+use crate::set::EntitySet;
 use crate::uniform::uniform_values;
-use cranelift_entity::EntitySet;
 use std::ops::Deref;
 
 /// A function that keeps every [rule](super::Rule), is in lockstep form, and has plain ops only. It cannot be changed.

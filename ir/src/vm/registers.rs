@@ -5,10 +5,11 @@ use crate::entity::{Block, Value};
 use crate::eval;
 use crate::function::{Function, Imm, InstData, Terminator};
 use crate::op::{Effect, Op, SysVal};
+use crate::set::EntitySet;
 use crate::texture;
 use crate::types::Type;
+use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::{HashMap, HashSet};
 
 /// The register of the literal zero.

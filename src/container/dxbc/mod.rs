@@ -286,6 +286,14 @@ impl<'a> Dxbc<'a> {
         self.part(FourCc::RDEF).map(ResourceDefinitions::parse).transpose()
     }
 
+    /// The bindings of the resource definitions; none if there is no such part.
+    ///
+    /// # Errors
+    /// The part is malformed, but for its constant buffers, which are not looked at.
+    pub(crate) fn resource_bindings(&self) -> Result<Option<Vec<ResourceBinding<'a>>>, ContainerError> {
+        self.part(FourCc::RDEF).map(ResourceDefinitions::parse_bindings).transpose()
+    }
+
     /// The compiler's counters, or the reflection of a DXIL program: `STAT`.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::encode::{Condition, Size};
 use super::table::{Class, Field, Op, Role};
 use crate::jit::mode;
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, RegClass, VReg};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// A basic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,15 +121,37 @@ pub struct BlockData {
     /// Its instructions, once it is ended.
     pub insts: Range<u32>,
     pub params: Vec<VReg>,
-    pub successors: Vec<regalloc2::Block>,
-    pub predecessors: Vec<regalloc2::Block>,
+    pub successors: Successors,
+    /// Its [predecessors](Code::predecessors_of), once all blocks are emitted.
+    predecessors: Range<u32>,
     /// What its jump gives the successor's parameters.
     pub args: Vec<VReg>,
     /// Whether it hardly ever runs: it is laid out behind all others.
     pub is_cold: bool,
 }
 
-/// The code.
+/// The blocks that a block leads to, at most two.
+#[derive(Clone, Copy, Debug)]
+pub struct Successors {
+    blocks: [regalloc2::Block; 2],
+    count: u8,
+}
+
+impl Default for Successors {
+    fn default() -> Successors {
+        Successors { blocks: [regalloc2::Block::invalid(); 2], count: 0 }
+    }
+}
+
+impl Deref for Successors {
+    type Target = [regalloc2::Block];
+
+    fn deref(&self) -> &[regalloc2::Block] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// The code. Its memory is used again for the next function.
 #[derive(Debug, Default)]
 pub struct Code {
     pub insts: Vec<Inst>,
@@ -143,8 +165,10 @@ pub struct Code {
     /// Blocks that are not emitted yet have their parameters here.
     params: Vec<Vec<VReg>>,
     cold: Vec<bool>,
-    /// Edges by [`BlockId`], until all blocks are emitted.
+    /// Edges by [`BlockId`], by their sources.
     edges: Vec<(u32, BlockId)>,
+    /// The predecessors of all blocks.
+    predecessors: Vec<regalloc2::Block>,
     /// What the next instructions are for.
     pub origin: u32,
     /// Whether denormals are kept here, not flushed as everywhere between blocks.
@@ -161,6 +185,21 @@ pub fn class_of(class: Class) -> RegClass {
 }
 
 impl Code {
+    /// Forgets the function.
+    pub fn clear(&mut self) {
+        let Code { insts, operands, blocks, constants, numbers, params, cold, edges, predecessors, .. } = self;
+        insts.clear();
+        operands.clear();
+        blocks.clear();
+        constants.clear();
+        numbers.clear();
+        params.clear();
+        cold.clear();
+        edges.clear();
+        predecessors.clear();
+        (self.registers, self.origin, self.keeps_denormals) = (0, 0, false);
+    }
+
     /// A register that holds nothing yet.
     pub fn register(&mut self, class: Class) -> VReg {
         self.registers += 1;
@@ -251,12 +290,31 @@ impl Code {
 
     /// All blocks are emitted: links them.
     pub fn seal(&mut self) {
-        for (from, target) in std::mem::take(&mut self.edges) {
+        for &(from, target) in &self.edges {
             let to = self.numbers[target.0 as usize];
             debug_assert_ne!(to, u32::MAX, "a block that an edge leads to is emitted");
-            self.blocks[from as usize].successors.push(regalloc2::Block::new(to as usize));
-            self.blocks[to as usize].predecessors.push(regalloc2::Block::new(from as usize));
+            let Successors { blocks, count } = &mut self.blocks[from as usize].successors;
+            blocks[usize::from(*count)] = regalloc2::Block::new(to as usize);
+            *count += 1;
+            self.blocks[to as usize].predecessors.end += 1;
         }
+        let mut start = 0;
+        for block in &mut self.blocks {
+            let count = block.predecessors.end;
+            block.predecessors = start..start;
+            start += count;
+        }
+        self.predecessors.resize(self.edges.len(), regalloc2::Block::invalid());
+        for &(from, target) in &self.edges {
+            let end = &mut self.blocks[self.numbers[target.0 as usize] as usize].predecessors.end;
+            self.predecessors[*end as usize] = regalloc2::Block::new(from as usize);
+            *end += 1;
+        }
+    }
+
+    /// The blocks that lead to a block.
+    pub fn predecessors_of(&self, block: &BlockData) -> &[regalloc2::Block] {
+        &self.predecessors[block.predecessors.start as usize..block.predecessors.end as usize]
     }
 
     // ---- instructions
@@ -274,6 +332,11 @@ impl Code {
     fn put(&mut self, kind: Kind, size: Size, memory: Option<Address>, masked: bool, immediate: u32) {
         let (end, origin) = (self.operands.len() as u32, self.origin);
         self.insts.push(Inst { kind, size, memory, masked, immediate, end, origin });
+    }
+
+    /// The instructions of a block.
+    pub fn range_of(&self, block: &BlockData) -> Range<usize> {
+        block.insts.start as usize..block.insts.end as usize
     }
 
     /// The operands of an instruction.
@@ -353,6 +416,15 @@ impl Code {
         let base = Base::Constant(self.constants.number(constant));
         Address { base, index: None, offset: 0, broadcast: false }
     }
+}
+
+/// The number of an operand's register: its lowest bits. Decoding all of it takes several times as long, and register
+/// allocation does so for each operand several times.
+#[inline]
+pub fn number_of(operand: Operand) -> usize {
+    let number = operand.bits() as usize & VReg::MAX;
+    debug_assert_eq!(number, operand.vreg().vreg());
+    number
 }
 
 fn fixed(register: VReg, kind: OperandKind, number: usize) -> Operand {

@@ -53,6 +53,12 @@ pub struct Constants {
 }
 
 impl Constants {
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.all.clear();
+    }
+
     /// The number of a constant.
     pub fn number(&mut self, constant: Constant) -> u32 {
         *self.numbers.entry(constant).or_insert_with(|| {

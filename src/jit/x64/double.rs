@@ -18,11 +18,11 @@ use super::vector::{HIGH_WORDS, LOW_WORDS};
 use super::{Selector, result};
 use crate::error::JitError;
 use crate::jit::places::codegen;
-use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::InstData;
+use shaderjit_ir::set::EntitySet;
 use shaderjit_ir::{Op, Type, Value};
 
 /// The instructions of `a * b + c`.

@@ -4,11 +4,11 @@
 //! within 128 bits gives words in the order of lanes. Where nothing is transposed it joins rows that follow each other:
 //! their addresses need no registers but the first one's.
 
-use super::{Level, Selector};
 use super::code::{Address, Source};
 use super::encode::Size;
 use super::table::Op as X;
 use super::value::Memo;
+use super::{Level, Selector};
 use crate::jit::abi::{self, offset};
 use crate::vertex_format::VertexFormat;
 use regalloc2::VReg;

@@ -36,13 +36,13 @@ struct Finishing<'a> {
     origins: Origins,
 }
 
-/// Makes the bytes. Calls are passed operands in the first bytes of the frame, so many.
-pub fn finish(code: &Code, output: &Output, size: Size, passed: u32) -> Finished {
+/// Makes the bytes, given where values are and which registers have to be restored. Calls are passed operands in the
+/// first bytes of the frame, so many.
+pub fn finish(code: &Code, (output, saved): (&Output, Vec<u8>), size: Size, passed: u32) -> Finished {
     let passed = passed.next_multiple_of(64);
     let frame = (passed + (output.num_spillslots * SLOT) as u32).next_multiple_of(64);
     let starts = vec![None; code.blocks.len()];
     let (encoder, jumps, origins) = (Encoder::default(), Vec::new(), Origins::new());
-    let saved = saved_registers(output);
     let mut this = Finishing { code, output, size, encoder, passed, frame, saved, starts, jumps, origins };
     this.prologue();
     this.blocks();
@@ -61,22 +61,6 @@ pub fn finish(code: &Code, output: &Output, size: Size, passed: u32) -> Finished
     // What is pushed, and up to 63 bytes to align the frame.
     let stack_bytes = frame + 8 * (2 + SAVED.len() as u32) + 64;
     Finished { bytes, stack_bytes, origins: this.origins }
-}
-
-/// The registers that the code uses and has to restore.
-fn saved_registers(output: &Output) -> Vec<u8> {
-    let mut used = [false; 16];
-    let mut note = |allocation: Allocation| {
-        if let Some(register) = allocation.as_reg().filter(|register| register.class() == RegClass::Int) {
-            used[register.hw_enc()] = true;
-        }
-    };
-    output.allocs.iter().for_each(|&allocation| note(allocation));
-    for (_, Edit::Move { from, to }) in &output.edits {
-        note(*from);
-        note(*to);
-    }
-    SAVED.into_iter().filter(|&number| used[usize::from(number)]).collect()
 }
 
 impl Finishing<'_> {

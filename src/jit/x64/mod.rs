@@ -57,7 +57,7 @@ use super::{CodeInfo, Layout, Target, limits};
 use crate::error::JitError;
 use allocate::Allocator;
 use code::{Address, BlockId, Code};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use encode::Size;
 use finish::Finished;
 use foldhash::HashMap;
@@ -66,6 +66,7 @@ use regalloc2::VReg;
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
+use shaderjit_ir::set::EntitySet;
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Space, Value};
 use simd::Simd;
@@ -110,21 +111,29 @@ impl BackEnd for X64 {
     }
 }
 
+/// Working memory, which is dear to make anew for each small function.
+#[derive(Default)]
+struct Workspace {
+    code: Code,
+    allocator: Allocator,
+}
+
 thread_local! {
-    static ALLOCATOR: RefCell<Option<Box<Allocator>>> = const { RefCell::new(None) };
+    static WORKSPACE: RefCell<Option<Box<Workspace>>> = const { RefCell::new(None) };
 }
 
 impl X64 {
     fn build(&self, program: &BatchProgram, layout: &Layout, origins: bool) -> Result<(CodeInfo, Finished), JitError> {
-        let mut selector = Selector::new(program, layout, self.0, origins)?;
+        let mut workspace = WORKSPACE.take().unwrap_or_default();
+        workspace.code.clear();
+        let mut selector = Selector::new(program, layout, self.0, origins, std::mem::take(&mut workspace.code))?;
         selector.run()?;
         let Selector { simd, accesses, places, passed, .. } = selector;
-        let code = simd.code;
-        let mut allocator = ALLOCATOR.take().unwrap_or_default();
-        let output = allocator.run(&code, self.0.size())?;
-        let finished = finish::finish(&code, output, self.0.size(), passed);
-        if code.insts.len() <= limits::KEPT_INSTS {
-            ALLOCATOR.set(Some(allocator));
+        workspace.code = simd.code;
+        let output = workspace.allocator.run(&workspace.code, self.0.size())?;
+        let finished = finish::finish(&workspace.code, output, self.0.size(), passed);
+        if workspace.code.insts.len() <= limits::KEPT_INSTS {
+            WORKSPACE.set(Some(workspace));
         }
         Ok((places.info(program, layout, accesses), finished))
     }
@@ -245,10 +254,11 @@ impl<'a> Selector<'a> {
         layout: &'a Layout,
         level: Level,
         origins: bool,
+        code: Code,
     ) -> Result<Selector<'a>, JitError> {
         let own = Own::new(program, level);
         let places = Places::new(program, layout, own.bytes)?;
-        let mut simd = Simd { code: Code::default(), level, pinned: Vec::new() };
+        let mut simd = Simd { code, level, pinned: Vec::new() };
         // Set before anything reads them.
         let none = VReg::invalid();
         let (block, done, out_of_fuel) = (simd.code.block(), simd.code.block(), simd.code.cold_block());
@@ -267,8 +277,8 @@ impl<'a> Selector<'a> {
             own,
             step: fetch::step(program, level),
             simd,
-            values: SecondaryMap::new(),
-            slots: SecondaryMap::new(),
+            values: program.value_map(),
+            slots: program.value_map(),
             row_words,
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),

@@ -154,6 +154,15 @@ const fn legacy(prefix: u8, map: u8, opcode: u8) -> Encoding {
     Encoding::new(Prefixes::Legacy, prefix, map, opcode)
 }
 
+const fn has_reg(form: &[Slot]) -> bool {
+    let (mut found, mut at) = (false, 0);
+    while at < form.len() {
+        found |= matches!(form[at].field, Field::Reg);
+        at += 1;
+    }
+    found
+}
+
 macro_rules! forms {
     ($($name:ident = [$($role:ident $class:ident $field:ident),*];)*) => {
         $(const $name: &[Slot] = &[$($role(Class::$class, Field::$field)),*];)*
@@ -197,15 +206,27 @@ macro_rules! define_ops {
 
         impl Op {
             /// Its operands, a memory operand's registers and a mask not counted.
-            pub const fn form(self) -> &'static [Slot] {
-                match self { $(Op::$name => $form,)* }
+            #[inline]
+            pub fn form(self) -> &'static [Slot] {
+                static FORMS: [&[Slot]; Op::COUNT] = [$($form,)*];
+                FORMS[self as usize]
+            }
+
+            /// Whether an operand is in `ModRM.reg`.
+            #[inline]
+            pub fn has_reg(self) -> bool {
+                static TABLE: [bool; Op::COUNT] = [$(has_reg($form),)*];
+                TABLE[self as usize]
             }
 
             /// How it is encoded.
-            pub const fn encoding(self) -> Encoding {
-                const ENCODINGS: &[Encoding] = &[$($encoding,)*];
-                ENCODINGS[self as usize]
+            #[inline]
+            pub fn encoding(self) -> &'static Encoding {
+                static ENCODINGS: [Encoding; Op::COUNT] = [$($encoding,)*];
+                &ENCODINGS[self as usize]
             }
+
+            const COUNT: usize = [$(Op::$name,)*].len();
 
             /// Every one.
             #[cfg(test)]

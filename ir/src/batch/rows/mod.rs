@@ -16,9 +16,10 @@ use super::{CallValues, Layout};
 use crate::entity::{Block, Space, Value};
 use crate::function::{Function, Imm, InstData, Origin};
 use crate::op::Op;
+use crate::set::EntitySet;
 use crate::types::Type;
 use crate::uses::Uses;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use std::collections::BTreeMap;
 
 /// The most operations of a tree for an output. Each is made for every vertex.

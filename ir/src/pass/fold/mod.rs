@@ -63,7 +63,7 @@ impl Folder<'_> {
             self.func.blocks[block].terminator = terminator;
         }
         // Edges backwards came before the instructions that define what they give.
-        self.replaced.apply(self.func);
+        self.replaced.apply_to_ends(self.func);
         decided
     }
 
@@ -71,9 +71,13 @@ impl Folder<'_> {
     fn visit(&mut self, inst: Inst) -> Option<Value> {
         let mut data = self.func.insts[inst];
         self.func.origin = data.origin;
-        data.args.iter_mut().for_each(|arg| *arg = self.resolve(*arg));
+        let mut is_changed = false;
+        for arg in data.args.iter_mut() {
+            let before = std::mem::replace(arg, self.replaced.find(*arg));
+            is_changed |= before != *arg;
+        }
         for _ in 0..MAX_STEPS {
-            self.order_operands(&mut data);
+            is_changed |= self.order_operands(&mut data);
             match rules::simplify(self, &data) {
                 None => break,
                 Some(Simpler::Value(value)) => {
@@ -83,27 +87,32 @@ impl Folder<'_> {
                 Some(Simpler::Bits(bits)) => {
                     let ty = data.result.map_or(data.ty, |result| self.func.ty(result));
                     data = InstData { op: Op::Const, ty, args: Operands::new(&[]), imm: Imm::Bits(bits), ..data };
+                    is_changed = true;
                     break;
                 }
                 Some(Simpler::Inst { op, ty, args, imm }) => {
                     let ty = op.inst_type(ty);
                     data = InstData { op, ty, args, imm, ..data };
+                    is_changed = true;
                 }
             }
         }
-        self.func.insts[inst] = data;
+        if is_changed {
+            self.func.insts[inst] = data;
+        }
         self.insts.push(inst);
         data.result
     }
 
-    /// A literal comes second, so that the rules look for it there only.
-    fn order_operands(&self, data: &mut InstData) {
-        if data.op.attribute() == Attribute::Commutes
+    /// A literal comes second, so that the rules look for it there only. Says whether it came first.
+    fn order_operands(&self, data: &mut InstData) -> bool {
+        let is_first = data.op.attribute() == Attribute::Commutes
             && self.func.constant(data.args[0]).is_some()
-            && self.func.constant(data.args[1]).is_none()
-        {
+            && self.func.constant(data.args[1]).is_none();
+        if is_first {
             data.args.swap(0, 1);
         }
+        is_first
     }
 
     /// Appends an instruction that a rule needs besides the one it rewrites. The rules that do ask for simpler ops than

@@ -33,6 +33,9 @@ fn inst(op: Op, ty: Type, args: &[Value]) -> Option<Simpler> {
 /// One step; `None` if no rule applies.
 pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     use Op::*;
+    if data.args.is_empty() && data.op != UniformLoad {
+        return None;
+    }
     evaluate(f, data).or_else(|| evaluate_double(f, data)).or_else(|| match (data.op, &*data.args) {
         (Select, &[c, a, b]) => select(f, data.ty, c, a, b),
         (Not, &[a]) => not(f, a),
@@ -66,6 +69,12 @@ fn arms(f: &Folder<'_>, value: Value) -> Option<(Option<Value>, [u32; 2])> {
 /// masks of all ones or zero that are tested again.
 fn evaluate(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     let (op, args) = (data.op, &data.args);
+    // Most first operands are neither.
+    if let Some(&first) = args.first()
+        && !f.func.def_inst(first).is_some_and(|def| matches!(def.op, Op::Const | Op::Select))
+    {
+        return None;
+    }
     let result_ty = f.func.ty(data.result?);
     let is_wide = matches!(result_ty, Type::F64 | Type::Row);
     if op == Op::Select || op.effect() != Effect::Pure || op.imm() != ImmKind::None || is_wide {

@@ -157,6 +157,8 @@ impl<'a> Writer<'a> {
     fn new(func: &'a Function, tree: &'a RegionTree, divergence: &'a Divergence) -> Writer<'a> {
         let mut b = FunctionBuilder::new(func.name.clone(), func.inputs, func.outputs);
         b.declare_as(func);
+        // Masks and selects come on top.
+        b.reserve(func.size() + func.size() / 2);
         let values = ValueMap::new(func, tree, divergence, &mut b);
         let outputs = vec![[None; 4]; func.outputs as usize];
         Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, outputs }
@@ -225,8 +227,9 @@ impl<'a> Writer<'a> {
 
     fn inst(&mut self, inst: &InstData, block: Block) {
         self.b.set_origin(inst.origin);
-        let args: Vec<Value> = inst.args.iter().map(|&arg| self.value(arg, block)).collect();
-        match (inst.op, inst.imm, args.as_slice()) {
+        let mut args = inst.args;
+        args.iter_mut().for_each(|arg| *arg = self.value(*arg, block));
+        match (inst.op, inst.imm, &*args) {
             (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),
             (op, imm, args) if op.effect() == Effect::Write && op.masked().is_some() => {
                 let op = op.masked().filter(|_| self.mask.is_some()).unwrap_or(op);

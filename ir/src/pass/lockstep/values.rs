@@ -5,8 +5,9 @@ use crate::builder::FunctionBuilder;
 use crate::entity::{Block, Value, Variable};
 use crate::function::{Function, ValueDef};
 use crate::region::{Divergence, RegionTree};
+use crate::set::EntitySet;
+use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// How a use sees a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,10 +42,10 @@ impl ValueMap {
         b: &mut FunctionBuilder,
     ) -> ValueMap {
         let mut map = ValueMap {
-            direct: SecondaryMap::new(),
-            params: SecondaryMap::new(),
-            left: SecondaryMap::new(),
-            left_apart: SecondaryMap::new(),
+            direct: func.value_map(),
+            params: func.value_map(),
+            left: func.value_map(),
+            left_apart: func.value_map(),
             frozen: EntitySet::with_capacity(func.values.len()),
         };
         let mut apart = Vec::new();
@@ -137,12 +138,15 @@ impl ValueMap {
 }
 
 fn sight(func: &Function, tree: &RegionTree, divergence: &Divergence, value: Value, block: Block) -> Sight {
-    if divergence.is_divergent_use(func, tree, value, block) {
-        Sight::LeftApart
-    } else if tree.leaves_loop(func, value, block) {
-        Sight::Left
-    } else {
-        Sight::Direct
+    let from = tree.def_block(func, value);
+    if from == block {
+        return Sight::Direct;
+    }
+    let mut left = tree.loops_left(from, block).map(|frame| divergence.frames[frame as usize]);
+    match left.next() {
+        None => Sight::Direct,
+        Some(first) if first || left.any(|is_divergent| is_divergent) => Sight::LeftApart,
+        Some(_) => Sight::Left,
     }
 }
 

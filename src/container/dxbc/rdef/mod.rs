@@ -152,43 +152,24 @@ struct Strides {
 
 impl<'a> ResourceDefinitions<'a> {
     pub(super) fn parse(part: &Part<'a>) -> Result<Self, ContainerError> {
-        debug_assert_eq!(part.name, FourCc::RDEF);
-        let mut header = part.reader();
-        let constant_buffer_count = header.count("constant buffer count", limits::CONSTANT_BUFFERS)?;
-        let constant_buffer_offset = header.u32("constant buffer offset")?;
-        let binding_count = header.count("resource binding count", limits::RESOURCE_BINDINGS)?;
-        let binding_offset = header.u32("resource binding offset")?;
-        let minor = header.u8("RDEF version")?;
-        let major = header.u8("RDEF version")?;
-        let kind = ProgramKind::from_rdef(header.u16("RDEF program type")?);
-        let flags = header.u32("RDEF flags")?;
-        let creator_offset = header.u32("RDEF creator offset")?;
-        let creator = match creator_offset {
-            0 => Name::default(),
-            offset => header.name(offset, "RDEF creator")?,
-        };
-        let (strides, interface_slots) = match (major, minor) {
-            (0..=4, _) => (Strides::SHADER_MODEL_4, 0),
-            version => (Strides::read(&mut header, version)?, header.u32("RDEF interface slot count")?),
-        };
-
-        let bindings = header
-            .records(binding_offset, binding_count, strides.binding, "resource bindings")?
-            .map(|record| binding(&header, record))
-            .collect::<Result<_, _>>()?;
-
+        let Head { mut definitions, reader, constant_buffers: (count, offset), strides } = Head::read(part)?;
         let mut variables = VariableReader {
-            part: &header,
+            part: &reader,
             strides: &strides,
-            budget: Budget::of_records("variable count", &header, strides.variable, limits::VARIABLES),
-            types: TypeReader::new(&header, strides.types, strides.member),
+            budget: Budget::of_records("variable count", &reader, strides.variable, limits::VARIABLES),
+            types: TypeReader::new(&reader, strides.types, strides.member),
         };
-        let constant_buffers = header
-            .records(constant_buffer_offset, constant_buffer_count, strides.constant_buffer, "constant buffers")?
+        definitions.constant_buffers = reader
+            .records(offset, count, strides.constant_buffer, "constant buffers")?
             .filter_map(|record| variables.constant_buffer(record).transpose())
             .collect::<Result<_, _>>()?;
-        let types = variables.types.finish();
-        Ok(Self { version: (major, minor), kind, flags, creator, constant_buffers, bindings, interface_slots, types })
+        definitions.types = variables.types.finish();
+        Ok(definitions)
+    }
+
+    /// The bindings alone: most of a part is about the variables of constant buffers.
+    pub(super) fn parse_bindings(part: &Part<'a>) -> Result<Vec<ResourceBinding<'a>>, ContainerError> {
+        Ok(Head::read(part)?.definitions.bindings)
     }
 
     /// The type of a variable or member of this part.
@@ -197,6 +178,47 @@ impl<'a> ResourceDefinitions<'a> {
     /// `id` is of another part.
     pub fn type_of(&self, id: TypeId) -> &Type<'a> {
         &self.types[id.index()]
+    }
+}
+
+/// A part but for its constant buffers.
+struct Head<'a> {
+    definitions: ResourceDefinitions<'a>,
+    reader: Reader<'a>,
+    /// How many there are, and where.
+    constant_buffers: (u32, u32),
+    strides: Strides,
+}
+
+impl<'a> Head<'a> {
+    fn read(part: &Part<'a>) -> Result<Self, ContainerError> {
+        debug_assert_eq!(part.name, FourCc::RDEF);
+        let mut reader = part.reader();
+        let constant_buffer_count = reader.count("constant buffer count", limits::CONSTANT_BUFFERS)?;
+        let constant_buffer_offset = reader.u32("constant buffer offset")?;
+        let binding_count = reader.count("resource binding count", limits::RESOURCE_BINDINGS)?;
+        let binding_offset = reader.u32("resource binding offset")?;
+        let minor = reader.u8("RDEF version")?;
+        let major = reader.u8("RDEF version")?;
+        let kind = ProgramKind::from_rdef(reader.u16("RDEF program type")?);
+        let flags = reader.u32("RDEF flags")?;
+        let creator_offset = reader.u32("RDEF creator offset")?;
+        let creator = match creator_offset {
+            0 => Name::default(),
+            offset => reader.name(offset, "RDEF creator")?,
+        };
+        let (strides, interface_slots) = match (major, minor) {
+            (0..=4, _) => (Strides::SHADER_MODEL_4, 0),
+            version => (Strides::read(&mut reader, version)?, reader.u32("RDEF interface slot count")?),
+        };
+        let bindings = reader
+            .records(binding_offset, binding_count, strides.binding, "resource bindings")?
+            .map(|record| binding(&reader, record))
+            .collect::<Result<_, _>>()?;
+        let (version, constant_buffers, types) = ((major, minor), Vec::new(), Vec::new());
+        let definitions =
+            ResourceDefinitions { version, kind, flags, creator, constant_buffers, bindings, interface_slots, types };
+        Ok(Self { definitions, reader, constant_buffers: (constant_buffer_count, constant_buffer_offset), strides })
     }
 }
 

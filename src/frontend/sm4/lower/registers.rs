@@ -103,6 +103,8 @@ impl Registers {
         (interface.discarded, interface.aborted) = (discarded, aborted);
         let (input_count, output_count) = (interface.inputs.len() as u32, interface.outputs.len() as u32);
         let mut b = FunctionBuilder::new(program.version.to_string(), input_count, output_count);
+        // Most have an op for each of four components.
+        b.reserve(4 * program.instructions.len());
         let [discarded, aborted] = [discarded, aborted]
             .map(|element| Some(Flag { element: element? as u32, variable: b.declare_var(Type::I32) }));
         let mut registers = Registers {

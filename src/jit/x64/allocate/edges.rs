@@ -1,10 +1,11 @@
 //! Where blocks meet: which registers hold what where a block begins, and the moves that make it so at the end of each
 //! block that leads there.
 
+use super::super::code::number_of;
 use super::live::NEVER;
 use super::moves::Move;
-use super::places::{Place, REGISTERS, members};
-use super::scan::{EMPTY, Holds, TooHard, Walk};
+use super::places::{Place, Set, members};
+use super::scan::{Holds, TooHard, Walk};
 use regalloc2::RegClass;
 
 /// A move to be made: in front of the instruction at half this position, or behind it if this is odd.
@@ -33,35 +34,36 @@ impl Walk<'_> {
     /// Begins a block.
     pub(super) fn enter(&mut self, block: usize) -> Result<(), TooHard> {
         let code = self.code;
-        for register in members(!self.free & ((1 << REGISTERS) - 1)) {
+        for register in members(self.held()) {
             self.empty(register);
         }
-        self.free = self.registers.all.into_iter().fold(0, |all, set| all | set);
         let data = &code.blocks[block];
         // One that runs as often as this one, if there is one.
-        let before = || data.predecessors.iter().map(|block| block.index()).filter(|&from| from < block);
+        let predecessors = code.predecessors_of(data);
+        let before = || predecessors.iter().map(|block| block.index()).filter(|&from| from < block);
         let from = before().find(|&from| !code.blocks[from].is_cold).or_else(|| before().next());
         if let Some(from) = from {
-            let exit: Holds = self.scan.exits[from];
-            for (number, value) in exit.into_iter().enumerate().filter(|&(_, value)| value != EMPTY) {
-                if self.scan.live.intervals[value as usize].end >= 2 * self.first(block) {
-                    self.hold(value as usize, Place(number as u32));
+            let first = 2 * self.first(block);
+            for register in members(self.scan.exits[from].held) {
+                let value = self.scan.exits[from].by[register.index()] as usize;
+                if self.scan.live.intervals[value].end >= first {
+                    self.hold(value, register);
                 }
             }
         } else if block > 0 {
             return Err(TooHard);
         }
-        if data.predecessors.len() > 1 || !data.params.is_empty() {
+        if predecessors.len() > 1 || !data.params.is_empty() {
             if let Some(last) = self.scan.live.last[block] {
                 self.enter_loop(block, last as usize);
             }
             self.place_params(block, from)?;
-            self.scan.entries.push(self.holds);
+            self.scan.entries.push(self.holds());
             for from in before() {
                 self.connect(from, block);
             }
         } else {
-            self.scan.entries.push(self.holds);
+            self.scan.entries.push(self.holds());
         }
         Ok(())
     }
@@ -73,7 +75,7 @@ impl Walk<'_> {
         for (place, arg) in (first..).zip(&data.args) {
             self.scan.values[arg.vreg()].next = self.scan.live.arg_next[place];
         }
-        self.scan.exits.push(self.holds);
+        self.scan.exits.push(self.holds());
         for successor in data.successors.iter().map(|successor| successor.index()).filter(|&to| to <= block) {
             self.connect(block, successor);
         }
@@ -86,28 +88,39 @@ impl Walk<'_> {
     fn enter_loop(&mut self, block: usize, last: usize) {
         let code = self.code;
         let end = self.jump(last);
+        let is_long = code.blocks[last].insts.end - self.first(block) > LOOKED_AT as u32;
+        // Of which classes there are registers for what is in none.
+        let mut free: Set = 0;
         for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
             let all = self.registers.all[class as usize];
             let needed = self.scan.live.pressure[block..=last].iter().map(|most| most[class as usize]).max();
-            let missing = usize::from(needed.unwrap_or(0)).saturating_sub(all.count_ones() as usize);
+            let missing = (i32::from(needed.unwrap_or(0)) - all.count_ones() as i32).max(0) as usize;
+            if missing == 0 && !is_long {
+                free |= if self.is_short[class as usize] { all } else { 0 };
+                continue;
+            }
             let next = |walk: &Walk<'_>, register: Place| walk.scan.values[walk.holds[register.index()] as usize].next;
             let mut unused: Vec<Place> =
                 members(all & !self.free).filter(|&register| next(self, register) > end).collect();
             unused.sort_by_key(|&register| std::cmp::Reverse(next(self, register)));
+            self.is_short[class as usize] |= missing > 0;
             unused.into_iter().take(missing).for_each(|register| self.empty(register));
-            if missing > 0 || code.blocks[last].insts.end - self.first(block) > LOOKED_AT as u32 {
+        }
+        let first = 2 * self.first(block);
+        let places = code.operands_of(self.first(block) as usize).start..code.operands_of(end as usize).end;
+        for operand in &code.operands[places] {
+            if free & self.free == 0 {
+                break;
+            }
+            let value = number_of(*operand);
+            // Most are made in the loop.
+            if self.scan.live.intervals[value].start >= first || self.scan.values[value].at.is_some() {
                 continue;
             }
-            let places = code.operands_of(self.first(block) as usize).start..code.operands_of(end as usize).end;
-            for operand in &code.operands[places] {
-                let value = operand.vreg().vreg();
-                if operand.class() != class
-                    || self.scan.values[value].at.is_some()
-                    || self.scan.live.intervals[value].start >= 2 * self.first(block)
-                {
-                    continue;
-                }
-                let Some(register) = self.suitable(class, value, 0) else { break };
+            let class = operand.class();
+            if free & self.free & self.registers.all[class as usize] != 0
+                && let Some(register) = self.suitable(class, value, 0)
+            {
                 self.hold(value, register);
             }
         }
@@ -124,11 +137,12 @@ impl Walk<'_> {
             }
             // Where the argument is, if that is free now.
             let arg = from.and_then(|from| code.blocks[from].args.get(index));
-            let exit = from.map(|from| self.scan.exits[from]);
-            let is_there =
-                |place: &Place| exit.zip(arg).is_some_and(|(exit, arg)| exit[place.index()] == arg.vreg() as u32);
-            let free = self.free & self.registers.all[param.class() as usize];
-            let register = members(free).find(is_there).or_else(|| self.suitable(param.class(), value, 0));
+            let there = from.zip(arg).and_then(|(from, arg)| {
+                let Holds { by, held } = &self.scan.exits[from];
+                let free = self.free & self.registers.all[param.class() as usize];
+                members(free & held).find(|place| by[place.index()] == arg.vreg() as u32)
+            });
+            let register = there.or_else(|| self.suitable(param.class(), value, 0));
             let register = match register {
                 Some(register) => register,
                 None => {
@@ -136,6 +150,7 @@ impl Walk<'_> {
                     if self.distance(farthest) <= self.scan.values[value].next {
                         (self.scan.values[value].is_passed, self.scan.values[value].home) = (true, None);
                         is_passed[param.class() as usize] = true;
+                        self.is_short[param.class() as usize] = true;
                         continue;
                     }
                     self.drop_at(farthest, block, &mut is_passed);
@@ -158,6 +173,7 @@ impl Walk<'_> {
     /// What a register would hold where a block begins loses it.
     fn drop_at(&mut self, register: Place, block: usize, is_passed: &mut [bool; 3]) {
         let value = self.holds[register.index()] as usize;
+        self.is_short[self.scan.live.intervals[value].class as usize] = true;
         if self.is_param_of(value, block) {
             self.scan.values[value].is_passed = true;
             self.scan.values[value].home = None;
@@ -182,35 +198,37 @@ impl Walk<'_> {
         let mut scratch = [None; 3];
         for param in params.iter().filter(|param| self.scan.values[param.vreg()].is_passed) {
             let all = self.registers.all[param.class() as usize];
-            scratch[param.class() as usize] = members(all).find(|register| entry[register.index()] == EMPTY);
+            scratch[param.class() as usize] = members(all & !entry.held).next();
         }
-        self.set_places(self.holds, |_| None);
+        let here = self.holds();
+        self.set_places(&here, |_| None);
         let is_scratch = |place: &Place| scratch.contains(&Some(*place));
-        self.set_places(exit, |place| Some(place).filter(|place| !is_scratch(place)));
+        self.set_places(&exit, |place| Some(place).filter(|place| !is_scratch(place)));
         self.scan.moves.clear();
         for (param, arg) in params.iter().zip(&code.blocks[from].args) {
             let value = self.scan.values[param.vreg()];
             let to = match value.home {
                 _ if value.is_passed => Place::slot(param.vreg()),
-                Some(home) if entry[home.index()] == param.vreg() as u32 => home,
+                Some(home) if entry.by[home.index()] == param.vreg() as u32 => home,
                 _ => continue,
             };
             self.move_on_edge(to, arg.vreg());
         }
-        for (register, value) in entry.into_iter().enumerate() {
-            if value != EMPTY && !self.is_param_of(value as usize, to) {
-                self.move_on_edge(Place(register as u32), value as usize);
+        for register in members(entry.held) {
+            let value = entry.by[register.index()] as usize;
+            if !self.is_param_of(value, to) {
+                self.move_on_edge(register, value);
             }
         }
         self.sequence(2 * self.jump(from), scratch);
-        self.set_places(exit, |_| None);
-        self.set_places(self.holds, Some);
+        self.set_places(&exit, |_| None);
+        self.set_places(&here, Some);
     }
 
     /// Sets where the values are that some registers hold.
-    fn set_places(&mut self, holds: Holds, place: impl Fn(Place) -> Option<Place>) {
-        for (register, value) in (0..).zip(holds).filter(|&(_, value)| value != EMPTY) {
-            self.scan.values[value as usize].at = place(Place(register));
+    fn set_places(&mut self, holds: &Holds, place: impl Fn(Place) -> Option<Place>) {
+        for register in members(holds.held) {
+            self.scan.values[holds.by[register.index()] as usize].at = place(register);
         }
     }
 

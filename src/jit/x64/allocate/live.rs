@@ -3,7 +3,7 @@
 //! Positions are numbers of instructions, in the order of the code. Intervals have no holes; one that a loop needs
 //! from outside covers the loop.
 
-use super::super::code::Code;
+use super::super::code::{Code, number_of};
 use regalloc2::{OperandKind, RegClass, VReg};
 
 /// What is behind all positions.
@@ -51,14 +51,14 @@ pub struct Live {
     pub arg_next: Vec<u32>,
     /// For each block, the last block of the loop that it begins.
     pub last: Vec<Option<u32>>,
-    /// For each block, how many registers of a class are needed at once at most.
-    pub pressure: Vec<[u16; 3]>,
+    /// For each block, how many registers of a class are needed at once at most; four places are one word.
+    pub pressure: Vec<[i16; 4]>,
     loops: Vec<Loop>,
     innermost: Vec<u32>,
     uses: Vec<u32>,
     /// Steps through nested loops that are left.
     budget: usize,
-    steps: Vec<[i16; 3]>,
+    steps: Vec<[i16; 4]>,
 }
 
 impl Live {
@@ -115,7 +115,7 @@ impl Live {
             Interval { start: NEVER, end: 0, first: NEVER, block: NONE, class: RegClass::Int, is_param: false };
         self.intervals.resize(code.registers, interval);
         self.args.clear();
-        let mut args = 0;
+        let (mut args, mut place) = (0, 0);
         for (number, block) in (0..).zip(&code.blocks) {
             self.args.push(args);
             args += block.args.len() as u32;
@@ -125,10 +125,12 @@ impl Live {
                     Interval { start: half, end: half, first: NEVER, block: number, class, is_param };
             };
             block.params.iter().for_each(|&param| define(param, block.insts.start, true));
-            for position in block.insts.clone() {
-                let operands = &code.operands[code.operands_of(position as usize)];
-                let defs = operands.iter().filter(|operand| operand.kind() == OperandKind::Def);
+            for (position, inst) in block.insts.clone().zip(&code.insts[code.range_of(block)]) {
+                // What an instruction defines comes first.
+                let operands = &code.operands[place..inst.end as usize];
+                let defs = operands.iter().take_while(|operand| operand.kind() == OperandKind::Def);
                 defs.for_each(|operand| define(operand.vreg(), position, false));
+                place = inst.end as usize;
             }
         }
         self.arg_next.clear();
@@ -140,6 +142,7 @@ impl Live {
         self.uses.resize(code.registers, NEVER);
         self.next.clear();
         self.next.resize(code.operands.len(), NEVER);
+        let mut end = code.operands.len();
         for (number, block) in (0..code.blocks.len() as u32).zip(&code.blocks).rev() {
             let jump = block.insts.end - 1;
             for (index, arg) in block.args.iter().enumerate() {
@@ -147,9 +150,11 @@ impl Live {
                 self.arg_next[place] = self.used(code, arg.vreg(), number, jump)?;
             }
             for position in block.insts.clone().rev() {
-                for place in code.operands_of(position as usize).rev() {
-                    let operand = code.operands[place];
-                    let register = operand.vreg().vreg();
+                let start = if position == 0 { 0 } else { code.insts[position as usize - 1].end as usize };
+                let places = start..end;
+                end = start;
+                for (place, operand) in places.clone().zip(&code.operands[places]).rev() {
+                    let register = number_of(*operand);
                     if operand.kind() == OperandKind::Def {
                         self.intervals[register].first = self.uses[register];
                     } else {
@@ -165,6 +170,7 @@ impl Live {
     }
 
     /// Notes a use, which comes ahead of all that were noted, and gives the use behind it.
+    #[inline]
     fn used(&mut self, code: &Code, register: usize, block: u32, position: u32) -> Option<u32> {
         let interval = &mut self.intervals[register];
         if interval.block > block || interval.start > 2 * position {
@@ -184,33 +190,24 @@ impl Live {
 
     fn find_pressure(&mut self, code: &Code) {
         self.steps.clear();
-        self.steps.resize(code.insts.len() + 1, [0; 3]);
-        for place in 0..code.operands.len() {
-            let operand = code.operands[place];
-            if operand.kind() == OperandKind::Def {
-                self.step(operand.vreg());
-            }
-        }
-        for block in &code.blocks {
-            block.params.iter().for_each(|&param| self.step(param));
+        self.steps.resize(code.insts.len() + 1, [0; 4]);
+        for interval in self.intervals.iter().filter(|interval| interval.block != NONE) {
+            let (Interval { start, end, .. }, class) = (*interval, interval.class as usize);
+            let [start, end] = [start, end].map(|half| half as usize / 2);
+            let begins = &mut self.steps[start][class];
+            *begins = begins.saturating_add(1);
+            let ends = &mut self.steps[end + 1][class];
+            *ends = ends.saturating_sub(1);
         }
         self.pressure.clear();
-        let mut live = [0i16; 3];
+        let mut live = [0i16; 4];
         for block in &code.blocks {
             let mut most = live;
             for steps in &self.steps[block.insts.start as usize..block.insts.end as usize] {
                 live = std::array::from_fn(|class| live[class].saturating_add(steps[class]));
                 most = std::array::from_fn(|class| most[class].max(live[class]));
             }
-            self.pressure.push(most.map(|most| most.max(0) as u16));
+            self.pressure.push(most);
         }
-    }
-
-    /// Counts a register where it begins and ends to be needed.
-    fn step(&mut self, register: VReg) {
-        let (Interval { start, end, .. }, class) = (self.intervals[register.vreg()], register.class() as usize);
-        let [start, end] = [start, end].map(|half| half as usize / 2);
-        self.steps[start][class] = self.steps[start][class].saturating_add(1);
-        self.steps[end + 1][class] = self.steps[end + 1][class].saturating_sub(1);
     }
 }

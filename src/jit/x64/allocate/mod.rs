@@ -19,9 +19,10 @@ mod tests;
 use super::code::{Code, Kind};
 use super::encode::Size;
 use crate::error::JitError;
-use places::{Registers, pregs};
+use places::{Place, Registers, Set, pregs};
 use regalloc2::{
-    Algorithm, Block, Ctx, Function, Inst, InstRange, Operand, Output, PRegSet, RegClass, RegallocOptions, VReg,
+    Algorithm, Allocation, Block, Ctx, Edit, Function, Inst, InstRange, Operand, Output, PRegSet, RegClass,
+    RegallocOptions, VReg,
 };
 use scan::Scan;
 
@@ -65,7 +66,7 @@ impl Function for Allocated<'_> {
     }
 
     fn block_preds(&self, block: Block) -> &[Block] {
-        &self.code.blocks[block.index()].predecessors
+        self.code.predecessors_of(&self.code.blocks[block.index()])
     }
 
     fn block_params(&self, block: Block) -> &[VReg] {
@@ -107,7 +108,7 @@ impl Function for Allocated<'_> {
     }
 }
 
-/// Working memory, which is dear to make anew for each small function.
+/// Working memory, and what comes out.
 #[derive(Default)]
 pub struct Allocator {
     scan: Scan,
@@ -115,26 +116,36 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Allocates registers.
-    pub fn run(&mut self, code: &Code, size: Size) -> Result<&Output, JitError> {
+    /// Allocates registers; gives those as well that the code has to restore.
+    pub fn run(&mut self, code: &Code, size: Size) -> Result<(&Output, Vec<u8>), JitError> {
         let registers = Registers::new(size);
         let function = Allocated { code, size, clobbered: pregs(registers.clobbered()) };
-        let environment = registers.environment();
         let failed = |error: &dyn std::fmt::Debug| JitError::Codegen(format!("register allocation: {error:?}"));
         if self.scan.walk(code, registers).is_err() {
             let algorithm = Algorithm::Fastalloc;
             let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
+            let environment = registers.environment();
             self.output = regalloc2::run_with_ctx(&function, &environment, &options, &mut Ctx::default())
                 .map_err(|error| failed(&error))?
                 .clone();
+            self.scan.used = used_registers(&self.output);
         } else {
             self.scan.output(code, size.bytes() as usize, &mut self.output);
         }
         if cfg!(debug_assertions) {
+            let environment = registers.environment();
             let mut checker = regalloc2::checker::Checker::new(&function, &environment);
             checker.prepare(&self.output);
             checker.run().map_err(|errors| failed(&errors))?;
         }
-        Ok(&self.output)
+        let saved = SAVED.into_iter().filter(|&number| self.scan.used & registers.saved & 1 << number != 0);
+        Ok((&self.output, saved.collect()))
     }
+}
+
+/// The registers that code uses.
+fn used_registers(output: &Output) -> Set {
+    let moved = output.edits.iter().flat_map(|(_, Edit::Move { from, to })| [*from, *to]);
+    let registers = output.allocs.iter().copied().chain(moved).filter_map(Allocation::as_reg);
+    registers.fold(0, |used, register| used | 1 << Place::from(register).0)
 }

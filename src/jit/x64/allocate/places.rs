@@ -28,12 +28,20 @@ impl Place {
 
     /// The register of this number.
     pub fn preg(self) -> PReg {
-        let (class, first) = match self.0 {
-            0..16 => (RegClass::Int, 0),
-            16..48 => (RegClass::Float, 16),
-            _ => (RegClass::Vector, 48),
+        const PREGS: [PReg; REGISTERS] = {
+            let mut pregs = [PReg::new(0, RegClass::Int); REGISTERS];
+            let mut number = 0;
+            while number < REGISTERS {
+                pregs[number] = match number {
+                    0..16 => PReg::new(number, RegClass::Int),
+                    16..48 => PReg::new(number - 16, RegClass::Float),
+                    _ => PReg::new(number - 48, RegClass::Vector),
+                };
+                number += 1;
+            }
+            pregs
         };
-        PReg::new((self.0 - first) as usize, class)
+        PREGS[self.index()]
     }
 }
 

@@ -5,18 +5,25 @@
 //! where it is defined: its slot is right wherever it is needed. So losing a register costs nothing by itself. Blocks
 //! begin with what a block before them ended with; `edges` makes the others agree.
 
-use super::super::code::{Code, Kind};
+use super::super::code::{Code, Kind, number_of};
 use super::edges::Edit;
 use super::live::{Live, NEVER};
 use super::moves::{Move, Sequencer};
 use super::places::{Place, REGISTERS, Registers, Set, members};
 use regalloc2::{Allocation, Operand, OperandConstraint, OperandKind, RegClass};
+use std::ops::Range;
 
 /// A register that holds nothing.
 pub(super) const EMPTY: u32 = u32::MAX;
 
-/// What each machine register holds.
-pub(super) type Holds = [u32; REGISTERS];
+/// What machine registers hold.
+#[derive(Clone, Copy)]
+pub(super) struct Holds {
+    /// By register.
+    pub by: [u32; REGISTERS],
+    /// Those that hold something.
+    pub held: Set,
+}
 
 /// What is known of a virtual register.
 #[derive(Clone, Copy)]
@@ -52,6 +59,8 @@ pub struct Scan {
     pub(super) entries: Vec<Holds>,
     pub(super) exits: Vec<Holds>,
     pub(super) moves: Vec<Move>,
+    /// The registers that hold something anywhere.
+    pub(super) used: Set,
 }
 
 /// The walk.
@@ -60,8 +69,14 @@ pub(super) struct Walk<'a> {
     pub registers: Registers,
     pub scan: &'a mut Scan,
     /// What registers hold here.
-    pub holds: Holds,
+    pub holds: [u32; REGISTERS],
     pub free: Set,
+    /// The first operand of the next instruction.
+    place: usize,
+    /// All registers that have ever held something.
+    pub used: Set,
+    /// For each class, whether any value may be in no register where it is still needed.
+    pub is_short: [bool; 3],
     /// Positions of calls from here on, the next one last.
     calls: Vec<u32>,
 }
@@ -87,7 +102,10 @@ impl Scan {
         self.exits.clear();
         let is_call = |&position: &u32| matches!(code.insts[position as usize].kind, Kind::Call(_));
         let calls = (0..code.insts.len() as u32).rev().filter(is_call).collect();
-        let mut walk = Walk { code, registers, scan: self, holds: [EMPTY; REGISTERS], free: 0, calls };
+        let free = registers.all.into_iter().fold(0, |all, set| all | set);
+        let holds = [EMPTY; REGISTERS];
+        let (place, used, is_short) = (0, 0, [false; 3]);
+        let mut walk = Walk { code, registers, scan: self, holds, free, place, used, is_short, calls };
         for block in 0..code.blocks.len() {
             walk.enter(block)?;
             for position in code.blocks[block].insts.clone() {
@@ -95,17 +113,20 @@ impl Scan {
             }
             walk.leave(block);
         }
+        self.used = walk.used;
         Ok(())
     }
 }
 
 impl Walk<'_> {
     fn inst(&mut self, position: u32) -> Result<(), TooHard> {
-        let kind = self.code.insts[position as usize].kind;
-        match kind {
-            Kind::Op(_) => self.op(position),
+        let inst = &self.code.insts[position as usize];
+        let places = self.place..inst.end as usize;
+        self.place = places.end;
+        match inst.kind {
+            Kind::Op(_) => self.op(position, places),
             Kind::Entry => {
-                for place in self.code.operands_of(position as usize) {
+                for place in places {
                     let operand = self.code.operands[place];
                     self.scan.allocations[place] = Allocation::reg(fixed(operand).preg());
                     self.define(operand.vreg().vreg(), fixed(operand));
@@ -114,14 +135,15 @@ impl Walk<'_> {
             }
             Kind::Call(_) => {
                 self.calls.pop();
-                self.pass(position);
+                self.pass(position, places);
+                self.is_short = [true; 3];
                 for register in members(self.registers.clobbered() & !self.free) {
                     self.empty(register);
                 }
                 Ok(())
             }
             Kind::Return => {
-                self.pass(position);
+                self.pass(position, places);
                 Ok(())
             }
             Kind::Refuel(_) | Kind::Jump | Kind::Branch(_) => Ok(()),
@@ -129,38 +151,40 @@ impl Walk<'_> {
     }
 
     /// One machine instruction.
-    fn op(&mut self, position: u32) -> Result<(), TooHard> {
+    fn op(&mut self, position: u32, places: Range<usize>) -> Result<(), TooHard> {
         let code = self.code;
-        let places = code.operands_of(position as usize);
         let operands = &code.operands[places.clone()];
         let (defs, uses) = operands.split_at(operands.iter().take_while(|def| def.kind() == OperandKind::Def).count());
         let first_use = places.start + defs.len();
 
         let mut pinned: Set = 0;
+        let mut is_loaded = false;
         for operand in uses {
-            if let Some(register) = self.scan.values[operand.vreg().vreg()].at {
-                pinned |= 1 << register.0;
+            match self.scan.values[number_of(*operand)].at {
+                Some(register) => pinned |= 1 << register.0,
+                None => is_loaded = true,
             }
         }
-        for (place, operand) in (first_use..).zip(uses) {
-            let value = operand.vreg().vreg();
-            let register = match self.scan.values[value].at {
-                Some(register) => register,
-                None => {
+        if is_loaded {
+            for operand in uses {
+                let value = number_of(*operand);
+                if self.scan.values[value].at.is_none() {
                     let register = self.take(operand.class(), value, pinned)?;
                     let slot = self.loaded(value);
                     self.edit(2 * position, register, slot);
                     self.hold(value, register);
-                    register
+                    pinned |= 1 << register.0;
                 }
-            };
-            pinned |= 1 << register.0;
-            self.scan.allocations[place] = Allocation::reg(register.preg());
+            }
+        }
+        for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
+            let register = self.scan.values[number_of(*operand)].at.ok_or(TooHard)?;
+            *allocation = Allocation::reg(register.preg());
         }
         self.used(first_use, uses, position);
 
         for (place, operand) in (places.start..).zip(defs) {
-            let value = operand.vreg().vreg();
+            let value = number_of(*operand);
             let register = match operand.constraint() {
                 OperandConstraint::Reuse(source) => self.overwritten(position, value, places.start + source, pinned)?,
                 _ => self.take(operand.class(), value, 0)?,
@@ -186,6 +210,7 @@ impl Walk<'_> {
             let farthest = self.farthest(class, pinned);
             let is_farther = |other: Place| self.distance(other) > self.distance(register);
             if !farthest.is_some_and(is_farther) {
+                self.is_short[class as usize] = true;
                 self.empty(register);
                 return Ok(register);
             }
@@ -197,9 +222,8 @@ impl Walk<'_> {
     }
 
     /// Puts operands in the registers where they are to be.
-    fn pass(&mut self, position: u32) {
+    fn pass(&mut self, position: u32, places: Range<usize>) {
         let code = self.code;
-        let places = code.operands_of(position as usize);
         self.scan.moves.clear();
         for place in places.clone() {
             let operand = code.operands[place];
@@ -218,12 +242,11 @@ impl Walk<'_> {
     /// Notes that operands have been used.
     fn used(&mut self, first: usize, uses: &[Operand], position: u32) {
         for (place, operand) in (first..).zip(uses) {
-            self.scan.values[operand.vreg().vreg()].next = self.scan.live.next[place];
-        }
-        for operand in uses {
-            let value = operand.vreg().vreg();
+            let value = number_of(*operand);
+            let Value { next, at, .. } = &mut self.scan.values[value];
+            *next = self.scan.live.next[place];
             if self.scan.live.intervals[value].end <= 2 * position
-                && let Some(register) = self.scan.values[value].at
+                && let Some(register) = *at
             {
                 self.empty(register);
             }
@@ -246,6 +269,16 @@ impl Walk<'_> {
 
     // ---- registers
 
+    /// The registers that hold something.
+    pub(super) fn held(&self) -> Set {
+        self.registers.all.into_iter().fold(0, |all, set| all | set) & !self.free
+    }
+
+    /// What they hold.
+    pub(super) fn holds(&self) -> Holds {
+        Holds { by: self.holds, held: self.held() }
+    }
+
     /// Where a value lies that is in no register: in its slot.
     pub(super) fn loaded(&mut self, value: usize) -> Place {
         self.scan.values[value].is_loaded = true;
@@ -255,6 +288,7 @@ impl Walk<'_> {
     pub(super) fn hold(&mut self, value: usize, register: Place) {
         self.holds[register.index()] = value as u32;
         self.free &= !(1 << register.0);
+        self.used |= 1 << register.0;
         self.scan.values[value].at = Some(register);
     }
 
@@ -273,6 +307,7 @@ impl Walk<'_> {
             return Ok(register);
         }
         let farthest = self.farthest(class, pinned).ok_or(TooHard)?;
+        self.is_short[class as usize] = true;
         self.empty(farthest);
         Ok(farthest)
     }

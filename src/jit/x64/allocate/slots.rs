@@ -30,6 +30,9 @@ impl Scan {
             Some(value) => Allocation::stack(SpillSlot::new(slots[value] as usize)),
             None => Allocation::reg(place.preg()),
         };
+        for edit in &self.edits {
+            self.used |= if edit.to.slot_of().is_none() { 1 << edit.to.0 } else { 0 };
+        }
         output.edits.clear();
         output.edits.extend(self.edits.iter().map(|edit| {
             let inst = Inst::new(edit.half as usize / 2);
@@ -63,7 +66,7 @@ impl Scan {
             let (mut start, mut end) = (interval.start, interval.end);
             if value.is_passed {
                 // Blocks that lead to its own set it.
-                for from in &code.blocks[interval.block as usize].predecessors {
+                for from in code.predecessors_of(&code.blocks[interval.block as usize]) {
                     let jump = 2 * (code.blocks[from.index()].insts.end - 1);
                     (start, end) = (start.min(jump), end.max(jump + 1));
                 }

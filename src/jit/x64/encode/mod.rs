@@ -144,32 +144,43 @@ impl Encoder {
     /// Appends an instruction.
     pub fn put(&mut self, inst: &Encoded) {
         let encoding = inst.op.encoding();
-        let inst = &match inst.op {
-            Op::Zero => Encoded { vvvv: inst.reg, rm: Rm::Register(inst.reg), ..*inst },
-            _ => *inst,
+        let zero;
+        let inst = match inst.op {
+            Op::Zero => {
+                zero = Encoded { vvvv: inst.reg, rm: Rm::Register(inst.reg), ..*inst };
+                &zero
+            }
+            _ => inst,
         };
         let is_high = |register: u8| register >= 16;
-        let needs_evex = inst.size == Size::Z
-            || inst.mask != 0
-            || is_high(inst.reg)
-            || is_high(inst.vvvv)
-            || match inst.rm {
-                Rm::Register(register) => is_high(register),
-                Rm::Memory(memory) => memory.broadcast,
-            };
-        let unit = match encoding.prefixes {
-            Prefixes::Legacy => self.legacy(inst, encoding),
-            Prefixes::Vex => self.vex(inst, encoding),
-            Prefixes::Either if !needs_evex => self.vex(inst, encoding),
-            Prefixes::Either | Prefixes::Evex => self.evex(inst, encoding),
+        let needs_evex = || {
+            inst.size == Size::Z
+                || inst.mask != 0
+                || is_high(inst.reg)
+                || is_high(inst.vvvv)
+                || match inst.rm {
+                    Rm::Register(register) => is_high(register),
+                    Rm::Memory(memory) => memory.broadcast,
+                }
         };
-        let reg = if inst.op.form().iter().any(|slot| slot.field == Field::Reg) { inst.reg } else { encoding.digit };
-        self.operand(reg, inst.rm, unit, usize::from(encoding.immediate));
+        let mut bytes = Bytes::default();
+        let unit = match encoding.prefixes {
+            Prefixes::Legacy => bytes.legacy(inst, encoding),
+            Prefixes::Vex => bytes.vex(inst, encoding),
+            Prefixes::Either if !needs_evex() => bytes.vex(inst, encoding),
+            Prefixes::Either | Prefixes::Evex => bytes.evex(inst, encoding),
+        };
+        let reg = if inst.op.has_reg() { inst.reg } else { encoding.digit };
+        if let Some((at, constant)) = bytes.operand(reg, inst.rm, unit) {
+            let at = self.bytes.len() + at;
+            self.references.push(Reference { at, end: at + 4 + usize::from(encoding.immediate), constant });
+        }
         match encoding.immediate {
             0 => {}
-            1 => self.bytes.push(inst.immediate as u8 | inst.in_immediate << 4),
-            _ => self.bytes.extend(inst.immediate.to_le_bytes()),
+            1 => bytes.put([inst.immediate as u8 | inst.in_immediate << 4]),
+            _ => bytes.put(inst.immediate.to_le_bytes()),
         }
+        self.bytes.extend_from_slice(&bytes.all[..bytes.count]);
     }
 
     // ---- what has no line in the table
@@ -221,45 +232,60 @@ impl Encoder {
         }
         self.bytes.push(opcode | register & 7);
     }
+}
+
+/// The bytes of one instruction, which are no more than fifteen.
+#[derive(Default)]
+struct Bytes {
+    all: [u8; 16],
+    count: usize,
+}
+
+impl Bytes {
+    #[inline]
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.all[self.count..self.count + N].copy_from_slice(&bytes);
+        self.count += N;
+    }
 
     /// REX and an opcode; gives the unit of small displacements.
-    fn legacy(&mut self, inst: &Encoded, encoding: Encoding) -> i32 {
+    fn legacy(&mut self, inst: &Encoded, encoding: &Encoding) -> i32 {
         match encoding.prefix {
             0 => {}
-            prefix => self.bytes.push([0x66, 0xf3, 0xf2][usize::from(prefix) - 1]),
+            prefix => self.put([[0x66, 0xf3, 0xf2][usize::from(prefix) - 1]]),
         }
         let (base, index) = extensions(inst.rm);
         let rex = u8::from(encoding.wide) << 3 | (inst.reg >> 3 & 1) << 2 | index << 1 | base;
         // Without it the low bytes of rsi and rdi would be those of others.
         let is_byte = matches!(inst.op, Op::Setcc | Op::Movzx8);
         if rex != 0 || is_byte {
-            self.bytes.push(0x40 | rex);
+            self.put([0x40 | rex]);
         }
         if encoding.map == 1 {
-            self.bytes.push(0x0f);
+            self.put([0x0f]);
         }
         // A condition is part of the opcode.
         let condition = if matches!(inst.op, Op::Setcc | Op::Cmov | Op::Cmov64) { inst.immediate as u8 } else { 0 };
-        self.bytes.push(encoding.opcode | condition);
+        self.put([encoding.opcode | condition]);
         1
     }
 
-    fn vex(&mut self, inst: &Encoded, encoding: Encoding) -> i32 {
+    fn vex(&mut self, inst: &Encoded, encoding: &Encoding) -> i32 {
         let (base, index) = extensions(inst.rm);
         let long = u8::from(encoding.long || inst.size == Size::Y);
         let wide = u8::from(encoding.vex_wide);
         let low = wide << 7 | (!inst.vvvv & 15) << 3 | long << 2 | encoding.prefix;
         let reg = !inst.reg >> 3 & 1;
         if base == 0 && index == 0 && encoding.map == 1 {
-            self.bytes.extend([0xc5, reg << 7 | low]);
+            self.put([0xc5, reg << 7 | low]);
         } else {
-            self.bytes.extend([0xc4, reg << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | encoding.map, low]);
+            self.put([0xc4, reg << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | encoding.map, low]);
         }
-        self.bytes.push(encoding.opcode);
+        self.put([encoding.opcode]);
         1
     }
 
-    fn evex(&mut self, inst: &Encoded, encoding: Encoding) -> i32 {
+    fn evex(&mut self, inst: &Encoded, encoding: &Encoding) -> i32 {
         let (base, index) = match inst.rm {
             Rm::Register(register) => (register >> 3 & 1, register >> 4 & 1),
             memory => extensions(memory),
@@ -273,30 +299,33 @@ impl Encoder {
         }
         let length = inst.size as u8;
         let zeroes = u8::from(inst.mask != 0 && !matches!(inst.op, Op::Blendmps | Op::Blendmpd));
-        self.bytes.extend([
+        self.put([
             0x62,
             (!inst.reg >> 3 & 1) << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | (!inst.reg >> 4 & 1) << 4 | encoding.map,
             u8::from(encoding.wide) << 7 | (!inst.vvvv & 15) << 3 | 1 << 2 | encoding.prefix,
             zeroes << 7 | length << 5 | broadcast << 4 | (!inst.vvvv >> 4 & 1) << 3 | inst.mask,
         ]);
-        self.bytes.push(encoding.opcode);
+        self.put([encoding.opcode]);
         unit
     }
 
-    /// `ModRM`, `SIB` and displacement; `behind` bytes of the instruction follow.
-    fn operand(&mut self, reg: u8, rm: Rm, unit: i32, behind: usize) {
+    /// `ModRM`, `SIB` and displacement; gives where the distance to a constant is to be filled in, if it is one.
+    fn operand(&mut self, reg: u8, rm: Rm, unit: i32) -> Option<(usize, u32)> {
         let reg = (reg & 7) << 3;
         let memory = match rm {
-            Rm::Register(register) => return self.bytes.push(0xc0 | reg | register & 7),
+            Rm::Register(register) => {
+                self.put([0xc0 | reg | register & 7]);
+                return None;
+            }
             Rm::Memory(memory) => memory,
         };
         let base = match memory.base {
             Base::Register(base) => base & 7,
             Base::Constant(constant) => {
-                self.bytes.push(reg | 5);
-                let at = self.bytes.len();
-                self.references.push(Reference { at, end: at + 4 + behind, constant });
-                return self.bytes.extend(memory.offset.to_le_bytes());
+                self.put([reg | 5]);
+                let at = self.count;
+                self.put(memory.offset.to_le_bytes());
+                return Some((at, constant));
             }
         };
         let is_small = memory.offset % unit == 0 && i8::try_from(memory.offset / unit).is_ok();
@@ -307,16 +336,17 @@ impl Encoder {
             _ => 2,
         };
         match memory.index {
-            Some((index, scale)) => self.bytes.extend([mode << 6 | reg | 4, scale << 6 | (index & 7) << 3 | base]),
+            Some((index, scale)) => self.put([mode << 6 | reg | 4, scale << 6 | (index & 7) << 3 | base]),
             // So would rsp and r12 without an index.
-            None if base == RSP => self.bytes.extend([mode << 6 | reg | 4, 0x24]),
-            None => self.bytes.push(mode << 6 | reg | base),
+            None if base == RSP => self.put([mode << 6 | reg | 4, 0x24]),
+            None => self.put([mode << 6 | reg | base]),
         }
         match mode {
             0 => {}
-            1 => self.bytes.push((memory.offset / unit) as u8),
-            _ => self.bytes.extend(memory.offset.to_le_bytes()),
+            1 => self.put([(memory.offset / unit) as u8]),
+            _ => self.put(memory.offset.to_le_bytes()),
         }
+        None
     }
 }
 
