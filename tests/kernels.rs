@@ -5,7 +5,7 @@
 mod draw;
 
 use draw::{Draw, VERTICES, floats, relative_difference};
-use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Vectors};
+use shaderjit::{Backend, CompileOptions, Config, Engine, Lanes, Shader, Vectors};
 
 /// The largest error, as a part of the channel's largest value.
 const TOLERANCE: f32 = 1e-4;
@@ -54,7 +54,8 @@ draws! {
     pica_lights 8;
 }
 
-/// Eight lanes for very long programs, four for others and for PICA200; and what the caller says, if he does.
+/// One vector a value; two of 128 bits for a loop whose rounds wait for each other; and what the caller says, if he
+/// does.
 #[test]
 fn the_number_of_lanes_suits_the_program() {
     for vectors in Vectors::of_this_machine() {
@@ -66,10 +67,12 @@ fn the_number_of_lanes_suits_the_program() {
             let suits = match vectors {
                 Vectors::Avx512 => Lanes::Sixteen,
                 Vectors::Avx2 => Lanes::Eight,
-                _ if draw.name == "K4" => Lanes::Eight,
                 _ => Lanes::Four,
             };
             assert_eq!(chosen, suits, "{}, {vectors:?}", draw.name);
         }
     }
+    let engine = Engine::new(Config::default().vectors(Vectors::Cranelift)).unwrap();
+    let march = Shader::parse(include_bytes!("data/dxbc/ps_raymarch/PS.ps_5_0.fxc101.dxbc")).unwrap();
+    assert_eq!(engine.compile(&march, &CompileOptions::default()).unwrap().lanes(), Lanes::Eight);
 }

@@ -2,8 +2,9 @@
 //! vertices costs beside its shading.
 
 use crate::draw::Draw;
+use crate::engines::Engines;
 use crate::row::median;
-use shaderjit::{Backend, Call, CompiledShader, Engine, Lanes, OutputLayout};
+use shaderjit::{Backend, Call, CompiledShader, Engine, Lanes, OutputLayout, Vectors};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,25 +16,28 @@ const CALLS: u32 = 2000;
 /// Rounds over all of them.
 const ROUNDS: usize = 31;
 
-/// K1, compiled for what is bound.
-pub struct Few<'a> {
+/// K1, compiled for what is bound and one kind of vectors.
+struct Few<'a> {
     draw: &'a Draw,
+    vectors: Vectors,
     code: Arc<CompiledShader>,
     layout: OutputLayout,
     outputs: Vec<u8>,
 }
 
 impl<'a> Few<'a> {
-    pub fn new(draw: &'a Draw, engine: &Engine) -> Few<'a> {
-        let code = engine.compile(&draw.shader, &draw.options(Backend::Jit, Lanes::Four));
+    fn new(draw: &'a Draw, vectors: Vectors, engine: &Engine) -> Few<'a> {
+        let one_a_value = Lanes::ALL.into_iter().find(|lanes| lanes.count() == u32::from(vectors.lanes()));
+        let lanes = one_a_value.expect("code has as many lanes as vectors");
+        let code = engine.compile(&draw.shader, &draw.options(Backend::Jit, lanes));
         let code = code.expect("the program is supported");
         let (layout, stride) = draw.layout(&code);
-        Few { draw, code, layout, outputs: vec![0; COUNTS[COUNTS.len() - 1] as usize * stride] }
+        Few { draw, vectors, code, layout, outputs: vec![0; COUNTS[COUNTS.len() - 1] as usize * stride] }
     }
 
     /// Nanoseconds a call: bound before, and made and bound each time.
     fn time(&mut self, count: u32) -> [f64; 2] {
-        let Few { draw, code, layout, outputs } = self;
+        let Few { draw, code, layout, outputs, .. } = self;
         let make = || draw.call(black_box(code)).expect("the shader has what is bound");
         let mut run = |call: &Call<'_>| call.run_into(0..count, layout, outputs).expect("everything is bound");
         let bound = make();
@@ -47,23 +51,27 @@ fn time(mut run: impl FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(CALLS)
 }
 
-/// All in turn, round after round.
-pub fn print(few: &mut Few<'_>) {
+/// All in turn, round after round, with every kind of vectors that this machine has, one a value.
+pub fn print(draw: &Draw, engines: &Engines) {
     println!(
-        "\nCalls of few vertices: {} with four lanes, ns/call, medians of {ROUNDS} interleaved rounds:\n",
-        few.draw.name
+        "\nCalls of few vertices: {}, ns/call bound before / made and bound each time, medians of {ROUNDS} interleaved \
+         rounds:\n",
+        draw.name
     );
-    println!("| vertices | bound before | made and bound each time |\n|---:|---:|---:|");
-    let mut times = COUNTS.map(|_| [const { Vec::new() }; 2]);
+    let kinds = Vectors::ALL.into_iter().filter_map(|vectors| Some(Few::new(draw, vectors, engines.of(vectors)?)));
+    let mut kinds: Vec<Few<'_>> = kinds.collect();
+    let mut times = vec![COUNTS.map(|_| [const { Vec::new() }; 2]); kinds.len()];
     for _ in 0..ROUNDS {
-        for (count, times) in COUNTS.into_iter().zip(&mut times) {
-            for (time, times) in few.time(count).into_iter().zip(times) {
-                times.push(time);
+        for (at, count) in COUNTS.into_iter().enumerate() {
+            for (few, times) in kinds.iter_mut().zip(&mut times) {
+                few.time(count).into_iter().zip(&mut times[at]).for_each(|(time, times)| times.push(time));
             }
         }
     }
-    for (count, times) in COUNTS.into_iter().zip(times) {
-        let [bound, made] = times.map(median);
-        println!("| {count} | {bound:.0} | {made:.0} |");
+    let columns = COUNTS.map(|count| format!(" {count} |")).concat();
+    println!("| vertices |{columns}\n|---|{}", "---:|".repeat(COUNTS.len()));
+    for (few, times) in kinds.iter().zip(times) {
+        let cells = times.map(|[bound, made]| format!(" {:.0} / {:.0} |", median(bound), median(made)));
+        println!("| {} |{}", few.vectors.name(), cells.concat());
     }
 }

@@ -92,7 +92,7 @@ fn main() {
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
         table::print(&table::rows(&mut races, &engines), &table::origin());
         table::print_indexed(&mut indexed);
-        few::print(&mut few::Few::new(&kernels[0], engine));
+        few::print(&kernels[0], &engines);
         #[cfg(feature = "rayon")]
         parallel::print(&mut batches);
     }

@@ -144,6 +144,7 @@ fn compare<const L: usize>(case: &DifferentialCase, func: &Verified, target: &Ta
     let lanes = case.way.vectors.lanes();
     let options = CodegenOptions { lanes, vectors: L as u8 / lanes };
     let program = jit::plan(func, &layout, &options, batch::Pass::LAST).expect("what the passes make can be planned");
+    assert!(program.cycles().is_finite(), "no estimate of\n{program}");
     let planned = interpret_program::<L>(&program, case, fuel[2]);
     let is_planned = match (&planned, &want) {
         (Ok(planned), Ok(want)) => is_same(planned, want),

@@ -28,6 +28,7 @@
 
 mod call;
 mod copy;
+mod cost;
 mod cut;
 mod facts;
 mod flow;
@@ -35,6 +36,7 @@ mod formats;
 mod frame;
 mod interleave;
 mod interp;
+mod live;
 mod outputs;
 mod overlap;
 mod phases;
@@ -47,6 +49,7 @@ mod spill;
 mod split;
 mod text;
 mod verify;
+mod weights;
 mod width;
 mod worklists;
 

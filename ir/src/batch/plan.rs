@@ -201,6 +201,24 @@ impl Parts {
 }
 
 impl Planner {
+    /// Begins with rows of four floats in and out, whatever layout the function will have.
+    pub fn of_rows(func: &Verified, machine: Machine) -> Planner {
+        let (uniform, costs) = (uniform_values(func), EdgeCosts::new(func));
+        let floats = Packing::new(NumericKind::Float, &[32; 4]);
+        let layout = Layout { inputs: vec![floats; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        let mut planner = Planner::new(Function::clone(func), uniform, costs, layout, machine);
+        planner.program.uses = Uses::count(&planner.program.func, &planner.program.order);
+        planner
+    }
+
+    /// Whether waves overlap by themselves: the function is cut into short loops, or does nothing but runs of rows.
+    /// What cannot be cut where it must has no code at all.
+    pub fn overlaps(mut self) -> bool {
+        let end = Pass::ALL.iter().position(|pass| pass.name == "spill").unwrap_or(0);
+        let cut = Pass::ALL[..end].iter().try_for_each(|pass| (pass.run)(&mut self));
+        cut.is_err() || self.program.is_cut() || self.program.by_rows
+    }
+
     fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
         let program = Parts::begin(func, uniform, costs, &layout.outputs, machine.lanes);
         Planner { program, machine, layout, call_values: CallValues::default() }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
 use shaderjit::{CompileOptions, Engine, NativeStatus, OutputLayout, Shader, Vectors};
+use shaderjit_ir::batch::Pass;
 use std::time::{Duration, Instant};
 
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near
@@ -21,7 +22,7 @@ pub struct Args {
     compile: CompileArgs,
     #[command(flatten)]
     bind: BindArgs,
-    /// Time every kind of vectors that this machine has, one and two a value
+    /// Time every kind of vectors that this machine has, one and two a value, beside what the cost model predicts
     #[arg(long)]
     all_lanes: bool,
     /// Milliseconds to spend on each engine and on compiling
@@ -61,6 +62,9 @@ struct Way {
     vectors: &'static str,
     /// Whether it is the one that is taken where nothing is asked for.
     chosen: bool,
+    /// Cycles of a vertex that the cost model estimates. Those of two ways tell which is faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_cycles: Option<f64>,
     #[serde(flatten)]
     figures: Figures,
 }
@@ -89,8 +93,12 @@ fn all_ways(args: &Args, shader: &Shader, options: &CompileOptions) -> Result<Ve
     for (vectors, lanes) in args.compile.ways() {
         let engine = Engine::new(config.clone().vectors(vectors))?;
         let chosen = engine.compile(shader, options).map_err(|error| args.shader.failure(with_hint(&error)))?.lanes();
-        let figures = measure(args, shader, &engine, &options.clone().lanes(lanes), false)?;
-        ways.push(Way { vectors: vectors.name(), chosen: Some(vectors) == widest && lanes == chosen, figures });
+        let options = options.clone().lanes(lanes);
+        let figures = measure(args, shader, &engine, &options, false)?;
+        let code = engine.compile(shader, &options)?;
+        let predicted_cycles = code.batch_program(Pass::LAST).ok().map(|program| program.cycles());
+        let chosen = Some(vectors) == widest && lanes == chosen;
+        ways.push(Way { vectors: vectors.name(), chosen, predicted_cycles, figures });
     }
     Ok(ways)
 }
@@ -180,15 +188,22 @@ fn median(samples: &mut [Duration]) -> Duration {
     samples[samples.len() / 2]
 }
 
-/// A line for each way; a star stands at the one that is chosen.
+/// A line for each way; a star stands at the one that is chosen. Predicted times are relative: they are in
+/// nanoseconds of which the one that is chosen, or else the last, takes as many as were measured.
 fn table(ways: &[Way]) -> String {
-    let mut text = String::from("  vectors    lanes  ns/vertex  compile us  code bytes\n");
-    for Way { vectors, chosen, figures } in ways {
+    let mut text = String::from("  vectors    lanes  ns/vertex  predicted  compile us  code bytes\n");
+    let known = ways.iter().find(|way| way.chosen).or(ways.last());
+    let scale = known.and_then(|way| Some(way.figures.jit_ns_per_vertex? / way.predicted_cycles?));
+    for Way { vectors, chosen, predicted_cycles, figures } in ways {
         let Figures { lanes, jit_ns_per_vertex, compile_us, code_bytes, refused, .. } = figures;
         let star = if *chosen { '*' } else { ' ' };
-        let time = jit_ns_per_vertex.map_or_else(|| "-".to_string(), |ns| format!("{ns:.2}"));
+        let predicted_ns = predicted_cycles.and_then(|cycles| Some(scale? * cycles));
+        let [time, predicted] =
+            [*jit_ns_per_vertex, predicted_ns].map(|ns| ns.map_or_else(|| "-".to_string(), |ns| format!("{ns:.2}")));
         let reason = refused.as_ref().map_or_else(String::new, |reason| format!("  {reason}"));
-        text += &format!("{star} {vectors:<10} {lanes:>5}  {time:>9}  {compile_us:>10.0}  {code_bytes:>10}{reason}\n");
+        text += &format!(
+            "{star} {vectors:<10} {lanes:>5}  {time:>9}  {predicted:>9}  {compile_us:>10.0}  {code_bytes:>10}{reason}\n"
+        );
     }
     text
 }

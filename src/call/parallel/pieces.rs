@@ -11,7 +11,7 @@ const LARGEST: u32 = 4096;
 const SMALLEST: u32 = 512;
 
 /// Pieces are a multiple of any number of lanes, so that each vertex is in the wave in which a single piece has it.
-pub(super) const LANES: u32 = 8;
+pub(super) const LANES: u32 = 16;
 
 /// The rows of the pieces, in order.
 pub(super) struct Pieces {
@@ -52,6 +52,7 @@ impl Iterator for Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Lanes;
 
     fn sizes(count: u32, threads: usize) -> Vec<u32> {
         let pieces: Vec<Range<u32>> = Pieces::new(count, threads).collect();
@@ -65,11 +66,16 @@ mod tests {
 
     #[test]
     fn threads_get_the_same_and_less_towards_the_end() {
-        assert_eq!(sizes(10_000, 2), [2504, 2504, 1248, 1248, 624, 624, 624, 624]);
-        assert_eq!(sizes(5000, 2), [1256, 1256, 624, 624, 624, 616]);
-        assert_eq!(sizes(20, 4), [8, 8, 4]);
+        assert_eq!(sizes(10_000, 2), [2512, 2512, 1248, 1248, 624, 624, 624, 608]);
+        assert_eq!(sizes(5000, 2), [1264, 1264, 624, 624, 624, 600]);
+        assert_eq!(sizes(20, 4), [16, 4]);
         assert_eq!(sizes(0, 4), []);
-        assert_eq!(sizes(4099, 1), [2056, 1024, 1019]);
+        assert_eq!(sizes(4099, 1), [2064, 1024, 1011]);
+    }
+
+    #[test]
+    fn waves_lie_in_one_piece() {
+        assert!(Lanes::ALL.iter().all(|lanes| LANES.is_multiple_of(lanes.count())));
     }
 
     #[test]
