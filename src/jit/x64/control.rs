@@ -2,9 +2,9 @@
 
 use super::code::{Address, BlockId};
 use super::encode::Condition;
+use super::patterns::Patterns;
 use super::table::{Class, Op as X};
 use super::value::Parts;
-use super::patterns::Patterns;
 use super::{Here, Level, Selector};
 use crate::error::JitError;
 use crate::jit::places::codegen;

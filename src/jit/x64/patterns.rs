@@ -2,9 +2,9 @@
 //!
 //! The ops below the root of a pattern are selected with it: nothing else uses them.
 
+use super::Selector;
 use super::simd::float_classes;
 use super::table::Op as X;
-use super::Selector;
 use cranelift_entity::EntitySet;
 use foldhash::HashMap;
 use shaderjit_ir::batch::BatchProgram;
@@ -57,9 +57,8 @@ impl Patterns {
         let (is_finite, ordinary) = (finite.args[0], finite.args[1]);
         let asks = [test(is_negative, Op::Flt, 0)?, test(is_finite, Op::Flt, float_classes::INFINITY)?, finite.args[2]];
         let inside = [is_zero, rest, is_negative, signed.args[2], is_finite];
-        let is_inner = |&value: &Value| {
-            made_here.contains(value) && program.uses[value].guards + program.uses[value].others == 1
-        };
+        let is_inner =
+            |&value: &Value| made_here.contains(value) && program.uses[value].guards + program.uses[value].others == 1;
         if asks == [number; 3] && inside.iter().all(is_inner) {
             self.specials.insert(root.result?, Specials { number, ordinary });
             inside.into_iter().for_each(|value| _ = self.covered.insert(value));
