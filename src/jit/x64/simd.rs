@@ -23,6 +23,7 @@ pub mod float {
     pub const ORDERED: u32 = 7;
     pub const LESS: u32 = 0x11;
     pub const LESS_EQUAL: u32 = 0x12;
+    pub const GREATER_EQUAL: u32 = 0x1d;
 }
 
 /// Floats by their class, as `vfixupimmps` tells them apart, denormals being zero.

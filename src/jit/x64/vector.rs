@@ -174,17 +174,18 @@ impl Selector<'_> {
 
     /// Truncates floats to signed integers: what is too large becomes the largest, NaN zero.
     pub(super) fn truncate_signed(&mut self, value: VReg) -> VReg {
-        // What does not fit becomes the smallest integer: right for what is too small.
-        let converted = self.simd.op(X::Cvttps2dq, &[], value);
-        let limit = self.simd.word(2147483648.0f32.to_bits());
-        let is_large = self.simd.compare_floats(float::LESS_EQUAL, limit, value);
-        let saturated = if self.simd.has_masks() {
-            let largest = self.simd.word_source(i32::MAX as u32);
-            self.simd.blend(is_large, largest, converted)
-        } else {
-            self.simd.op(X::Pxor, &[converted], is_large)
-        };
+        let limit = self.simd.word_source(2147483648.0f32.to_bits());
+        let is_large = self.simd.compare_floats(float::GREATER_EQUAL, value, limit);
         let is_ordered = self.simd.compare_floats(float::ORDERED, value, value);
+        // What does not fit becomes the smallest integer: right for what is too small.
+        if self.simd.has_masks() {
+            let size = self.simd.size();
+            let converted = self.simd.code.inst(X::Cvttps2dq, size, &[value], None, Some(is_ordered), 0);
+            let largest = self.simd.word_source(i32::MAX as u32);
+            return self.simd.blend(is_large, largest, converted.expect("it has a result"));
+        }
+        let converted = self.simd.op(X::Cvttps2dq, &[], value);
+        let saturated = self.simd.op(X::Pxor, &[converted], is_large);
         self.simd.keep(is_ordered, saturated.into())
     }
 
