@@ -35,6 +35,7 @@ macro_rules! passes {
 
 passes! {
     "fold" "computes operations on literals, and simplifies others" |f, _| { pass::fold(f); Ok(()) };
+    "retype" "makes integers of parameters that are floats by name alone" |f, _| { pass::retype(f); Ok(()) };
     "gvn" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };
     "dce" "removes unused values" |f, _| { pass::dce(f); Ok(()) };
     "if_convert" "turns small branches into selects" |f, _| { pass::if_convert(f); Ok(()) };

@@ -1,5 +1,5 @@
-//! Register pressure, by live intervals: how many values are alive at a time, and for which functions a thorough register
-//! allocator would take too long.
+//! Register pressure, by live intervals: how many values are alive at a time, and for which functions a thorough
+//! register allocator would take too long.
 //!
 //! Such an allocator splits intervals and tries again until all of them fit, so its time grows with how many values are
 //! live at how many instructions. Programs can be written that keep thousands of values alive for no other reason.
@@ -32,7 +32,7 @@ fn area(func: &Function) -> u64 {
 
 /// Where each value is live, in instructions and ends of blocks in the order of the blocks, which is a reverse
 /// postorder. What is used in a loop that it was not made in is live to the loop's end.
-fn intervals(func: &Function, order: &[Block]) -> SecondaryMap<Value, Interval> {
+pub(crate) fn intervals(func: &Function, order: &[Block]) -> SecondaryMap<Value, Interval> {
     let mut starts = vec![0];
     for &block in order {
         starts.push(starts[starts.len() - 1] + func.blocks[block].insts.len() as u64 + 1);
@@ -65,12 +65,12 @@ fn intervals(func: &Function, order: &[Block]) -> SecondaryMap<Value, Interval> 
 
 /// Where a value is live.
 #[derive(Clone, Copy, Default)]
-struct Interval {
+pub(crate) struct Interval {
     /// The block that defines it, by reverse postorder.
     block: usize,
     /// Instructions in front of its definition, and of the end of its last use.
-    start: u64,
-    end: u64,
+    pub start: u64,
+    pub end: u64,
 }
 
 impl Interval {

@@ -100,8 +100,6 @@ pub(super) struct Costs {
     /// The blocks' places in the order, and whether a loop begins there.
     number: SecondaryMap<Block, Option<u32>>,
     is_head: Vec<bool>,
-    /// For each block of the order the first and one past the last of the outermost loop around it.
-    outermost: Vec<Option<(usize, usize)>>,
 }
 
 impl Costs {
@@ -147,7 +145,7 @@ impl Costs {
         }
         let phases = program.cut.phases.len().max(1);
         let mut all = vec![Stretch::default(); phases];
-        let (mut of, mut outermost) = (Vec::with_capacity(order.len()), Vec::with_capacity(order.len()));
+        let mut of = Vec::with_capacity(order.len());
         // Loops around the block at hand: head, end, and number of the stretch.
         let mut around: Vec<(usize, usize, usize)> = Vec::new();
         for (at, &block) in order.iter().enumerate() {
@@ -161,7 +159,6 @@ impl Costs {
                 let (depth, left) = (depth + 1, left + usize::from(leaves));
                 all.push(Stretch { depth, left, is_loop: true, ..Stretch::default() });
             }
-            outermost.push(around.first().map(|&(head, end, _)| (head, end)));
             let innermost = around.last().copied();
             of.push(match program.phase_of(block) {
                 None if program.is_cut() => NONE,
@@ -181,12 +178,12 @@ impl Costs {
             });
         }
         let is_head = ends.into_iter().map(|end| end > 0).collect();
-        Costs { all, of, number, is_head, outermost }
+        Costs { all, of, number, is_head }
     }
 
     /// Adds up machine instructions and follows chains.
     fn weigh(&mut self, program: &Parts) {
-        let live = live(program, &self.outermost);
+        let live = live(program);
         let registers = if program.lanes == 16 { 32 } else { 16 };
         let vectors = usize::from(program.vectors);
         // For each row the stretch that has it last, plus 1.

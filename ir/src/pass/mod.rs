@@ -13,6 +13,7 @@ mod order;
 mod params;
 mod reduce;
 mod returns;
+mod retype;
 mod straighten;
 #[cfg(test)]
 mod testing;
@@ -34,6 +35,7 @@ pub use order::order;
 pub use params::simplify_params;
 pub use reduce::make_reducible;
 pub use returns::merge_returns;
+pub use retype::retype;
 pub(crate) use straighten::join_blocks;
 pub use straighten::straighten;
 pub use thread::thread;
