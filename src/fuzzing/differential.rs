@@ -14,7 +14,7 @@ use crate::pipeline::{self, PassOptions};
 use crate::vertex_format::VertexFormat;
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::arbitrary::{Config, Data, HashedTextures, canonicalize_nans, function};
-use shaderjit_ir::batch::{self, BatchInterpreter, BatchProgram, TILE};
+use shaderjit_ir::batch::{self, BatchInterpreter, BatchProgram};
 use shaderjit_ir::eval::Lanes;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
@@ -212,7 +212,7 @@ fn interpret_tiles<const L: usize>(program: &BatchProgram, case: &DifferentialCa
     let options = InterpOptions { fuel: FUEL.into(), fused: true };
     let mut interpreter = BatchInterpreter::<L>::new(program);
     let mut outputs = Vec::new();
-    for tile in bindings.chunks(TILE) {
+    for tile in bindings.chunks(program.tile()) {
         match interpreter.run_tile(tile, &options) {
             Ok(()) => {}
             Err(InterpError::Stopped(stop)) => return Err(Ended::Fuel(stop)),

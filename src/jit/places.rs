@@ -5,7 +5,7 @@ use super::call::SlotFill;
 use super::{CodeInfo, Layout, UniformRows, limit, limits};
 use crate::error::JitError;
 use cranelift_entity::SecondaryMap;
-use shaderjit_ir::batch::{BatchProgram, Frame, TILE};
+use shaderjit_ir::batch::{BatchProgram, Frame};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Array, Function};
 
@@ -68,7 +68,7 @@ impl Places {
 
 /// How many waves have memory of their own.
 fn waves_of_tile(program: &BatchProgram) -> usize {
-    if program.is_cut() { TILE } else { 1 }
+    if program.is_cut() { program.tile() } else { 1 }
 }
 
 /// The places of arrays for waves of so many lanes, the end of those that are not kept, and the end.

@@ -1,6 +1,6 @@
 //! What a back end has to know of a program as a whole: one walk over it finds all.
 
-use super::{Parts, TILE, Word};
+use super::{Parts, Word};
 use crate::bounds::static_rows;
 use crate::cfg;
 use crate::function::{Imm, InstData};
@@ -107,7 +107,7 @@ impl Parts {
     pub fn waves_at_once(&self) -> usize {
         let most = if self.copies.is_empty() { WAVES_AT_ONCE } else { COPIED_AT_ONCE / self.wave() };
         let waves = (WEIGHT_AT_ONCE / self.costs.whole().max(1)).min(most as u64) as usize;
-        (waves / TILE).max(1) * TILE
+        (waves / self.tile()).max(1) * self.tile()
     }
 }
 

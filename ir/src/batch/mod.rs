@@ -104,8 +104,11 @@ impl Machine {
 /// The most vectors of a wave.
 const MAX_VECTORS: u8 = 2;
 
-/// Waves of a tile: enough that beginning a loop costs little, few enough that what they keep stays close.
+/// The most waves of a [tile](Parts::tile).
 pub const TILE: usize = 16;
+
+/// Invocations of a tile, where that is no more than [`TILE`] waves.
+const TILE_INVOCATIONS: usize = 128;
 
 /// What a program consists of.
 #[derive(Clone, Debug)]
@@ -179,6 +182,12 @@ impl Parts {
     /// Lanes of a wave.
     pub fn wave(&self) -> usize {
         usize::from(self.lanes) * usize::from(self.vectors)
+    }
+
+    /// Waves of a tile: enough that beginning a loop costs little, few enough that what they keep stays close, and that
+    /// phases do not read and write too much of the caller's at once: memory waits meanwhile for the phases between.
+    pub fn tile(&self) -> usize {
+        (TILE_INVOCATIONS / self.wave()).min(TILE)
     }
 
     /// Whether the function is cut into phases.

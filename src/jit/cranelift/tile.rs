@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use shaderjit_ir::Op;
-use shaderjit_ir::batch::{Phase, TILE};
+use shaderjit_ir::batch::Phase;
 use shaderjit_ir::function::{Imm, Origin};
 
 /// The tile at hand.
@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
 
         let first = self.simd.builder.append_block_param(tile, I64);
         self.simd.builder.switch_to_block(tile);
-        let elements = self.simd.ins().iconst(I64, (TILE * self.step) as i64);
+        let elements = self.simd.ins().iconst(I64, (self.program.tile() * self.step) as i64);
         let whole = self.simd.ins().iadd(first, elements);
         let is_whole = self.simd.icmp(IntCC::UnsignedLessThan, whole, self.count);
         let end = self.simd.ins().select(is_whole, whole, self.count);
@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
         self.tile = Some(Tile { block: tile, first, end, records, scratch: self.scratch, members });
         self.begin_fuel();
         self.begin_tile();
-        self.zero_arrays(self.places.scratch_bytes * TILE as u32);
+        self.zero_arrays(self.places.scratch_bytes * self.program.tile() as u32);
         for number in 0..self.program.order.len() {
             let block = self.program.order[number];
             self.block(block)?;

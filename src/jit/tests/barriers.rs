@@ -3,7 +3,7 @@
 
 use super::{Case, Rows, run_native, words};
 use crate::jit::{Target, compile_program};
-use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, PlanError, TILE};
+use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, PlanError};
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
 use shaderjit_ir::parse::parse;
 use shaderjit_ir::texture::NoTextures;
@@ -62,7 +62,7 @@ fn run_tiles<const L: usize>(program: &BatchProgram, case: &Case) -> Rows {
     let waves: Vec<_> = (0..case.count as usize).step_by(L).map(|first| wave::<L>(case, first)).collect();
     let mut interpreter = BatchInterpreter::<L>::new(program);
     let mut rows = vec![[0; 4]; program.outputs as usize * case.count as usize];
-    for tile in waves.chunks(TILE) {
+    for tile in waves.chunks(program.tile()) {
         let all: Vec<Bindings<'_, L>> =
             tile.iter().map(|(vertices, inputs)| bindings(case, *vertices, inputs, &uniforms)).collect();
         interpreter.run_tile(&all, &options).unwrap();

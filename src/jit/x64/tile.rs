@@ -8,7 +8,7 @@ use super::worklists::Turn;
 use crate::error::JitError;
 use regalloc2::VReg;
 use shaderjit_ir::Op;
-use shaderjit_ir::batch::{Phase, TILE};
+use shaderjit_ir::batch::Phase;
 use shaderjit_ir::function::{Imm, Origin};
 
 /// The tile at hand.
@@ -37,6 +37,7 @@ pub struct PhaseLoop {
 impl Selector<'_> {
     /// Selects for a function that is cut into phases.
     pub(super) fn tiles(&mut self) -> Result<(), JitError> {
+        let program = self.program;
         self.number_waves();
         let block = self.simd.code.block();
         let first = self.simd.literal(0);
@@ -44,7 +45,7 @@ impl Selector<'_> {
 
         let first = self.simd.code.param(block, Class::G);
         self.simd.code.switch_to(block);
-        let whole = self.simd.address(Address::at(first, (TILE * self.step) as i32));
+        let whole = self.simd.address(Address::at(first, (program.tile() * self.step) as i32));
         self.simd.compare(X::Cmp64, whole, self.count);
         let end = self.simd.choose64(Condition::Below, whole, self.count);
         let kept = Address::at(self.frame, self.places.frame.kept.start as i32);
@@ -53,8 +54,7 @@ impl Selector<'_> {
         self.declare_worklists();
         self.begin_fuel();
         self.begin_tile();
-        self.zero_arrays(self.places.scratch_bytes * TILE as u32);
-        let program = self.program;
+        self.zero_arrays(self.places.scratch_bytes * program.tile() as u32);
         for &block in &program.order {
             self.block(block)?;
             let phase = self.phase.as_ref().map(|phase| &program.cut.phases[phase.number]);
