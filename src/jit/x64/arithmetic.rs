@@ -203,6 +203,11 @@ impl Selector<'_> {
     }
 }
 
+/// Whether an op is selected where it stands, and takes operands in memory.
+pub fn takes_memory(op: Op) -> bool {
+    op == Op::Fma || binary(op).is_some()
+}
+
 /// The instruction that an op of two operands is.
 fn binary(op: Op) -> Option<X> {
     Some(match op {

@@ -131,6 +131,7 @@ impl Selector<'_> {
         if self.simd.level == Level::Avx512 {
             self.here.patterns = Patterns::of(self.program, block);
         }
+        self.here.near_loads = self.near_loads(block);
         self.look_ahead(block);
         let data = &func.blocks[block];
         self.insts(block, &data.insts)?;

@@ -227,6 +227,8 @@ struct Selector<'a> {
 struct Here {
     memo: HashMap<Memo, [VReg; 4]>,
     patterns: patterns::Patterns,
+    /// Loads of slots that are operands in memory.
+    near_loads: EntitySet<Value>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// What it sets, by element of the output and vector.

@@ -1,15 +1,39 @@
 //! Slots: those of the call, and what a wave keeps in its record, or, if the function is not cut, in the frame. What
 //! has one user is read where it is used, as an operand in memory.
 
+use super::arithmetic::takes_memory;
 use super::code::Address;
 use super::encode::Size;
 use super::table::Op as X;
 use super::{Selector, result};
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Op, Type};
+use shaderjit_ir::set::EntitySet;
+use shaderjit_ir::{Block, Inst, Op, Type, Value};
+
+/// As many instructions behind a load it may be used as an operand in memory.
+const NEAR: usize = 8;
 
 impl Selector<'_> {
+    /// The loads of slots in a block that are operands of their users: each has one user, which comes soon and takes
+    /// operands in memory, and nothing is stored to a slot in between.
+    pub(super) fn near_loads(&self, block: Block) -> EntitySet<Value> {
+        let (program, insts) = (self.program, &self.func.blocks[block].insts);
+        let mut near = EntitySet::new();
+        for (at, &inst) in insts.iter().enumerate() {
+            let load = &self.func.insts[inst];
+            let is_word = load.op == Op::SlotLoad && matches!(load.ty, Type::F32 | Type::I32);
+            let Some(value) = load.result.filter(|_| is_word) else { continue };
+            let Some(user) = program.uses[value].only().filter(|_| !self.is_uniform(value)) else { continue };
+            let is_end = |&inst: &Inst| inst == user || self.func.insts[inst].op == Op::SlotStore;
+            let end = insts[at + 1..].iter().copied().take(NEAR).find(is_end);
+            if end == Some(user) && takes_memory(self.func.insts[user].op) {
+                near.insert(value);
+            }
+        }
+        near
+    }
+
     /// Loads or stores a slot of the wave: a vector for each word of a value.
     pub(super) fn slot(&mut self, inst: &InstData, slot: u32) {
         let size = self.simd.size().bytes();
@@ -18,6 +42,10 @@ impl Selector<'_> {
             None => Address::at(self.frame, self.places.frame.kept.start as i32 + size * slot as i32),
         };
         if inst.op == Op::SlotLoad {
+            if self.here.near_loads.contains(result(inst)) {
+                self.slots[result(inst)] = Some(first);
+                return;
+            }
             let words = (0..inst.ty.words() as i32).map(|word| self.simd.load(first.plus(size * word)));
             let words: Vec<_> = words.collect();
             return self.define_kept(inst, &words);
