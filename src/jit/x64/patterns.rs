@@ -5,10 +5,10 @@
 use super::Selector;
 use super::simd::float_classes;
 use super::table::Op as X;
-use cranelift_entity::EntitySet;
 use foldhash::HashMap;
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::function::InstData;
+use shaderjit_ir::set::EntitySet;
 use shaderjit_ir::{Block, Op, Value};
 
 /// The patterns that are found in a block.
