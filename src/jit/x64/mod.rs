@@ -60,7 +60,7 @@ use code::{Address, BlockId, Code};
 use cranelift_entity::SecondaryMap;
 use encode::Size;
 use finish::Finished;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use lanes::OffsetSlots;
 use regalloc2::VReg;
 use shaderjit_ir::batch::BatchProgram;
@@ -228,7 +228,7 @@ struct Here {
     memo: HashMap<Memo, [VReg; 4]>,
     patterns: patterns::Patterns,
     /// Loads of slots that are operands in memory.
-    near_loads: EntitySet<Value>,
+    near_loads: HashSet<Value>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// What it sets, by element of the output and vector.

@@ -5,10 +5,9 @@
 use super::Selector;
 use super::simd::float_classes;
 use super::table::Op as X;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::set::EntitySet;
 use shaderjit_ir::{Block, Op, Value};
 
 /// The patterns that are found in a block.
@@ -17,7 +16,7 @@ pub struct Patterns {
     /// By the root's result.
     specials: HashMap<Value, Specials>,
     /// What is selected with a root.
-    covered: EntitySet<Value>,
+    covered: HashSet<Value>,
 }
 
 /// What is `ordinary` for positive numbers, and something else for other classes of `number`.
@@ -31,18 +30,21 @@ impl Patterns {
     /// Finds those of a block.
     pub fn of(program: &BatchProgram, block: Block) -> Patterns {
         let mut patterns = Patterns::default();
-        let mut made_here = EntitySet::new();
+        let mut made_here = HashSet::default();
         for inst in program.insts_in(block) {
             if inst.op == Op::Select {
                 patterns.find_specials(program, &made_here, inst);
             }
-            made_here.extend(inst.result);
+            // What a pattern has inside.
+            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt) {
+                made_here.extend(inst.result);
+            }
         }
         patterns
     }
 
     /// What a logarithm ends with: `x == 0 ? -inf : x < 0 ? NaN : x < inf ? ordinary : x`.
-    fn find_specials(&mut self, program: &BatchProgram, made_here: &EntitySet<Value>, root: &InstData) -> Option<()> {
+    fn find_specials(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) -> Option<()> {
         let choice = |value: Value| Some(program.def_inst(value)?).filter(|def| def.op == Op::Select);
         let is = |value: Value, bits: u32| program.constant(value) == Some(u64::from(bits));
         let test = |value: Value, op: Op, bits: u32| {
@@ -57,8 +59,7 @@ impl Patterns {
         let (is_finite, ordinary) = (finite.args[0], finite.args[1]);
         let asks = [test(is_negative, Op::Flt, 0)?, test(is_finite, Op::Flt, float_classes::INFINITY)?, finite.args[2]];
         let inside = [is_zero, rest, is_negative, signed.args[2], is_finite];
-        let is_inner =
-            |&value: &Value| made_here.contains(value) && program.uses[value].guards + program.uses[value].others == 1;
+        let is_inner = |value: &Value| made_here.contains(value) && program.uses[*value].only().is_some();
         if asks == [number; 3] && inside.iter().all(is_inner) {
             self.specials.insert(root.result?, Specials { number, ordinary });
             inside.into_iter().for_each(|value| _ = self.covered.insert(value));
@@ -71,7 +72,7 @@ impl Selector<'_> {
     /// Selects for an instruction that is part of a pattern; false if it is of none.
     pub(super) fn pattern(&mut self, inst: &InstData) -> bool {
         let Some(value) = inst.result else { return false };
-        if self.here.patterns.covered.contains(value) {
+        if self.here.patterns.covered.contains(&value) {
             return true;
         }
         let Some(&Specials { number, ordinary }) = self.here.patterns.specials.get(&value) else { return false };

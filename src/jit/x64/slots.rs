@@ -6,9 +6,9 @@ use super::code::Address;
 use super::encode::Size;
 use super::table::Op as X;
 use super::{Selector, result};
+use foldhash::HashSet;
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::set::EntitySet;
 use shaderjit_ir::{Block, Inst, Op, Type, Value};
 
 /// As many instructions behind a load it may be used as an operand in memory.
@@ -17,9 +17,9 @@ const NEAR: usize = 8;
 impl Selector<'_> {
     /// The loads of slots in a block that are operands of their users: each has one user, which comes soon and takes
     /// operands in memory, and nothing is stored to a slot in between.
-    pub(super) fn near_loads(&self, block: Block) -> EntitySet<Value> {
+    pub(super) fn near_loads(&self, block: Block) -> HashSet<Value> {
         let (program, insts) = (self.program, &self.func.blocks[block].insts);
-        let mut near = EntitySet::new();
+        let mut near = HashSet::default();
         for (at, &inst) in insts.iter().enumerate() {
             let load = &self.func.insts[inst];
             let is_word = load.op == Op::SlotLoad && matches!(load.ty, Type::F32 | Type::I32);
@@ -42,7 +42,7 @@ impl Selector<'_> {
             None => Address::at(self.frame, self.places.frame.kept.start as i32 + size * slot as i32),
         };
         if inst.op == Op::SlotLoad {
-            if self.here.near_loads.contains(result(inst)) {
+            if self.here.near_loads.contains(&result(inst)) {
                 self.slots[result(inst)] = Some(first);
                 return;
             }
