@@ -1,8 +1,8 @@
 //! Memory for code, from an arena: the one place that makes bytes executable, and frees them.
 //!
 //! The code of a shader takes a page or two. To map those alone takes as long as the whole back end does for a short
-//! program; so pages are mapped a *chunk* at a time, and handed out in order. A page is written before it
-//! is executable and never afterwards: who is handed one has it alone, until the chunk is freed with the last code in it.
+//! program; so pages are mapped a *chunk* at a time, and handed out in order. A page is written before it is executable
+//! and never afterwards: who is handed one has it alone, until the chunk is freed with the last code in it.
 
 use crate::error::JitError;
 use region::{Allocation, Protection, page};
