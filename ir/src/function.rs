@@ -2,6 +2,7 @@
 
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
+use crate::memory::{AtomicFunction, MemoryKind};
 use crate::op::{Memory, Op, SysVal};
 use crate::signature::Signature;
 use crate::texture::TextureShape;
@@ -130,6 +131,13 @@ pub enum Imm {
         offsets: [i8; 3],
         /// Component, 0 to 3.
         component: u8,
+    },
+    /// What a function makes of words of `resource`.
+    Atomic {
+        /// A resource that is [memory](crate::memory).
+        resource: Resource,
+        /// The function.
+        function: AtomicFunction,
     },
 }
 
@@ -310,6 +318,8 @@ pub struct ResourceData {
     pub name: String,
     /// Its shape if it is a texture; `None` for bytes.
     pub texture: Option<TextureShape>,
+    /// What it is if functions write it; `None` if they only read it.
+    pub memory: Option<MemoryKind>,
 }
 
 /// A sampler.

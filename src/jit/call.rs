@@ -6,6 +6,7 @@
 mod bind;
 mod copy;
 mod fills;
+mod group;
 mod lines;
 mod rows;
 mod spans;

@@ -178,22 +178,35 @@ impl Emitter<'_, '_> {
                 self.define_scalar(result(inst), instance);
             }
             SysVal::VertexId => {
-                let element = self.simd.ins().ireduce(I32, self.wave.element);
-                let element = self.simd.ins().splat(I32X4, element);
-                let last = self.simd.load(I32, self.args, offset::LAST);
-                let last = self.simd.ins().splat(I32X4, last);
+                let (_, element) = self.elements(inst.vector);
                 let first = self.simd.load(I32, self.args, offset::FIRST_VERTEX);
                 let first = self.simd.ins().splat(I32X4, first);
-                let lanes = [0, 1, 2, 3].map(|lane| u32::from(inst.vector) * 4 + lane);
-                let lanes = self.simd.words(I32X4, lanes);
-                let element = self.simd.ins().iadd(element, lanes);
-                let element = self.simd.ins().umin(element, last);
                 let vertex = self.simd.ins().iadd(first, element);
                 self.define_vector(result(inst), vertex);
+            }
+            // Those whose numbers rise.
+            SysVal::Active => {
+                let (all, element) = self.elements(inst.vector);
+                let is_own = self.simd.icmp(IntCC::Equal, all, element);
+                let one = self.simd.words(I32X4, [1; 4]);
+                let is_own = self.simd.ins().band(is_own, one);
+                self.define_vector(result(inst), is_own);
             }
             other => return Err(codegen(format!("{} has no native form", other.name()))),
         }
         Ok(())
+    }
+
+    /// The numbers of a vector's elements as they rise, and as lanes of the tail repeat the last.
+    fn elements(&mut self, vector: u8) -> (clif::Value, clif::Value) {
+        let element = self.simd.ins().ireduce(I32, self.wave.element);
+        let element = self.simd.ins().splat(I32X4, element);
+        let lanes = [0, 1, 2, 3].map(|lane| u32::from(vector) * 4 + lane);
+        let lanes = self.simd.words(I32X4, lanes);
+        let all = self.simd.ins().iadd(element, lanes);
+        let last = self.simd.load(I32, self.args, offset::LAST);
+        let last = self.simd.ins().splat(I32X4, last);
+        (all, self.simd.ins().umin(all, last))
     }
 
     /// Begins a block: counts what it sets of each output.
