@@ -294,10 +294,10 @@ macro_rules! for_each_op {
             TextureSamples texture_samples () -> I32, Resource, Pure, Plain, Follows;
 
             // ---- memory that is written: see [`crate::memory`], which says in what order
-            /// The four bytes, little-endian, at an unsigned byte offset, to which the immediate is added without
-            /// wrapping; zero unless all four are inside.
+            /// The word, little-endian, at an unsigned byte offset, to which the immediate is added without wrapping;
+            /// the low two bits of both do not count. Zero unless all of it is inside.
             MemoryLoad memory_load (I32) -> Word, ResourceByte, Read, Plain, Follows, Buffer;
-            /// Stores byte offset, value; nothing happens unless all four bytes are inside.
+            /// Stores byte offset, value; nothing happens unless all of the word is inside.
             MemoryStore memory_store (I32 Word) -> Nothing, ResourceByte, Write, Plain, Follows, Buffer => MemoryStoreMasked;
             /// The same where the mask holds.
             MemoryStoreMasked memory_store_masked (I32 Word I1) -> Nothing, ResourceByte, Write, Plain, Follows, Buffer;

@@ -6,6 +6,7 @@ use crate::function::Imm;
 use crate::memory::{AtomicFunction, is_memory_op};
 use crate::op::{Op, TypeRule};
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 
 macro_rules! define_shapes {
     ($( $(#[$doc:meta])* $name:ident $text:literal: $coordinates:literal $array:literal; )*) => {
@@ -190,6 +191,13 @@ impl Rows {
 pub trait Textures: fmt::Debug + Sync {
     /// Replaces the first operand by the answer, in the first `lanes` lanes, at most [`LANES`].
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows);
+
+    /// The words of memory that ops on bytes reach, behind one that takes what is dropped. Native code loads and stores
+    /// there by itself; where there are none, nothing is in range. The default is none.
+    fn words(&self, resource: Resource) -> Option<&[AtomicU32]> {
+        let _ = resource;
+        None
+    }
 }
 
 /// Textures and memory that are zero everywhere and have no size, for functions that use none.

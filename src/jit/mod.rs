@@ -128,6 +128,8 @@ struct CodeInfo {
     tables: Vec<Option<UniformRows>>,
     /// Number of resources.
     resources: usize,
+    /// For each of them, whether it is memory that is written.
+    written: Vec<bool>,
     /// Its accesses to textures.
     accesses: Vec<Access>,
     /// Bytes of register arrays, a multiple of 64.

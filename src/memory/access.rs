@@ -5,9 +5,10 @@ use super::view::View;
 use super::{AtomicBuffer, MemoryView};
 use crate::frontend::{ResourceDecl, ResourceFile};
 use crate::texture::{BoundTextures, ImageLayout, TexelFormat, TextureShape};
-use shaderjit_ir::Op;
 use shaderjit_ir::memory::{AtomicFunction, is_memory_op};
 use shaderjit_ir::texture::{Access, LANES, Rows, Textures};
+use shaderjit_ir::{Op, Resource};
+use std::sync::atomic::AtomicU32;
 
 /// The views of a call. One entry a resource of the interface.
 #[derive(Clone, Debug)]
@@ -56,6 +57,7 @@ impl<'c, 'a> GroupMemory<'c, 'a> {
         self.shared.iter().flatten().for_each(AtomicBuffer::clear);
     }
 
+    /// The memory of a resource.
     fn view(&self, resource: usize) -> Option<MemoryView<'_>> {
         match self.shared.get(resource)? {
             Some(shared) => Some(MemoryView::raw(shared)),
@@ -65,6 +67,10 @@ impl<'c, 'a> GroupMemory<'c, 'a> {
 }
 
 impl Textures for GroupMemory<'_, '_> {
+    fn words(&self, resource: Resource) -> Option<&[AtomicU32]> {
+        self.view(resource.as_u32() as usize)?.words()
+    }
+
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows) {
         if !is_memory_op(access.op) {
             return self.textures.access(access, lanes, rows);
@@ -82,7 +88,13 @@ impl Textures for GroupMemory<'_, '_> {
     }
 }
 
-impl MemoryView<'_> {
+impl<'a> MemoryView<'a> {
+    /// The words that ops on bytes reach, behind one that takes what is dropped.
+    fn words(&self) -> Option<&'a [AtomicU32]> {
+        let has_bytes = matches!(self.kind, View::Raw | View::Structured { .. });
+        has_bytes.then(|| &self.buffer.words[..1 + self.size() / 4])
+    }
+
     /// One lane's answer.
     fn answer(&self, access: &Access, address: [u32; 4], value: [u32; 4]) -> [u32; 4] {
         let word = || self.word_at(address[0], access.offset);
@@ -124,7 +136,7 @@ impl MemoryView<'_> {
 
     /// The number of the word at a byte, if it is inside.
     fn word_at(&self, byte: u32, offset: u32) -> Option<usize> {
-        let start = (byte as usize).checked_add(offset as usize)?;
+        let start = (byte as usize & !3).checked_add(offset as usize & !3)?;
         (matches!(self.kind, View::Raw | View::Structured { .. }) && start < self.size()).then_some(start / 4)
     }
 

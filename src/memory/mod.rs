@@ -6,8 +6,8 @@
 //! | `view` | [`MemoryView`]: what a shader takes them for |
 //! | `access` | the ops of the IR on the memory of a group, lane by lane |
 //!
-//! Every access is one of an atomic word, so threads may run groups over the same buffers, and no engine writes memory
-//! by itself.
+//! Every access is one of an atomic word, so threads may run groups over the same buffers. Native code loads and stores
+//! the same words.
 
 mod access;
 mod view;
@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// assert_eq!(buffer.to_bytes(), [1, 2, 3, 4, 5]);
 /// ```
 pub struct AtomicBuffer {
+    /// One that takes what native code drops, then the words.
     words: Vec<AtomicU32>,
     bytes: usize,
 }
@@ -36,7 +37,7 @@ pub struct AtomicBuffer {
 impl AtomicBuffer {
     /// So many zeros.
     pub fn zeroed(bytes: usize) -> AtomicBuffer {
-        AtomicBuffer { words: (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect(), bytes }
+        AtomicBuffer { words: (0..1 + bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect(), bytes }
     }
 
     /// A copy of these bytes.
@@ -45,13 +46,17 @@ impl AtomicBuffer {
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
         let last = (!rest.is_empty()).then_some(last);
-        let words = whole.iter().copied().chain(last).map(|word| AtomicU32::new(u32::from_le_bytes(word)));
+        let words = [[0; 4]]
+            .into_iter()
+            .chain(whole.iter().copied())
+            .chain(last)
+            .map(|word| AtomicU32::new(u32::from_le_bytes(word)));
         AtomicBuffer { words: words.collect(), bytes: bytes.len() }
     }
 
     /// The bytes as they are now.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let words = self.words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
+        let words = self.words[1..].iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
         let mut bytes: Vec<u8> = words.collect();
         bytes.truncate(self.bytes);
         bytes
@@ -88,13 +93,13 @@ impl AtomicBuffer {
     }
 
     fn at(&self, index: usize) -> Option<&AtomicU32> {
-        if index < self.bytes / 4 { self.words.get(index) } else { None }
+        if index < self.bytes / 4 { self.words.get(1 + index) } else { None }
     }
 
     /// Some bytes of an element of 1, 2 or a multiple of 4 that lies at a multiple of its size; zeros behind the end.
     fn element(&self, start: usize, bytes: usize) -> [u8; 16] {
         let mut element = [0; 16];
-        let words = self.words.iter().skip(start / 4).take(bytes.div_ceil(4));
+        let words = self.words.iter().skip(1 + start / 4).take(bytes.div_ceil(4));
         for (to, word) in element.chunks_exact_mut(4).zip(words) {
             let word = word.load(Ordering::Acquire) >> (8 * (start % 4));
             to.copy_from_slice(&word.to_le_bytes());
@@ -105,7 +110,7 @@ impl AtomicBuffer {
 
     /// Stores such an element, which must be inside.
     fn set_element(&self, start: usize, bytes: usize, element: [u32; 4]) {
-        let words = &self.words[start / 4..];
+        let words = &self.words[1 + start / 4..];
         if bytes < 4 {
             let shift = 8 * (start % 4);
             let mask = ((1 << (8 * bytes)) - 1) << shift;

@@ -4,7 +4,6 @@ use super::AtomicBuffer;
 use crate::error::CallError;
 use crate::frontend::ResourceKind;
 use crate::texture::{ImageLayout, TexelFormat};
-use shaderjit_ir::op::RESOURCE_BYTES;
 
 /// Most elements of a typed buffer (Direct3D 11, `D3D11_REQ_BUFFER_RESOURCE_TEXEL_COUNT_2_TO_EXP`).
 const MAX_ELEMENTS: usize = 1 << 27;
@@ -26,6 +25,9 @@ pub struct MemoryView<'a> {
     pub(super) kind: View,
     counter: Option<&'a AtomicBuffer>,
 }
+
+/// Most bytes of a raw buffer or of structures: native code counts from a word in front.
+const MAX_BYTES: usize = 1 << 31;
 
 /// How the shader sees the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +107,7 @@ impl<'a> MemoryView<'a> {
     /// That numbers and bytes make a view.
     pub(crate) fn check(&self, what: impl Fn() -> String) -> Result<(), CallError> {
         let most = match self.kind {
-            View::Raw | View::Structured { .. } => RESOURCE_BYTES as usize,
+            View::Raw | View::Structured { .. } => MAX_BYTES,
             View::Typed(_) => MAX_ELEMENTS,
             View::Image(layout) => {
                 let needed = layout.bytes().map_err(|error| CallError::Texture { what: what(), error })?;

@@ -7,7 +7,6 @@ use shaderjit::jit::{
     Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
     compile_program, plan,
 };
-use shaderjit_ir::Op;
 use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, Pass};
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
@@ -20,43 +19,51 @@ use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::{Verified, verify};
 use shaderjit_ir::vm::{self, Bytecode, Shared};
+use shaderjit_ir::{Op, Resource};
 use std::fmt::Write;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is expected where a guard fails in some lane.
 const GUARD_FAILED: &str = "guard_failed";
 
-/// Textures that show what they are asked, and the bytes of resources that are memory.
+/// Textures that show what they are asked, and the bytes of resources that are memory: their words behind one that
+/// takes what is dropped.
 #[derive(Debug)]
-struct Echo(Mutex<Vec<Vec<u8>>>);
+struct Echo(Vec<Vec<AtomicU32>>);
 
 impl Echo {
     fn new(line: &RunLine) -> Echo {
-        Echo(Mutex::new(line.resources.clone()))
+        let words = |bytes: &Vec<u8>| {
+            let words = bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word));
+            std::iter::once(0).chain(words).map(AtomicU32::new).collect()
+        };
+        Echo(line.resources.iter().map(words).collect())
     }
 
     /// One lane of an op on memory. Texels are words, of which the first coordinate is the number.
     fn memory(&self, access: &Access, address: [u32; 4], value: [u32; 4]) -> [u32; 4] {
-        let mut memory = self.0.lock().expect("nobody panics in between");
-        let bytes = &mut memory[access.texture.as_u32() as usize];
+        let words = &self.0[access.texture.as_u32() as usize][1..];
         if access.op == Op::MemorySize {
-            return [bytes.len() as u32, 0, 0, 0];
+            return [4 * words.len() as u32, 0, 0, 0];
         }
         let is_texel = matches!(access.op.operands()[0], TypeRule::Row);
-        let byte = u64::from(address[0]) + u64::from(access.offset);
+        let byte = u64::from(address[0] & !3) + u64::from(access.offset & !3);
         let index = if is_texel { address[0].into() } else { byte / 4 };
-        let words = bytes.as_chunks_mut::<4>().0;
-        let Some(word) = usize::try_from(index).ok().and_then(|index| words.get_mut(index)) else { return [0; 4] };
-        let old = u32::from_le_bytes(*word);
+        let Some(word) = usize::try_from(index).ok().and_then(|index| words.get(index)) else { return [0; 4] };
+        let old = word.load(Ordering::Relaxed);
         if access.op.writes_buffers() {
             let new = access.function.map_or(value[0], |function| function.apply(old, value[0], value[1]));
-            *word = new.to_le_bytes();
+            word.store(new, Ordering::Relaxed);
         }
         [old, 0, 0, u32::from(is_texel)]
     }
 }
 
 impl Textures for Echo {
+    fn words(&self, resource: Resource) -> Option<&[AtomicU32]> {
+        self.0.get(resource.as_u32() as usize).map(Vec::as_slice)
+    }
+
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows) {
         if is_memory_op(access.op) {
             let mask = access.op.is_masked().then(|| access.op.operands().len() - 1);

@@ -23,8 +23,8 @@ impl super::WaveRunner<'_> {
         }
         if uniforms_changed || !self.is_bound {
             code.fill_slots(batch, self.scratch);
-            code.bind_memory(batch, &mut self.scratch.tables);
         }
+        code.bind_memory(batch, &mut self.scratch.tables);
         if !self.is_bound {
             code.bind_scratch(self.scratch);
             self.is_bound = true;

@@ -312,7 +312,7 @@ impl Emitter<'_, '_> {
             index = self.simd.blend(mask, index, junk_element);
         }
         let offsets = self.element_offsets(index, place.element_bytes);
-        self.scatter_lanes(value, offsets, at);
+        self.scatter_to(self.scratch, value, offsets, |lane| at + 4 * i32::from(lane));
     }
 
     /// Bytes from an array's start to the element of a literal index that is in range.
@@ -342,13 +342,19 @@ impl Emitter<'_, '_> {
         self.simd.ins().imul(index, size)
     }
 
-    fn scatter_lanes(&mut self, value: clif::Value, offsets: clif::Value, at: i32) {
+    pub(super) fn scatter_to(
+        &mut self,
+        base: clif::Value,
+        value: clif::Value,
+        offsets: clif::Value,
+        at: impl Fn(u8) -> i32,
+    ) {
         let value = self.simd.cast(I32X4, value);
         let offsets = self.keep_offsets(offsets);
         for lane in 0..4u8 {
-            let address = self.lane_address(self.scratch, offsets, lane);
+            let address = self.lane_address(base, offsets, lane);
             let word = self.simd.ins().extractlane(value, lane);
-            self.simd.store(word, address, at + 4 * i32::from(lane));
+            self.simd.store(word, address, at(lane));
         }
     }
 }
