@@ -127,6 +127,9 @@ fn command_lines_of_runs_print_what_executors_recorded() {
                 for lanes in ["4", "8", "16"] {
                     let [native, interpreted] = ["jit", "interp"]
                         .map(|engine| printed(&folder, &options, &["--lanes", lanes, "--engine", engine]));
+                    // Two vectors of 128 bits for each value.
+                    let pairs = printed(&folder, &options, &["--lanes", lanes, "--vectors", "cranelift"]);
+                    assert!(lanes == "16" || pairs == interpreted, "{case} {result}: pairs with {lanes} lanes");
                     assert!(native == interpreted, "{case} {result}: engines differ with {lanes} lanes");
                     if let Some(differs) = difference(&native, &wanted, rule(&case)) {
                         // Some executors round a product and a sum twice.
