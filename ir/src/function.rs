@@ -141,6 +141,18 @@ pub enum Imm {
     },
 }
 
+impl Imm {
+    /// The resource that is memory or bytes, if it names one.
+    pub fn resource(self) -> Option<Resource> {
+        match self {
+            Imm::ResourceByte { resource, .. } | Imm::Resource(resource) | Imm::Atomic { resource, .. } => {
+                Some(resource)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The instruction of the source program that an instruction was made for, by its byte offset; or none. Only listings
 /// look at it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
