@@ -406,10 +406,16 @@ pub enum CallError {
         /// The first vertex of the wave.
         vertex: u32,
     },
+    /// Threads of a group do not come to a barrier together. What was written before stays.
+    #[error("threads of a group part before a barrier{}", .offset.map_or_else(String::new, |offset| format!(" (at offset {offset:#x})")))]
+    PartedAtBarrier {
+        /// Byte offset of the instruction that some of them come to, if it has one.
+        offset: Option<u32>,
+    },
     /// The shader's stage has no call of this kind.
     #[error("a {stage} shader does not run {kind}")]
     WrongStage {
-        /// What the call runs: `vertices` or `primitives`.
+        /// What the call runs: `vertices`, `primitives` or `thread groups`.
         kind: &'static str,
         /// The shader's stage.
         stage: Stage,

@@ -70,7 +70,8 @@ impl Facts {
                         (preset.space, preset.row) == (space, row) && preset.mask[usize::from(component)] == u32::MAX
                     });
                 self.is_indexed[index] |= op != Op::UniformLoad;
-                self.needs_uniforms[index] |= function.spaces[space].table.is_none() && !is_preset;
+                let is_given = interface.uniforms[index].kind == UniformKind::Group;
+                self.needs_uniforms[index] |= function.spaces[space].table.is_none() && !is_preset && !is_given;
                 let decl = &interface.uniforms[index];
                 if matches!(decl.kind, UniformKind::ConstantBuffer { .. }) {
                     let end = match op {

@@ -61,6 +61,7 @@ mod interfaces;
 mod jit;
 #[cfg(feature = "unstable")]
 pub mod jit;
+mod memory;
 mod native;
 mod options;
 mod perf_map;
@@ -107,9 +108,10 @@ pub use error::Error;
 pub use frontend::pica::{FloatPrecision, FlowForm};
 #[doc(inline)]
 pub use frontend::{
-    ComponentType, Element, Interface, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl, UniformKind,
+    ComponentType, Element, Interface, ResourceDecl, ResourceFile, ResourceKind, SamplerDecl, UniformDecl, UniformKind,
 };
 #[doc(inline)]
+pub use memory::{AtomicBuffer, MemoryView};
 pub use native::NativeStatus;
 #[doc(inline)]
 pub use options::{Backend, CompileOptions, Config, Lanes, Vectors};

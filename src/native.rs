@@ -59,6 +59,9 @@ impl Native {
             log::warn!("{name} is interpreted: {reason}");
         }
         let (code, time) = (code?, start.elapsed());
+        if let Some(threads) = prepared.interface.thread_group {
+            code.check_group(threads.iter().product())?;
+        }
         let native = Native { prepared, layout, lanes, target, perf_map, code, exact: OnceLock::new(), time };
         native.tell(&native.code, "");
         Ok(native)

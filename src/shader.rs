@@ -9,7 +9,7 @@ use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
-use crate::frontend::{Interface, Lowered, UniformKind, pica, sm4};
+use crate::frontend::{Interface, Lowered, ResourceFile, UniformKind, pica, sm4};
 use crate::interfaces;
 use crate::options::CompileOptions;
 use crate::stage::Stage;
@@ -357,7 +357,13 @@ fn name_bindings(dxbc: &Dxbc<'_>, interface: &mut Interface) {
         binding.map(|binding| binding.name.to_str().into_owned())
     };
     for resource in &mut interface.resources {
-        resource.name = name(sm4::RegisterFile::Resource, resource.slot, resource.space);
+        let file = match resource.file {
+            ResourceFile::Resource => sm4::RegisterFile::Resource,
+            ResourceFile::UnorderedAccess | ResourceFile::Counter => sm4::RegisterFile::UnorderedAccess,
+            // No container names it.
+            ResourceFile::Shared { .. } => continue,
+        };
+        resource.name = name(file, resource.slot, resource.space);
     }
     for decl in &mut interface.uniforms {
         if let UniformKind::ConstantBuffer { slot, space } = decl.kind {
@@ -384,7 +390,7 @@ impl fmt::Debug for Shader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::{ResourceDecl, ResourceKind};
+    use crate::frontend::{ResourceDecl, ResourceFile, ResourceKind};
     use shaderjit_ir::Resource;
 
     #[test]
@@ -395,6 +401,7 @@ mod tests {
         let places = [(0, 1), (3, 1), (4, 1), (0, 2), (700, 2), (0, 0), (0, 4)];
         let resources = places.map(|(slot, space)| ResourceDecl {
             resource: Resource::from_u32(0),
+            file: ResourceFile::Resource,
             slot,
             space,
             kind: ResourceKind::RawBuffer,

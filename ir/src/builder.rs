@@ -8,6 +8,7 @@
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
 use crate::function::{ArrayData, BlockCall, Function, Imm, Origin, ResourceData, SamplerData, SpaceData, Terminator};
+use crate::memory::MemoryKind;
 use crate::op::{Op, SysVal, for_each_op};
 use crate::pass;
 use crate::texture::TextureShape;
@@ -125,12 +126,17 @@ impl FunctionBuilder {
 
     /// Declares a resource that is bytes.
     pub fn add_resource(&mut self, name: impl Into<String>) -> Resource {
-        self.func.resources.push(ResourceData { name: name.into(), texture: None })
+        self.func.resources.push(ResourceData { name: name.into(), texture: None, memory: None })
     }
 
     /// Declares a resource that is a texture.
     pub fn add_texture(&mut self, name: impl Into<String>, shape: TextureShape) -> Resource {
-        self.func.resources.push(ResourceData { name: name.into(), texture: Some(shape) })
+        self.func.resources.push(ResourceData { name: name.into(), texture: Some(shape), memory: None })
+    }
+
+    /// Declares a resource that the function writes.
+    pub fn add_memory(&mut self, name: impl Into<String>, kind: MemoryKind) -> Resource {
+        self.func.resources.push(ResourceData { name: name.into(), texture: None, memory: Some(kind) })
     }
 
     /// Declares a sampler.
@@ -388,7 +394,12 @@ impl FunctionBuilder {
         self.emit_value(Op::RowWord, ty, &[row], Imm::Component(component))
     }
 
-    /// An op on a texture; `imm` is of the kind that it takes.
+    /// A load from memory or its like, as `ty`.
+    pub fn texture_access_typed(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
+        self.emit_value(op, ty, args, imm)
+    }
+
+    /// An op with a result on a texture or on memory; `imm` is of the kind that it takes.
     pub fn texture_access(&mut self, op: Op, args: &[Value], imm: Imm) -> Value {
         self.emit_value(op, Type::Row, args, imm)
     }

@@ -13,6 +13,7 @@
 use crate::cfg;
 use crate::entity::Block;
 use crate::function::{BlockData, Function};
+use crate::memory::is_memory_op;
 use crate::op::{Attribute, Op};
 use crate::pass::{Emit, expansion};
 use crate::set::EntitySet;
@@ -29,6 +30,9 @@ pub const QUANTUM: u32 = 1 << 16;
 /// An access to a texture filters up to sixteen texels a lane.
 const ACCESS: u32 = 64;
 
+/// An access to memory that is written is a call, too, and one word a lane.
+const MEMORY: u32 = 8;
+
 /// Native code calls a function for an op on doubles.
 const DOUBLE: u32 = 8;
 
@@ -37,7 +41,8 @@ pub fn op_weight(op: Op) -> u32 {
     match op {
         Op::Const => 0,
         op if op.attribute() == Attribute::Composite => expansion_weight(op),
-        op if texture::OPS.contains(&op) => ACCESS,
+        op if texture::is_texture_op(op) => ACCESS,
+        op if is_memory_op(op) => MEMORY,
         op if crate::double::is_double_op(op) => DOUBLE,
         _ => 1,
     }

@@ -2,6 +2,7 @@
 
 use crate::cfg::Edge;
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space, Value};
+use crate::memory::{AtomicFunction, MemoryKind};
 use crate::op::{Memory, Op, SysVal};
 use crate::signature::Signature;
 use crate::texture::TextureShape;
@@ -131,6 +132,25 @@ pub enum Imm {
         /// Component, 0 to 3.
         component: u8,
     },
+    /// What a function makes of words of `resource`.
+    Atomic {
+        /// A resource that is [memory](crate::memory).
+        resource: Resource,
+        /// The function.
+        function: AtomicFunction,
+    },
+}
+
+impl Imm {
+    /// The resource that is memory or bytes, if it names one.
+    pub fn resource(self) -> Option<Resource> {
+        match self {
+            Imm::ResourceByte { resource, .. } | Imm::Resource(resource) | Imm::Atomic { resource, .. } => {
+                Some(resource)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The instruction of the source program that an instruction was made for, by its byte offset; or none. Only listings
@@ -310,6 +330,8 @@ pub struct ResourceData {
     pub name: String,
     /// Its shape if it is a texture; `None` for bytes.
     pub texture: Option<TextureShape>,
+    /// What it is if functions write it; `None` if they only read it.
+    pub memory: Option<MemoryKind>,
 }
 
 /// A sampler.

@@ -43,7 +43,7 @@ pub struct InterpOptions<'a> {
 pub struct Bindings<'a, const L: usize> {
     /// One entry an input element: four components; to a [batch program](crate::batch) the words of its row.
     pub inputs: &'a [[Lanes<L>; 4]],
-    /// Vertex numbers.
+    /// Vertex numbers. Lanes of the tail repeat the last.
     pub vertex_id: Lanes<L>,
     /// Instance number.
     pub instance_id: u32,
@@ -365,6 +365,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             }
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => turned(bindings.vertex_id),
             (Op::Sysval, Imm::SysVal(SysVal::InstanceId)) => [bindings.instance_id; L],
+            (Op::Sysval, Imm::SysVal(SysVal::Active)) => turned(active(&bindings.vertex_id)),
             (Op::UniformLoad | Op::UniformLoadAt, imm) => {
                 let index = args.first().map_or([0; L], |&index| self.lanes(index));
                 self.uniform_words(bindings, imm, index)
@@ -414,6 +415,9 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             (Op::RowWord, Imm::Component(component)) => self.row(args[0])[usize::from(component)],
             (op, imm) if let Some(access) = Access::new(op, imm) => {
                 let row = self.access(&access, args, bindings.textures);
+                if inst.result.is_none() {
+                    return;
+                }
                 if inst.ty == Type::Row {
                     return self.set_row(result(inst), row);
                 }
@@ -511,6 +515,11 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             }
         }
     }
+}
+
+/// 1 in the lanes that have invocations of their own. Lanes of the tail repeat the last one, its number as well.
+pub(crate) fn active<const L: usize>(vertex_id: &Lanes<L>) -> Lanes<L> {
+    std::array::from_fn(|lane| u32::from(lane == 0 || vertex_id[lane] != vertex_id[lane - 1]))
 }
 
 /// What can be read of a resource.

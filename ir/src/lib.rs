@@ -13,11 +13,14 @@
 //!   signs of NaN results) are not defined, everything else is exact to the bit. Floats are never reassociated, and
 //!   `x * 1`, `x + 0` or `max(x, x)` are never simplified: they flush. `f64` arithmetic keeps denormals and has one
 //!   NaN: [`double`].
-//! * **Memory** is four small things: uniform spaces (rows of 16 bytes, read-only), resources (bytes or
-//!   [textures](texture), read-only), register arrays (per invocation, zero at the start), output elements (zero at the
-//!   start, last write wins). Reads out of range give zero, writes are dropped. A register array that is *kept* is only
-//!   written, and read by the caller: what an invocation emits.
-//! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay.
+//! * **Memory** that nobody else writes is four small things: uniform spaces (rows of 16 bytes, read-only), resources
+//!   (bytes or [textures](texture), read-only), register arrays (per invocation, zero at the start), output elements
+//!   (zero at the start, last write wins). Reads out of range give zero, writes are dropped. A register array that is
+//!   *kept* is only written, and read by the caller: what an invocation emits. Besides there is [memory] that
+//!   invocations share and write.
+//! * **Order.** Instructions of a block run in order. Pure ones may be moved, merged or dropped; writes stay. Effects
+//!   on memory happen by phase, wave and lane: all waves of a group come to a barrier before any goes on, between two
+//!   barriers one wave runs after the other, and an instruction writes lane by lane.
 //! * **Lanes.** A value is *uniform* if it is the same in every lane that computes it, else *divergent*
 //!   ([`uniform`]). In **lockstep form** (`Function::lockstep`, made by [`pass::lockstep`]) every branch is on a
 //!   uniform value, so L lanes can run the code together; stores of divergent parts carry masks, and outputs are set
@@ -43,6 +46,7 @@ mod fused;
 mod graph;
 pub mod interp;
 pub mod loops;
+pub mod memory;
 pub mod op;
 pub mod packing;
 pub mod parse;

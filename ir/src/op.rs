@@ -293,6 +293,34 @@ macro_rules! for_each_op {
             /// Number of samples of a texel.
             TextureSamples texture_samples () -> I32, Resource, Pure, Plain, Follows;
 
+            // ---- memory that is written: see [`crate::memory`], which says in what order
+            /// The word, little-endian, at an unsigned byte offset, to which the immediate is added without wrapping;
+            /// the low two bits of both do not count. Zero unless all of it is inside.
+            MemoryLoad memory_load (I32) -> Word, ResourceByte, Read, Plain, Follows, Buffer;
+            /// Stores byte offset, value; nothing happens unless all of the word is inside.
+            MemoryStore memory_store (I32 Word) -> Nothing, ResourceByte, Write, Plain, Follows, Buffer => MemoryStoreMasked;
+            /// The same where the mask holds.
+            MemoryStoreMasked memory_store_masked (I32 Word I1) -> Nothing, ResourceByte, Write, Plain, Follows, Buffer;
+            /// Replaces the four bytes at a byte offset by what a [function](crate::memory::AtomicFunction) makes of
+            /// them and the row's first words: value, compared value. Gives what was there; zero, and nothing happens,
+            /// unless all four are inside.
+            MemoryAtomic memory_atomic (I32 Row) -> I32, Atomic, Write, Plain, Differs, Buffer => MemoryAtomicMasked;
+            /// The same where the mask holds, and zero elsewhere.
+            MemoryAtomicMasked memory_atomic_masked (I32 Row I1) -> I32, Atomic, Write, Plain, Differs, Buffer;
+            /// The element or texel at an integer address: the coordinates, then the slice of an array.
+            TexelLoad texel_load (Row) -> Row, Resource, Read, Plain, Follows, Buffer;
+            /// Stores address, texel; nothing happens outside.
+            TexelStore texel_store (Row Row) -> Nothing, Resource, Write, Plain, Follows, Buffer => TexelStoreMasked;
+            /// The same where the mask holds.
+            TexelStoreMasked texel_store_masked (Row Row I1) -> Nothing, Resource, Write, Plain, Follows, Buffer;
+            /// As `memory_atomic`, of the word that is the texel at an address.
+            TexelAtomic texel_atomic (Row Row) -> I32, Atomic, Write, Plain, Differs, Buffer => TexelAtomicMasked;
+            /// The same where the mask holds, and zero elsewhere.
+            TexelAtomicMasked texel_atomic_masked (Row Row I1) -> I32, Atomic, Write, Plain, Differs, Buffer;
+            /// How large it is: bytes; or elements; or width, height and depth, the array's length behind the sizes
+            /// there are.
+            MemorySize memory_size () -> Row, Resource, Pure, Plain, Follows;
+
             // ---- lockstep
             /// Whether the operand holds in any lane: the same answer in every lane.
             Any any (I1) -> I1, None, Convergent, Plain, Same;
@@ -300,7 +328,8 @@ macro_rules! for_each_op {
             /// nothing, and the function that was there before [`guard_products`](crate::pass::guard_products) has to
             /// run instead.
             GuardOrdered guard_ordered (Float) -> Nothing, None, Write, Plain, Follows;
-            /// No wave of a group goes on before all of them have come here.
+            /// No wave of a group goes on before all of them have come here. In lockstep form all lanes are there
+            /// together.
             Barrier barrier () -> Nothing, None, Convergent, Plain, Follows;
         }
     };
@@ -417,6 +446,8 @@ pub enum ImmKind {
     Sample,
     /// Texture, component, sampler and texel offsets.
     Gather,
+    /// Resource and function.
+    Atomic,
 }
 
 /// No more bytes of a resource than this can be read: what is bound beyond is not there.
@@ -478,6 +509,8 @@ pub enum Memory {
     Call,
     /// Worklists of a tile.
     Worklist,
+    /// Buffers, texels and what a group shares: see [`crate::memory`].
+    Buffer,
 }
 
 macro_rules! define_ops {
@@ -554,7 +587,7 @@ impl Op {
 
     /// Whether the op has a meaning only where lanes run in lockstep.
     pub const fn is_of_lockstep(self) -> bool {
-        matches!(self, Op::Any | Op::GuardOrdered | Op::Barrier)
+        matches!(self, Op::Any | Op::GuardOrdered)
     }
 
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
@@ -597,6 +630,23 @@ impl Op {
         }
     }
 
+    /// Whether it writes what other invocations see before this one ends.
+    pub const fn writes_buffers(self) -> bool {
+        matches!(self.memory(), Some(Memory::Buffer)) && matches!(self.effect(), Effect::Write)
+    }
+
+    /// Whether it is the op under a mask, its last operand, that another is [without](Op::masked).
+    pub const fn is_masked(self) -> bool {
+        matches!(
+            self,
+            Op::ArrayStoreMasked
+                | Op::MemoryStoreMasked
+                | Op::MemoryAtomicMasked
+                | Op::TexelStoreMasked
+                | Op::TexelAtomicMasked
+        )
+    }
+
     /// Whether an instruction of this op may be removed when nothing uses its result.
     pub fn is_removable(self) -> bool {
         self.effect() != Effect::Write && self.result() != TypeRule::Nothing
@@ -613,21 +663,25 @@ impl fmt::Display for Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SysVal {
-    /// Number of the vertex in its draw.
+    /// Number of the vertex in its draw, or of the thread in its group.
     VertexId,
     /// Number of the instance.
     InstanceId,
+    /// 1 in a lane that has an invocation of its own, 0 in one of the tail, which repeats another and must not write to
+    /// memory. For masks alone: lanes of the tail may store outputs for the one that they repeat.
+    Active,
 }
 
 impl SysVal {
     /// Every system value.
-    pub const ALL: [SysVal; 2] = [SysVal::VertexId, SysVal::InstanceId];
+    pub const ALL: [SysVal; 3] = [SysVal::VertexId, SysVal::InstanceId, SysVal::Active];
 
     /// The name in the text form.
     pub const fn name(self) -> &'static str {
         match self {
             SysVal::VertexId => "vertex_id",
             SysVal::InstanceId => "instance_id",
+            SysVal::Active => "active",
         }
     }
 
@@ -652,6 +706,13 @@ mod tests {
     fn operands_fit_the_inline_array() {
         for &op in Op::ALL {
             assert!(op.operands().len() <= crate::function::Operands::MAX, "{op}");
+        }
+    }
+
+    #[test]
+    fn masked_ops_are_those_that_others_name() {
+        for &op in Op::ALL {
+            assert_eq!(op.is_masked(), Op::ALL.iter().any(|other| other.masked() == Some(op)), "{op}");
         }
     }
 

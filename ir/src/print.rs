@@ -79,6 +79,7 @@ impl Numbering {
                 operands.push(format!("{texture}.{component}{}", Offsets(offsets)));
                 operands.push(sampler.to_string());
             }
+            Imm::Atomic { resource, function } => operands.push(format!("{resource} {}", function.name())),
         }
         operands.extend(inst.args.iter().map(|&arg| self.value(arg).to_string()));
         for (index, operand) in operands.iter().enumerate() {
@@ -230,9 +231,10 @@ fn print(
     }
     for (resource, data) in &func.resources {
         write!(f, "    {resource} {:?}", data.name)?;
-        match data.texture {
-            Some(shape) => writeln!(f, " {shape}")?,
-            None => writeln!(f)?,
+        match (data.texture, data.memory) {
+            (Some(shape), _) => writeln!(f, " {shape}")?,
+            (None, Some(kind)) => writeln!(f, " {kind}")?,
+            (None, None) => writeln!(f)?,
         }
     }
     for (sampler, data) in &func.samplers {

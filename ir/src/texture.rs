@@ -3,8 +3,10 @@
 
 use crate::entity::{Resource, Sampler};
 use crate::function::Imm;
+use crate::memory::{AtomicFunction, is_memory_op};
 use crate::op::{Op, TypeRule};
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 
 macro_rules! define_shapes {
     ($( $(#[$doc:meta])* $name:ident $text:literal: $coordinates:literal $array:literal; )*) => {
@@ -102,17 +104,22 @@ pub const OPS: [Op; 10] = [
     Op::TextureSamples,
 ];
 
-/// Whether an op is one of [`OPS`].
+/// Whether an op is one of [`OPS`]. These are read-only; [`is_access`] has those on memory beside them.
 pub fn is_texture_op(op: Op) -> bool {
     OPS.contains(&op)
+}
+
+/// Whether an op is a question to [`Textures`].
+pub fn is_access(op: Op) -> bool {
+    is_texture_op(op) || is_memory_op(op)
 }
 
 /// One access, all but its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// One of [`OPS`].
+    /// One of [`OPS`], or one on [memory](crate::memory).
     pub op: Op,
-    /// The texture.
+    /// The texture, or the memory.
     pub texture: Resource,
     /// The sampler, for the ops that have one.
     pub sampler: Option<Sampler>,
@@ -120,12 +127,16 @@ pub struct Access {
     pub offsets: [i8; 3],
     /// The component that is gathered.
     pub component: u8,
+    /// Added to a byte offset, without wrapping.
+    pub offset: u32,
+    /// What an atomic op does.
+    pub function: Option<AtomicFunction>,
 }
 
 impl Access {
-    /// What an instruction accesses; none if it is not one of [`OPS`].
+    /// What an instruction accesses; none if it [is none](is_access).
     pub fn new(op: Op, imm: Imm) -> Option<Access> {
-        if !is_texture_op(op) {
+        if !is_access(op) {
             return None;
         }
         let (texture, sampler, offsets, component) = match imm {
@@ -133,9 +144,12 @@ impl Access {
             Imm::Texel { texture, offsets } => (texture, None, offsets, 0),
             Imm::Sample { texture, sampler, offsets } => (texture, Some(sampler), offsets, 0),
             Imm::Gather { texture, sampler, offsets, component } => (texture, Some(sampler), offsets, component),
+            Imm::ResourceByte { resource, .. } | Imm::Atomic { resource, .. } => (resource, None, [0; 3], 0),
             _ => return None,
         };
-        Some(Access { op, texture, sampler, offsets, component })
+        let offset = if let Imm::ResourceByte { offset, .. } = imm { offset } else { 0 };
+        let function = if let Imm::Atomic { function, .. } = imm { Some(function) } else { None };
+        Some(Access { op, texture, sampler, offsets, component, offset, function })
     }
 }
 
@@ -168,16 +182,25 @@ impl Rows {
     }
 }
 
-/// The textures and samplers of a function.
+/// The textures, samplers and [memory](crate::memory) of a function.
 ///
-/// Answers must depend on nothing but the access and the lane's own operands, and not on the payload of a NaN among
-/// them: passes move and merge accesses, and engines differ in payloads. Lanes may be inactive and then hold anything.
+/// What is written changes as the ops say, lane by lane in the order of the lanes, where the mask, the last operand of
+/// ops that have one, is not zero. All other answers must depend on nothing but the access and the lane's own operands,
+/// and not on the payload of a NaN among them: passes move and merge accesses, and engines differ in payloads. Lanes
+/// may be inactive and then hold anything.
 pub trait Textures: fmt::Debug + Sync {
     /// Replaces the first operand by the answer, in the first `lanes` lanes, at most [`LANES`].
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows);
+
+    /// The words of memory that ops on bytes reach, behind one that takes what is dropped. Native code loads and stores
+    /// there by itself; where there are none, nothing is in range. The default is none.
+    fn words(&self, resource: Resource) -> Option<&[AtomicU32]> {
+        let _ = resource;
+        None
+    }
 }
 
-/// Textures that are zero everywhere and have no size, for functions that use none.
+/// Textures and memory that are zero everywhere and have no size, for functions that use none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTextures;
 
@@ -196,11 +219,11 @@ mod tests {
     fn the_ops_are_those_with_a_texture_and_have_few_operands() {
         let names_texture = |op: Op| {
             matches!(op.imm(), ImmKind::Texel | ImmKind::Sample | ImmKind::Gather)
-                || op.imm() == ImmKind::Resource && op != Op::ResourceBytes
+                || op.imm() == ImmKind::Resource && op != Op::ResourceBytes && !is_memory_op(op)
         };
         for &op in Op::ALL {
             assert_eq!(is_texture_op(op), names_texture(op), "{op}");
-            assert!(!is_texture_op(op) || op.operands().len() <= OPERANDS, "{op}");
+            assert!(!is_access(op) || op.operands().len() <= OPERANDS, "{op}");
         }
     }
 

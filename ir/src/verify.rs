@@ -7,6 +7,7 @@
 use crate::dom::DominatorTree;
 use crate::entity::{Array, Block, Inst, Resource, Value};
 use crate::function::{BlockCall, Function, Imm, InstData, Terminator, ValueDef};
+use crate::memory::{active_values, is_memory_op};
 use crate::op::{Attribute, ImmKind, Op, SLOTS, WORKLISTS};
 use crate::print::Numbering;
 use crate::set::EntitySet;
@@ -90,6 +91,9 @@ define_rules! {
     OpOfLockstep "op-of-lockstep";
     /// At most one block of a function in lockstep form returns: lanes end together.
     OneReturn "one-return";
+    /// What a function in lockstep form writes to [memory](crate::memory) it writes under a mask that holds in active
+    /// lanes alone, and it has no guards then: nothing that writes is run again.
+    ActiveWrites "active-writes";
     /// A function in lockstep form sets outputs only in the block that returns, if it is no batch program.
     OutputAtReturn "output-at-return";
 
@@ -335,6 +339,7 @@ impl<'f> Verifier<'f> {
                 self.immediate(place, data);
                 let is_output = data.op == Op::Output && !is_return;
                 self.has_ops_to_look_at |= signature.is_composite
+                    || data.op.writes_buffers()
                     || signature.is_of_lockstep && !func.lockstep
                     || !self.is_batch && (signature.is_of_batch || is_output || data.vector > 0);
             }
@@ -430,6 +435,7 @@ impl<'f> Verifier<'f> {
                 below("space", space.as_u32(), func.spaces.len()).or_else(|| below("component", component.into(), 4))
             }
             (ImmKind::ResourceByte, Imm::ResourceByte { resource, .. })
+            | (ImmKind::Atomic, Imm::Atomic { resource, .. })
             | (ImmKind::Resource, Imm::Resource(resource)) => {
                 below("resource", resource.as_u32(), func.resources.len()).or_else(|| self.shape(inst, resource))
             }
@@ -464,7 +470,15 @@ impl<'f> Verifier<'f> {
 
     /// What is wrong with accessing a resource, which exists, by this instruction.
     fn shape(&self, inst: &InstData, resource: Resource) -> Option<String> {
-        match (Access::new(inst.op, inst.imm), self.func.resources[resource].texture) {
+        let data = &self.func.resources[resource];
+        match (data.memory, is_memory_op(inst.op)) {
+            (Some(kind), _) => {
+                return kind.objection(inst.op).map(|why| format!("{resource} is memory ({kind}): {why}"));
+            }
+            (None, true) => return Some(format!("{resource} is only read")),
+            (None, false) => {}
+        }
+        match (Access::new(inst.op, inst.imm), data.texture) {
             (None, None) => None,
             (None, Some(shape)) => Some(format!("{resource} is a {shape}")),
             (Some(_), None) => Some(format!("{resource} is no texture")),
@@ -589,6 +603,9 @@ impl<'f> Verifier<'f> {
         let func = self.func;
         let has_branches = || func.layout.iter().any(|&block| func.blocks[block].terminator().selector().is_some());
         self.uniform = (func.lockstep && has_branches()).then(|| uniform_values(func));
+        if func.lockstep && self.has_ops_to_look_at {
+            self.active_writes();
+        }
         let is_return = |block: Block| matches!(func.blocks[block].terminator(), Terminator::Return);
         let mut returns = 0;
         for &block in &func.layout {
@@ -620,6 +637,27 @@ impl<'f> Verifier<'f> {
             returns += u32::from(is_return(block));
             if is_return(block) && returns > 1 {
                 self.report(Rule::OneReturn, Place::Terminator(block), "another block returns too".to_string());
+            }
+        }
+    }
+
+    fn active_writes(&mut self) {
+        let func = self.func;
+        if !func.writes_memory() {
+            return;
+        }
+        let active = active_values(func);
+        for &block in &func.layout {
+            for &inst in &func.blocks[block].insts {
+                let InstData { op, args, .. } = &func.insts[inst];
+                let message = match op {
+                    Op::GuardOrdered => "what writes memory cannot run again",
+                    op if !op.writes_buffers() => continue,
+                    op if !op.is_masked() => "the lanes that write are not said",
+                    _ if args.last().is_none_or(|&mask| !active.contains(mask)) => "lanes of the tail may write",
+                    _ => continue,
+                };
+                self.report(Rule::ActiveWrites, Place::Inst(block, inst), message.to_string());
             }
         }
     }

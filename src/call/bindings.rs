@@ -6,7 +6,8 @@ use super::uniforms::{self, BoundSpaces};
 use super::vertex_buffer::VertexBufferView;
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
-use crate::frontend::{Element, UniformKind};
+use crate::frontend::{Element, ResourceDecl, ResourceFile, UniformKind};
+use crate::memory::BoundMemory;
 use crate::options::{default_format, unknown};
 use crate::pica_uniforms::PicaUniforms;
 use crate::texture::BoundTextures;
@@ -55,6 +56,7 @@ pub struct Call<'a> {
     pub(super) spaces: BoundSpaces,
     pub(super) resources: BoundResources<'a>,
     pub(super) textures: BoundTextures<'a>,
+    pub(super) memory: BoundMemory<'a>,
     pub(super) unbound_as_zero: bool,
     reinterpret_inputs: bool,
     pub(super) bounds: Bounds<'a>,
@@ -69,8 +71,9 @@ impl fmt::Debug for Call<'_> {
         let uniforms = interface.uniforms.iter().enumerate();
         let uniforms: Vec<_> = uniforms.map(|(n, decl)| (uniforms::name(decl.kind), self.spaces.is_bound(n))).collect();
         let resources = interface.resources.iter().enumerate();
-        let is_bound = |n| self.resources.is_bound(n) || self.textures.is_bound(n);
-        let resources: Vec<_> = resources.map(|(n, decl)| (buffer::name(decl.slot, decl.space), is_bound(n))).collect();
+        let is_bound = |n| self.is_resource_bound(n);
+        let name = |decl: &ResourceDecl| buffer::name(decl.file, decl.slot, decl.space);
+        let resources: Vec<_> = resources.map(|(n, decl)| (name(decl), is_bound(n))).collect();
         f.debug_struct("Call")
             .field("shader", self.shader)
             .field("inputs", &inputs)
@@ -96,6 +99,7 @@ impl<'a> Call<'a> {
             spaces: BoundSpaces::new(shader),
             resources: BoundResources::new(shader),
             textures: BoundTextures::new(interface.resources.len(), interface.samplers.len()),
+            memory: BoundMemory::new(interface.resources.len()),
             unbound_as_zero: false,
             reinterpret_inputs: false,
             bounds: Bounds::default(),
@@ -245,7 +249,8 @@ impl<'a> Call<'a> {
     fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
         let uniforms = &self.shader.interface().uniforms;
         uniforms.iter().position(|decl| decl.kind == kind).ok_or_else(|| {
-            let bindable = uniforms.iter().filter(|decl| decl.kind != UniformKind::Table);
+            let is_bindable = |kind| !matches!(kind, UniformKind::Table | UniformKind::Group);
+            let bindable = uniforms.iter().filter(|decl| is_bindable(decl.kind));
             CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
         })
     }
@@ -365,12 +370,16 @@ impl<'a> Call<'a> {
     /// Checks that the resources the shader reads are bound.
     pub(super) fn check_resources(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().resources.iter().enumerate() {
-            let is_bound = self.resources.is_bound(index) || self.textures.is_bound(index);
-            if self.shader.needs_resource(index) && !is_bound && !self.unbound_as_zero {
-                return Err(CallError::MissingBinding { what: buffer::name(decl.slot, decl.space) });
+            let is_given = matches!(decl.file, ResourceFile::Shared { .. }) || self.unbound_as_zero;
+            if self.shader.needs_resource(index) && !self.is_resource_bound(index) && !is_given {
+                return Err(CallError::MissingBinding { what: buffer::name(decl.file, decl.slot, decl.space) });
             }
         }
         Ok(())
+    }
+
+    fn is_resource_bound(&self, index: usize) -> bool {
+        self.resources.is_bound(index) || self.textures.is_bound(index) || self.memory.is_bound(index)
     }
 
     /// What each input element reads for these vertices, the first one's bytes first.

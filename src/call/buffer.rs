@@ -2,7 +2,7 @@
 
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
-use crate::frontend::{ResourceDecl, ResourceKind};
+use crate::frontend::{ResourceDecl, ResourceFile, ResourceKind};
 use crate::texture::TexelFormat;
 use shaderjit_ir::op::RESOURCE_BYTES;
 use std::borrow::Cow;
@@ -133,9 +133,10 @@ impl<'a> BoundResources<'a> {
         (slot, space): (u32, u32),
         resource: BufferView<'a>,
     ) -> Result<(), CallError> {
-        let (index, decl) = find(declared, slot, space)?;
+        let file = ResourceFile::Resource;
+        let (index, decl) = find(declared, file, slot, space)?;
         if !resource.fits(decl.kind) {
-            let (what, declared) = (name(slot, space), decl.kind.to_string());
+            let (what, declared) = (name(file, slot, space), decl.kind.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound: resource.describe() });
         }
         self.bytes[index] = Some(resource.readable()?);
@@ -152,16 +153,29 @@ impl<'a> BoundResources<'a> {
     }
 }
 
-/// The resource of that slot and register space, and its number.
-pub(super) fn find(declared: &[ResourceDecl], slot: u32, space: u32) -> Result<(usize, &ResourceDecl), CallError> {
-    let found = declared.iter().enumerate().find(|(_, decl)| (decl.slot, decl.space) == (slot, space));
-    found.ok_or_else(|| CallError::unknown(name(slot, space), declared.iter().map(|decl| name(decl.slot, decl.space))))
+/// The resource that is bound there, and its number.
+pub(super) fn find(
+    declared: &[ResourceDecl],
+    file: ResourceFile,
+    slot: u32,
+    space: u32,
+) -> Result<(usize, &ResourceDecl), CallError> {
+    let mut of_file = declared.iter().enumerate().filter(|(_, decl)| decl.file == file);
+    let names = of_file.clone().map(|(_, decl)| name(file, decl.slot, decl.space));
+    let found = of_file.find(|(_, decl)| (decl.slot, decl.space) == (slot, space));
+    found.ok_or_else(|| CallError::unknown(name(file, slot, space), names))
 }
 
 /// How errors name a resource.
-pub(super) fn name(slot: u32, space: u32) -> String {
+pub(super) fn name(file: ResourceFile, slot: u32, space: u32) -> String {
+    let what = match file {
+        ResourceFile::Resource => format!("resource t{slot}"),
+        ResourceFile::UnorderedAccess => format!("view u{slot}"),
+        ResourceFile::Counter => format!("counter of view u{slot}"),
+        ResourceFile::Shared { .. } => format!("shared memory g{slot}"),
+    };
     match space {
-        0 => format!("resource t{slot}"),
-        space => format!("resource t{slot} of space {space}"),
+        0 => what,
+        space => format!("{what} of space {space}"),
     }
 }

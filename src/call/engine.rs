@@ -9,6 +9,7 @@ use crate::error::CallError;
 use crate::jit::Layout;
 use crate::native::Native;
 use shaderjit_ir::fuel::Fuel;
+use shaderjit_ir::texture::Textures;
 use std::cell::Cell;
 use std::mem;
 
@@ -54,9 +55,22 @@ impl<'a> Call<'a> {
         memory: &mut Memory,
         work: &mut Work<'a>,
     ) -> Result<(), CallError> {
+        self.drive_asking(native, fuel, &self.textures, driver, memory, work)
+    }
+
+    /// The same with something else to be asked for textures and memory.
+    pub(super) fn drive_asking(
+        &self,
+        native: Option<&Native>,
+        fuel: Fuel<'_>,
+        textures: &dyn Textures,
+        driver: impl Driver<'a>,
+        memory: &mut Memory,
+        work: &mut Work<'a>,
+    ) -> Result<(), CallError> {
         let mut resources: Vec<&[u8]> = mem::take(&mut memory.resources);
         resources.extend(self.resources.iter());
-        let bound = Bound { call: self, resources: &resources, fuel };
+        let bound = Bound { call: self, resources: &resources, textures, fuel };
         let result = match native {
             None => interpret(bound, driver, work),
             Some(native) => driver.drive(&mut NativeRunner::new(bound, native, &mut memory.native), work),

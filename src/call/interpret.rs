@@ -4,13 +4,14 @@
 use super::outputs::Place;
 use super::uniforms::BoundSpaces;
 use super::vertex_buffer::VertexBufferView;
-use super::wave::{Block, Bound, Driver, Wave, WaveRunner};
+use super::wave::{Block, Bound, Driver, Group, Wave, WaveRunner};
 use super::work::{Work, recycle};
 use crate::error::CallError;
 use crate::jit::Loops;
-use shaderjit_ir::vm::{LANES, Machine, Shared};
+use shaderjit_ir::fuel::{Fuel, Meter};
+use shaderjit_ir::vm::{LANES, Machine, PhaseEnd, Shared};
 use shaderjit_ir::{Array, Function};
-use std::mem;
+use std::{iter, mem};
 
 /// Has the interpreter driven, in waves of as many lanes as the shader has.
 pub(super) fn interpret<'a>(
@@ -29,6 +30,8 @@ struct Interpreted<'c, 'a> {
     loops: Loops,
     /// Invocations of a wave.
     lanes: usize,
+    /// The waves of a group behind the first, which is the machine's.
+    others: Vec<Machine<'c>>,
     /// For the uniforms of a wave.
     uniforms: Vec<&'static [[u32; 4]]>,
 }
@@ -43,6 +46,7 @@ impl<'c, 'a> Interpreted<'c, 'a> {
             machine: Machine::new(prepared.bytecode(), lanes),
             loops: Loops::detect(),
             lanes,
+            others: Vec::new(),
             uniforms: Vec::new(),
         }
     }
@@ -56,11 +60,11 @@ impl<'c, 'a> Interpreted<'c, 'a> {
         first: u32,
         count: usize,
     ) -> Result<(), CallError> {
-        let Bound { call, resources, fuel } = self.bound;
-        self.machine.set_vertex_id(|| std::array::from_fn(|lane| first.wrapping_add(lane.min(count - 1) as u32)));
+        let Bound { call, resources, textures, fuel } = self.bound;
+        self.machine.set_vertex_id(std::array::from_fn(|lane| first.wrapping_add(lane.min(count - 1) as u32)));
         let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
         uniforms.extend(Shared::rows(self.function, spaces.rows()));
-        let shared = Shared { uniforms: &uniforms, resources, textures: &call.textures };
+        let shared = Shared { uniforms: &uniforms, resources, textures };
         if spaces_changed {
             self.loops.bind(&mut self.machine, &shared, call.instance);
         }
@@ -104,7 +108,59 @@ impl<'c, 'a> Interpreted<'c, 'a> {
     }
 }
 
-impl WaveRunner for Interpreted<'_, '_> {
+/// Most memory of a group's waves, all together.
+const MAX_GROUP_BYTES: usize = 1 << 30;
+
+/// How the waves of a group run: all of them up to a barrier, one after the other, before any goes on.
+struct Phases<'p> {
+    loops: Loops,
+    shared: &'p Shared<'p>,
+    fuel: Fuel<'p>,
+    lanes: usize,
+    /// Threads of the group.
+    threads: usize,
+}
+
+impl Phases<'_> {
+    /// Runs waves that each have a machine; thread `first` is the first one's.
+    fn run(&self, machines: &mut [&mut Machine<'_>], first: usize) -> Result<(), CallError> {
+        let stopped = |stop| CallError::stopped(stop, &self.fuel);
+        let mut waves = Vec::with_capacity(machines.len());
+        for (number, machine) in machines.iter_mut().enumerate() {
+            let first = first + number * self.lanes;
+            let last = (first + self.lanes).min(self.threads) - 1;
+            machine.set_vertex_id(std::array::from_fn(|lane| (first + lane).min(last) as u32));
+            machine.begin_wave();
+            waves.push((Meter::new(self.fuel).map_err(stopped)?, 0));
+        }
+        loop {
+            let mut ends = Vec::with_capacity(waves.len());
+            for (machine, (meter, place)) in machines.iter_mut().zip(&mut waves) {
+                let end = self.loops.run_phase(machine, self.shared, *place, meter).map_err(stopped)?;
+                if let PhaseEnd::Barrier { place: next, .. } = end {
+                    *place = next;
+                }
+                ends.push(end);
+            }
+            // A barrier that the passes have written twice is one and the same.
+            let barrier = |end: &PhaseEnd| match *end {
+                PhaseEnd::Barrier { offset, .. } => Some(offset),
+                PhaseEnd::Return => None,
+            };
+            let arrived = ends.iter().find_map(barrier);
+            match arrived {
+                None => break,
+                Some(offset) if ends.iter().any(|end| barrier(end) != Some(offset)) => {
+                    return Err(CallError::PartedAtBarrier { offset });
+                }
+                Some(_) => {}
+            }
+        }
+        waves.iter_mut().try_for_each(|(meter, _)| meter.end()).map_err(stopped)
+    }
+}
+
+impl<'c> WaveRunner for Interpreted<'c, '_> {
     fn lanes(&self) -> usize {
         self.lanes
     }
@@ -127,6 +183,36 @@ impl WaveRunner for Interpreted<'_, '_> {
             }
         }
         self.run_waves(wave.spaces, wave.spaces_changed, wave.first, wave.count)
+    }
+
+    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError> {
+        let Bound { call, resources, textures, fuel } = self.bound;
+        let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
+        uniforms.extend(Shared::rows(self.function, group.spaces.rows()));
+        let shared = Shared { uniforms: &uniforms, resources, textures };
+        let (threads, waves) = (group.threads as usize, (group.threads as usize).div_ceil(self.lanes));
+        let code = call.shader.prepared().bytecode();
+        let memories = if code.has_barriers() { waves } else { 1 };
+        let is_new = self.others.len() + 1 < memories;
+        if is_new {
+            let bytes = code.bytes_of_wave().saturating_mul(memories);
+            if bytes > MAX_GROUP_BYTES {
+                return Err(CallError::Invalid(format!("the waves of a group keep {bytes} bytes")));
+            }
+            self.others.resize_with(memories - 1, || Machine::new(code, self.lanes));
+        }
+        let mut machines: Vec<&mut Machine<'c>> = iter::once(&mut self.machine).chain(&mut self.others).collect();
+        if group.spaces_changed || is_new {
+            machines.iter_mut().for_each(|machine| self.loops.bind(machine, &shared, call.instance));
+        }
+        let (loops, lanes) = (self.loops, self.lanes);
+        let result = (0..waves).step_by(memories).try_for_each(|first| {
+            let first = first * lanes;
+            let run = Phases { loops, shared: &shared, fuel, lanes, threads };
+            run.run(&mut machines, first)
+        });
+        self.uniforms = recycle(uniforms);
+        result
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {

@@ -14,6 +14,14 @@ impl Call<'_> {
         }
     }
 
+    /// That they are threads of groups.
+    pub(super) fn check_runs_groups(&self) -> Result<(), CallError> {
+        match self.shader.prepared().stage {
+            Stage::Compute => Ok(()),
+            stage => Err(CallError::WrongStage { kind: "thread groups", stage }),
+        }
+    }
+
     /// That they are those of a PICA200 geometry shader; what there is to say of it.
     pub(super) fn check_runs_geometry(&self) -> Result<&GeometryInterface, CallError> {
         let prepared = self.shader.prepared();

@@ -10,7 +10,7 @@
 //! | `work`, `wave` | the seam: what an engine runs, and what a kind of call says |
 //! | `interpret`, `native` | the engines |
 //! | `engine` | chooses between them |
-//! | `vertices`, `geometry` | the kinds of call |
+//! | `vertices`, `geometry`, `groups` | the kinds of call |
 //! | `indexed`, `parallel` | other ways to run vertices |
 
 mod bindings;
@@ -19,6 +19,7 @@ mod buffer;
 mod close;
 mod engine;
 mod geometry;
+mod groups;
 mod indexed;
 mod interpret;
 mod kind;

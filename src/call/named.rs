@@ -3,7 +3,7 @@
 use super::bindings::Call;
 use super::buffer::BufferView;
 use crate::error::CallError;
-use crate::frontend::UniformKind;
+use crate::frontend::{ResourceFile, UniformKind};
 use crate::texture::{SamplerState, Texture};
 use crate::uniform_value::{Scalar, UniformValue, spelling};
 use crate::variables::Place;
@@ -108,7 +108,8 @@ impl<'a> Call<'a> {
 
     fn resource_named(&self, name: &str) -> Result<(u32, u32), CallError> {
         let declared = &self.shader.interface().resources;
-        find("resource", name, declared.iter().map(|decl| (decl.name.as_deref(), (decl.slot, decl.space))))
+        let declared = declared.iter().filter(|decl| decl.file == ResourceFile::Resource);
+        find("resource", name, declared.map(|decl| (decl.name.as_deref(), (decl.slot, decl.space))))
     }
 
     /// Writes those bytes of a variable that are given.

@@ -3,7 +3,7 @@
 use super::interpret::interpret;
 use super::outputs::Place;
 use super::vertex_buffer::VertexBufferView;
-use super::wave::{Block, Bound, Driver, Wave, WaveRunner};
+use super::wave::{Block, Bound, Driver, Group, Wave, WaveRunner};
 use super::work::{Work, recycle};
 use crate::error::{CallError, JitError};
 use crate::jit::{self, Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch};
@@ -41,12 +41,12 @@ impl<'c, 'a> NativeRunner<'c, 'a> {
 
     /// So many vertices with the uniforms of the call, but without streams.
     fn batch(&self, first_vertex: u32, count: u32) -> Batch<'c> {
-        let Bound { call, resources, fuel } = self.bound;
+        let Bound { call, resources, textures, fuel } = self.bound;
         Batch {
             inputs: &[],
             uniforms: call.spaces.native(),
             resources,
-            textures: &call.textures,
+            textures,
             count,
             first_vertex,
             instance: call.instance,
@@ -89,6 +89,11 @@ impl WaveRunner for NativeRunner<'_, '_> {
             let Progress::Done = self.waves.run(&batch, true)? else { unreachable!("the exact form has no guards") };
         }
         Ok(())
+    }
+
+    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError> {
+        let batch = Batch { uniforms: group.spaces.native(), ..self.batch(0, group.threads) };
+        self.waves.run_group(&batch, group.spaces_changed)
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {

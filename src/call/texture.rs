@@ -3,7 +3,7 @@
 use super::bindings::Call;
 use super::buffer;
 use crate::error::CallError;
-use crate::frontend::ResourceKind;
+use crate::frontend::{ResourceFile, ResourceKind};
 use crate::texture::{SamplerState, Texture};
 
 impl<'a> Call<'a> {
@@ -39,8 +39,9 @@ impl<'a> Call<'a> {
         space: u32,
         texture: &'a dyn Texture,
     ) -> Result<&mut Call<'a>, CallError> {
-        let (index, decl) = buffer::find(&self.shader.interface().resources, slot, space)?;
-        let (what, info) = (buffer::name(slot, space), texture.info());
+        let file = ResourceFile::Resource;
+        let (index, decl) = buffer::find(&self.shader.interface().resources, file, slot, space)?;
+        let (what, info) = (buffer::name(file, slot, space), texture.info());
         if !matches!(decl.kind, ResourceKind::Texture { shape, .. } if shape == info.shape) {
             let (declared, bound) = (decl.kind.to_string(), info.shape.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound });

@@ -116,6 +116,7 @@ pub(crate) fn name(kind: UniformKind) -> String {
         UniformKind::PicaInt => "file of integer uniforms i0..i3".to_string(),
         UniformKind::PicaBool => "file of bool uniforms b0..b15".to_string(),
         UniformKind::Table => "table of constants".to_string(),
+        UniformKind::Group => "number of the thread group".to_string(),
     }
 }
 

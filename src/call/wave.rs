@@ -18,6 +18,7 @@ use super::work::Work;
 use crate::error::CallError;
 use shaderjit_ir::Array;
 use shaderjit_ir::fuel::Fuel;
+use shaderjit_ir::texture::Textures;
 
 /// What a runner is made with.
 #[derive(Clone, Copy)]
@@ -26,6 +27,8 @@ pub(super) struct Bound<'c, 'a> {
     pub call: &'c Call<'a>,
     /// One entry a resource.
     pub resources: &'c [&'c [u8]],
+    /// What accesses of textures and memory are passed on to.
+    pub textures: &'c dyn Textures,
     /// What the call may take.
     pub fuel: Fuel<'c>,
 }
@@ -56,6 +59,15 @@ pub(super) struct Block<'b> {
     pub first_row: usize,
 }
 
+/// A thread group. Its memory is that of the runner.
+pub(super) struct Group<'g> {
+    pub spaces: &'g BoundSpaces,
+    /// Whether they may hold anything else than for the group before. There is none before the first.
+    pub spaces_changed: bool,
+    /// How many threads it has.
+    pub threads: u32,
+}
+
 /// An engine with everything bound but inputs and outputs.
 pub(super) trait WaveRunner {
     /// Invocations of a wave.
@@ -72,6 +84,9 @@ pub(super) trait WaveRunner {
 
     /// Appends what a lane stored to `count` elements of an array of four components.
     fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>);
+
+    /// Runs all waves of a group, phase by phase.
+    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError>;
 
     /// Shades a block with the uniforms of the call, and stores its outputs in a buffer. The inputs of a wave are not
     /// defined afterwards.

@@ -127,6 +127,8 @@ pub enum UniformKind {
     PicaBool,
     /// A table that is part of the program (an immediate constant buffer). The caller binds nothing.
     Table,
+    /// The number of a thread group: one row with its x, y and z. Calls bind it.
+    Group,
 }
 
 /// One uniform space.
@@ -211,12 +213,31 @@ impl fmt::Display for ResourceKind {
     }
 }
 
+/// Where a resource is bound, or that it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResourceFile {
+    /// `t#`: a view that is read.
+    Resource,
+    /// `u#`: an unordered-access view, which is written.
+    UnorderedAccess,
+    /// The hidden counter of a `u#`: one 32-bit number.
+    Counter,
+    /// `g#`: memory that a thread group shares. Nothing is bound; calls make it, zero for each group.
+    Shared {
+        /// Its size.
+        bytes: u32,
+    },
+}
+
 /// One resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceDecl {
     /// The IR function's resource.
     pub(crate) resource: Resource,
-    /// Bind slot: `t<slot>`.
+    /// Where it is bound.
+    pub file: ResourceFile,
+    /// Bind slot: `t<slot>` or `u<slot>`.
     pub slot: u32,
     /// Register space; 0 before shader model 5.1.
     pub space: u32,
@@ -268,6 +289,8 @@ pub struct Interface {
     pub resources: Vec<ResourceDecl>,
     /// Samplers, one for each of the IR function, in its order.
     pub samplers: Vec<SamplerDecl>,
+    /// Threads of a group in x, y and z, for compute shaders.
+    pub thread_group: Option<[u32; 3]>,
     /// Values that are fixed.
     pub(crate) presets: Vec<UniformPreset>,
     /// Rows that stand twice, if any do. Those of `presets` among them.

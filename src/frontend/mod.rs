@@ -13,7 +13,7 @@ mod token;
 
 pub use geometry::{GeometryInterface, MAX_TRIANGLES, StateRow};
 pub use interface::{
-    ComponentType, Element, Interface, Lowered, RepeatedRows, ResourceDecl, ResourceKind, SamplerDecl, UniformDecl,
-    UniformKind, UniformPreset,
+    ComponentType, Element, Interface, Lowered, RepeatedRows, ResourceDecl, ResourceFile, ResourceKind, SamplerDecl,
+    UniformDecl, UniformKind, UniformPreset,
 };
 pub(crate) use interface::{find, label};

@@ -8,7 +8,7 @@
 //! * of each output stream it stores, the stored components of each such element;
 //! * of each uniform space, its rows and a window of rows on either side, but at least as many as the code reads
 //!   without a check;
-//! * of each resource, its bytes;
+//! * of each resource, its bytes, and of one that is memory the word in front of them;
 //! * the scratch bytes of its register arrays, and the bytes of its frame.
 //!
 //! It calls nothing but [`mode::compute_doubles`](super::mode::compute_doubles),
@@ -55,7 +55,12 @@ pub struct SpaceArgs {
     pub end: u32,
 }
 
-/// A resource: any bytes, of any alignment. There are at most [`RESOURCE_BYTES`](shaderjit_ir::op::RESOURCE_BYTES).
+/// Most bytes of memory that native code writes: what it counts from a word in front fits 32 bits.
+pub const MEMORY_BYTES: u32 = 1 << 31;
+
+/// A resource: any bytes, of any alignment. There are at most [`RESOURCE_BYTES`](shaderjit_ir::op::RESOURCE_BYTES). Of
+/// memory that is written it is whole words, at most [`MEMORY_BYTES`], and the word in front of them may be written,
+/// too; each is only accessed as a whole, for other threads may access it at the same time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceArgs {

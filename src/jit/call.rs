@@ -6,6 +6,7 @@
 mod bind;
 mod copy;
 mod fills;
+mod group;
 mod lines;
 mod rows;
 mod spans;
@@ -284,7 +285,8 @@ impl Code {
             stopped: 0,
         };
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource,
-        // a resource's with no more bytes than its slice has; `check` saw that each space has the rows that are read
+        // a resource's with no more bytes than its slice has, and of memory the words that `words` lends, the first
+        // in front; `check` saw that each space has the rows that are read
         // without a check, and `UniformRows` always has a window of zero rows in front of the bound ones and one after
         // them; `arrays` holds `scratch_bytes` and `frame` `frame_bytes`. The caller vouches for the streams.
         let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, count as u32) };

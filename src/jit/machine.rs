@@ -1,8 +1,8 @@
 //! The IR's fast interpreter, compiled once for each kind of machine: its loops over lanes become the vector
 //! instructions that the machine has.
 
-use shaderjit_ir::fuel::{Fuel, Stop};
-use shaderjit_ir::vm::{Machine, Shared};
+use shaderjit_ir::fuel::{Fuel, Meter, Stop};
+use shaderjit_ir::vm::{Machine, PhaseEnd, Shared};
 
 /// Whether machines of this architecture that have nothing optional can round a sum and product once.
 const HAS_FMA: bool = cfg!(target_arch = "aarch64");
@@ -46,6 +46,25 @@ impl Loops {
         }
     }
 
+    /// [`Machine::run_phase`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_phase(
+        self,
+        machine: &mut Machine<'_>,
+        shared: &Shared<'_>,
+        place: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<PhaseEnd, Stop> {
+        match self.0 {
+            Level::Least => machine.run_phase::<HAS_FMA>(shared, place, meter),
+            // SAFETY: as in `bind`.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2::run_phase(machine, shared, place, meter) },
+        }
+    }
+
     /// [`Machine::run`].
     ///
     /// # Errors
@@ -68,6 +87,16 @@ mod avx2 {
     #[target_feature(enable = "avx2,fma")]
     pub fn bind(machine: &mut Machine<'_>, shared: &Shared<'_>, instance_id: u32) {
         machine.bind::<true>(shared, instance_id);
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub fn run_phase(
+        machine: &mut Machine<'_>,
+        shared: &Shared<'_>,
+        place: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<PhaseEnd, Stop> {
+        machine.run_phase::<true>(shared, place, meter)
     }
 
     #[target_feature(enable = "avx2,fma")]

@@ -10,8 +10,8 @@
 //! * `machine` has nothing to do with native code but that it, too, needs to know what this machine can do: it compiles
 //!   the loops of the IR's fast interpreter for that.
 //!
-//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`, `machine.rs`,
-//! `memory.rs`, `mode.rs`, `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
+//! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`,
+//! `machine.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod back_end;
@@ -128,6 +128,8 @@ struct CodeInfo {
     tables: Vec<Option<UniformRows>>,
     /// Number of resources.
     resources: usize,
+    /// For each of them, whether it is memory that is written.
+    written: Vec<bool>,
     /// Its accesses to textures.
     accesses: Vec<Access>,
     /// Bytes of register arrays, a multiple of 64.
@@ -138,15 +140,40 @@ struct CodeInfo {
     frame_bytes: usize,
     /// How many vertices run out of fuel together, those that would not with those that would.
     vertices_of_fuel: usize,
+    /// The vertices of a tile.
+    vertices_of_tile: usize,
     /// The most vertices shaded by one call of native code.
     vertices_at_once: usize,
+    /// Whether it is cut into phases, and then how many worklists there are.
+    is_cut: bool,
+    worklists: u32,
     /// Bytes of the stack that native code takes.
     stack_bytes: usize,
     /// What a call puts there before.
     fills: Vec<SlotFill>,
 }
 
+impl CodeInfo {
+    /// Whether it reads inputs or stores outputs.
+    fn has_streams(&self) -> bool {
+        self.inputs.iter().any(Option::is_some) || self.outputs.iter().any(|&components| components > 0)
+    }
+}
+
 impl Code {
+    /// That it can run groups of so many threads: where they wait for each other, all in one tile, and all of them.
+    ///
+    /// # Errors
+    /// [`JitError::Limit`].
+    pub fn check_group(&self, threads: u32) -> Result<(), JitError> {
+        let info = &self.info;
+        if !info.is_cut {
+            return Ok(());
+        }
+        limit("the number of threads that wait for each other", threads.into(), info.vertices_of_tile as u64)?;
+        limit("the number of branches where waves may part before a barrier", info.worklists.into(), 0)
+    }
+
     /// Vertices shaded at once: 4 for each vector of a value.
     pub fn lanes(&self) -> u32 {
         self.info.lanes
@@ -237,7 +264,13 @@ pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &Code
 pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions, last: Pass) -> Result<BatchProgram, JitError> {
     limit("the function's size", batch::size(func), limits::FUNCTION_SIZE)?;
     let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?, last);
-    program.map_err(|error| JitError::Codegen(error.to_string()))
+    program.map_err(|error| match error {
+        // Barriers that cannot be cut at, whatever the machine.
+        batch::PlanError::Cut(_) if func.writes_memory() => {
+            JitError::Limit { what: "the number of barriers in control flow that cannot be cut", value: 1, limit: 0 }
+        }
+        error => JitError::Codegen(error.to_string()),
+    })
 }
 
 /// Compiles a batch program that was planned for a layout.

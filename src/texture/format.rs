@@ -1,6 +1,7 @@
 //! Texel formats: how elements of typed buffers and texels of images are stored.
 
-use shaderjit_ir::packing::{NumericKind, Packing};
+use super::encode::{NumericComponent, to_srgb};
+use shaderjit_ir::packing::{Field, NumericKind, Packing};
 use std::sync::LazyLock;
 
 /// Calls `$callback!` with the table of formats. Each line: doc, variant, name, what the components are, and the bits
@@ -42,6 +43,14 @@ macro_rules! for_each_texel_format {
             Rgba16Float rgba16f: Float[16, 16, 16, 16];
             /// One unsigned 16-bit integer.
             R16Uint r16u: Uint[16];
+            /// One signed 16-bit integer.
+            R16Sint r16i: Sint[16];
+            /// Two unsigned 16-bit integers.
+            Rg16Uint rg16u: Uint[16, 16];
+            /// Two signed 16-bit integers.
+            Rg16Sint rg16i: Sint[16, 16];
+            /// Four signed 16-bit integers.
+            Rgba16Sint rgba16i: Sint[16, 16, 16, 16];
             /// Four unsigned 16-bit integers.
             Rgba16Uint rgba16u: Uint[16, 16, 16, 16];
             /// One unsigned 16-bit number, 0 to 65535 as 0.0 to 1.0: a texture's or a depth buffer's.
@@ -50,12 +59,24 @@ macro_rules! for_each_texel_format {
             Rg16Unorm rg16: Unorm[16, 16];
             /// Four unsigned 16-bit numbers, 0 to 65535 as 0.0 to 1.0.
             Rgba16Unorm rgba16: Unorm[16, 16, 16, 16];
+            /// One signed 16-bit number, -32767 to 32767 as -1.0 to 1.0.
+            R16Snorm r16s: Snorm[16];
+            /// Two signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
+            Rg16Snorm rg16s: Snorm[16, 16];
             /// Four signed 16-bit numbers, -32767 to 32767 as -1.0 to 1.0.
             Rgba16Snorm rgba16s: Snorm[16, 16, 16, 16];
             /// One byte, 0 to 255 as 0.0 to 1.0.
             R8Unorm r8: Unorm[8];
             /// One byte as an unsigned integer.
             R8Uint r8u: Uint[8];
+            /// One signed byte, -127 to 127 as -1.0 to 1.0.
+            R8Snorm r8s: Snorm[8];
+            /// One byte as a signed integer.
+            R8Sint r8i: Sint[8];
+            /// Two bytes as unsigned integers.
+            Rg8Uint rg8u: Uint[8, 8];
+            /// Two bytes as signed integers.
+            Rg8Sint rg8i: Sint[8, 8];
             /// Two bytes, 0 to 255 as 0.0 to 1.0.
             Rg8Unorm rg8: Unorm[8, 8];
             /// Two signed bytes, -127 to 127 as -1.0 to 1.0.
@@ -66,6 +87,8 @@ macro_rules! for_each_texel_format {
             Rgba8Snorm rgba8s: Snorm[8, 8, 8, 8];
             /// Four bytes as unsigned integers.
             Rgba8Uint rgba8u: Uint[8, 8, 8, 8];
+            /// Four bytes as signed integers.
+            Rgba8Sint rgba8i: Sint[8, 8, 8, 8];
             /// Four bytes: three of the sRGB curve, the last 0 to 255 as 0.0 to 1.0.
             Rgba8Srgb rgba8srgb: Unorm[8, 8, 8, 8] srgb;
             /// From the lowest bit on, unsigned floats of 11, 11 and 10 bits.
@@ -192,6 +215,32 @@ impl TexelFormat {
             }
         }
         components
+    }
+}
+
+impl TexelFormat {
+    /// Whether it is one word, which atomic operations take.
+    pub(crate) const fn is_word(self) -> bool {
+        matches!(self, TexelFormat::R32Uint | TexelFormat::R32Sint | TexelFormat::R32Float)
+    }
+
+    /// Whether shaders store in it. Depths and the sRGB curve are written otherwise.
+    pub(crate) const fn can_be_written(self) -> bool {
+        !self.is_srgb() && !matches!(self, TexelFormat::D32Float)
+    }
+
+    /// The bytes of an element, as words from the lowest on. Components that are not stored do not count.
+    pub(crate) fn encode(self, components: [u32; 4]) -> [u32; 4] {
+        let packing = self.packing();
+        let mut words = [0; 4];
+        for (number, bits) in components.into_iter().enumerate() {
+            let Some(Field { at, bits: width }) = packing.field(number) else { break };
+            let is_curved = self.is_srgb() && number < 3;
+            let bits = if is_curved { to_srgb(f32::from_bits(bits)).to_bits() } else { bits };
+            let stored = NumericComponent { kind: packing.kind, width }.encode(bits);
+            words[at as usize / 32] |= stored << (at % 32);
+        }
+        words
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `format` | how texels are stored |
+//! | `format`, `encode` | how texels are stored |
 //! | `image` | the built-in texture: bytes in one of the formats |
 //! | `sampler` | sampler states |
 //! | `address` | coordinates → texels and weights, address modes |
@@ -22,6 +22,7 @@
 mod access;
 mod address;
 mod cube;
+mod encode;
 mod filter;
 mod format;
 mod image;

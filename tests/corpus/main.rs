@@ -1,6 +1,8 @@
 //! Real compiled shaders against what independent executors computed: every container and every run, on both engines.
 
 mod dxbc;
+#[cfg(feature = "cli")]
+mod groups;
 mod listing;
 mod pica;
 mod pica_geometry;

@@ -7,28 +7,73 @@ use shaderjit::jit::{
     Batch, CodegenOptions, InputStream, Layout, OutputBuffer, OutputElement, Scratch, Target, UniformRows,
     compile_program, plan,
 };
-use shaderjit_ir::Op;
 use shaderjit_ir::batch::{BatchInterpreter, BatchProgram, Machine, Pass};
 use shaderjit_ir::fuel::Stop;
 use shaderjit_ir::function::Function;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use shaderjit_ir::memory::is_memory_op;
+use shaderjit_ir::op::TypeRule;
 use shaderjit_ir::parse::literal_bits;
 use shaderjit_ir::pass::{self, ExpandOptions};
 use shaderjit_ir::texture::{Access, Rows, Textures};
 use shaderjit_ir::types::Type;
 use shaderjit_ir::verify::{Verified, verify};
 use shaderjit_ir::vm::{self, Bytecode, Shared};
+use shaderjit_ir::{Op, Resource};
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is expected where a guard fails in some lane.
 const GUARD_FAILED: &str = "guard_failed";
 
-/// Textures that show what they are asked.
+/// Textures that show what they are asked, and the bytes of resources that are memory: their words behind one that
+/// takes what is dropped.
 #[derive(Debug)]
-struct Echo;
+struct Echo(Vec<Vec<AtomicU32>>);
+
+impl Echo {
+    fn new(line: &RunLine) -> Echo {
+        let words = |bytes: &Vec<u8>| {
+            let words = bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word));
+            std::iter::once(0).chain(words).map(AtomicU32::new).collect()
+        };
+        Echo(line.resources.iter().map(words).collect())
+    }
+
+    /// One lane of an op on memory. Texels are words, of which the first coordinate is the number.
+    fn memory(&self, access: &Access, address: [u32; 4], value: [u32; 4]) -> [u32; 4] {
+        let words = &self.0[access.texture.as_u32() as usize][1..];
+        if access.op == Op::MemorySize {
+            return [4 * words.len() as u32, 0, 0, 0];
+        }
+        let is_texel = matches!(access.op.operands()[0], TypeRule::Row);
+        let byte = u64::from(address[0] & !3) + u64::from(access.offset & !3);
+        let index = if is_texel { address[0].into() } else { byte / 4 };
+        let Some(word) = usize::try_from(index).ok().and_then(|index| words.get(index)) else { return [0; 4] };
+        let old = word.load(Ordering::Relaxed);
+        if access.op.writes_buffers() {
+            let new = access.function.map_or(value[0], |function| function.apply(old, value[0], value[1]));
+            word.store(new, Ordering::Relaxed);
+        }
+        [old, 0, 0, u32::from(is_texel)]
+    }
+}
 
 impl Textures for Echo {
+    fn words(&self, resource: Resource) -> Option<&[AtomicU32]> {
+        self.0.get(resource.as_u32() as usize).map(Vec::as_slice)
+    }
+
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows) {
+        if is_memory_op(access.op) {
+            let mask = access.op.is_masked().then(|| access.op.operands().len() - 1);
+            for lane in 0..lanes {
+                let runs = mask.is_none_or(|mask| rows.0[mask][0][lane] != 0);
+                let answer = if runs { self.memory(access, rows.get(0, lane), rows.get(1, lane)) } else { [0; 4] };
+                rows.set(lane, answer);
+            }
+            return;
+        }
         let [x, y, z] = access.offsets.map(|offset| offset as u32);
         let added = [x, y, z, access.component.into()];
         for lane in 0..lanes {
@@ -169,12 +214,13 @@ impl RunLine {
 
 /// The reference: functions in lockstep form on all lanes at once, others lane by lane.
 fn interpret(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
+    let textures = Echo::new(line);
     if func.lockstep {
-        return interpret_lanes(func, line, std::array::from_fn(|lane| lane));
+        return interpret_lanes(func, line, &textures, std::array::from_fn(|lane| lane));
     }
     let mut outputs = vec![[[0; LANES]; 4]; func.outputs as usize];
     for lane in 0..line.lanes {
-        let one = interpret_lanes(func, line, [lane])?;
+        let one = interpret_lanes(func, line, &textures, [lane])?;
         for (output, one) in outputs.iter_mut().flatten().zip(one.iter().flatten()) {
             output[lane] = one[0];
         }
@@ -184,7 +230,7 @@ fn interpret(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
 
 /// All lanes at once, after the lockstep pass.
 fn interpret_in_lockstep(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
-    interpret_lanes(&in_lockstep(func)?, line, std::array::from_fn(|lane| lane))
+    interpret_lanes(&in_lockstep(func)?, line, &Echo::new(line), std::array::from_fn(|lane| lane))
 }
 
 fn in_lockstep(func: &Function) -> Result<Function, String> {
@@ -196,7 +242,7 @@ fn in_lockstep(func: &Function) -> Result<Function, String> {
     Ok(func)
 }
 
-/// Four waves of the same lanes at once, as bytecode; batch programs are none.
+/// Four waves of the same lanes at once, as bytecode; one of what writes memory. Batch programs are none.
 fn interpret_fast(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
     if func.insts.values().any(|inst| inst.op.is_of_batch(inst.ty)) {
         return interpret(func, line);
@@ -210,9 +256,11 @@ fn interpret_fast(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
         let shared = Shared { uniforms: &uniforms, resources: bindings.resources, textures: bindings.textures };
         machine.set_inputs(bindings);
         machine.bind::<false>(&shared, bindings.instance_id);
-        machine.run::<false>(&shared, vm::LANES / LANES, line.options.fuel)
+        let waves = if func.writes_memory() { 1 } else { vm::LANES / LANES };
+        machine.run::<false>(&shared, waves, line.options.fuel)
     };
-    with_bindings(line, std::array::from_fn(|lane| lane % LANES), run).map_err(|stop| stop.to_string())?;
+    with_bindings(line, &Echo::new(line), std::array::from_fn(|lane| lane % LANES), run)
+        .map_err(|stop| stop.to_string())?;
     if !machine.guards_hold(0) {
         return Err(GUARD_FAILED.to_string());
     }
@@ -244,7 +292,8 @@ fn interpret_program(func: &Function, line: &RunLine) -> Result<Vec<Row>, String
     let (program, _) = program(func, line)?;
     let mut interpreter = BatchInterpreter::new(&program);
     let run = |bindings: &Bindings<'_, LANES>| interpreter.run(bindings, &line.options).map(<[_]>::to_vec);
-    let outputs = with_bindings(line, std::array::from_fn(|lane| lane), run).map_err(|error| error.to_string())?;
+    let outputs = with_bindings(line, &Echo::new(line), std::array::from_fn(|lane| lane), run)
+        .map_err(|error| error.to_string())?;
     if interpreter.guards_hold(0) { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
 }
 
@@ -268,7 +317,7 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
         inputs: &streams,
         uniforms: &uniforms,
         resources: &line.resources(),
-        textures: &Echo,
+        textures: &Echo::new(line),
         count: line.lanes as u32,
         first_vertex: line.vertex_id,
         instance: line.instance_id,
@@ -292,16 +341,22 @@ fn run_natively(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
 fn interpret_lanes<const L: usize>(
     func: &Function,
     line: &RunLine,
+    textures: &Echo,
     lanes: [usize; L],
 ) -> Result<Vec<[[u32; L]; 4]>, String> {
     let mut interpreter = Interpreter::new(func);
     let run = |bindings: &Bindings<'_, L>| interpreter.run(bindings, &line.options).map(<[_]>::to_vec);
-    let outputs = with_bindings(line, lanes, run).map_err(|error| error.to_string())?;
+    let outputs = with_bindings(line, textures, lanes, run).map_err(|error| error.to_string())?;
     if interpreter.guards_hold() { Ok(outputs) } else { Err(GUARD_FAILED.to_string()) }
 }
 
 /// What lanes of these numbers see.
-fn with_bindings<const L: usize, T>(line: &RunLine, lanes: [usize; L], run: impl FnOnce(&Bindings<'_, L>) -> T) -> T {
+fn with_bindings<const L: usize, T>(
+    line: &RunLine,
+    textures: &Echo,
+    lanes: [usize; L],
+    run: impl FnOnce(&Bindings<'_, L>) -> T,
+) -> T {
     let inputs: Vec<[[u32; L]; 4]> =
         line.inputs.iter().map(|row| row.map(|component| lanes.map(|lane| component[lane]))).collect();
     let uniforms: Vec<&[[u32; 4]]> = line.uniforms.iter().map(Vec::as_slice).collect();
@@ -311,7 +366,7 @@ fn with_bindings<const L: usize, T>(line: &RunLine, lanes: [usize; L], run: impl
         instance_id: line.instance_id,
         uniforms: &uniforms,
         resources: &line.resources(),
-        textures: &Echo,
+        textures,
     })
 }
 

@@ -3,8 +3,10 @@
 use crate::support::program::Source;
 use crate::support::sections::check;
 use crate::{all_refused, lower_error};
-use shaderjit::error::LowerError;
+use shaderjit::error::{Error, LowerError};
 use shaderjit::frontend::sm4::Opcode;
+use shaderjit::{CompileOptions, Config, Engine, Shader};
+use shaderjit_ir::pass::PassError;
 
 /// Direct3D 11.3 functional specification, derivatives: they need the three neighbours of a quad.
 #[test]
@@ -125,21 +127,78 @@ fn domain_shaders_are_refused() {
     );
 }
 
-/// Direct3D 11.3 functional specification, compute shaders and instruction `sync`.
+/// Direct3D 11.3 functional specification, instruction `sync`: what memory it waits for is said in every stage.
 #[test]
-fn compute_shaders_are_refused_and_so_is_sync_where_it_may_be() {
-    refused_stage(
-        "cs_5_0",
-        "dcl_input vThreadID.xyz
-         dcl_temps 1
-         dcl_tgsm_raw g0, 16
-         dcl_thread_group 4, 1, 1
-         mov r0.x, vThreadID.x
-         store_raw g0.x, l(0), r0.x
-         sync_g_t
-         ret",
-    );
+fn sync_is_refused_where_nothing_is_written() {
     all_refused(&[Opcode::Sync]);
+}
+
+/// Direct3D 11.3 functional specification, instruction `sync`: "_t" has all threads of a group come before any goes on,
+/// and is not allowed in flow control that differs among them.
+#[test]
+fn a_barrier_where_threads_part_is_an_error_with_its_offset() {
+    let head = "cs_5_0\ndcl_thread_group 4, 1, 1\ndcl_input vThreadIDInGroupFlattened\ndcl_temps 1";
+    let source = Source::new(&format!("{head}\nif_nz vThreadIDInGroupFlattened.x\nsync_t\nendif"));
+    let shader = Shader::parse(&source.container()).unwrap();
+    let refused = Engine::new(Config::default()).unwrap().compile(&shader, &CompileOptions::default()).unwrap_err();
+    let offset = Some(source.offset(Opcode::Sync) as u32);
+    assert_eq!(refused, Error::Pass(PassError::DivergentBarrier { offset }));
+}
+
+/// The same where waves part, which is seen when they run: the group's memory says whether to go on.
+#[test]
+fn waves_that_part_before_a_barrier_are_an_error() {
+    check(
+        "cs_5_0
+         dcl_thread_group 64, 1, 1
+         dcl_input vThreadIDInGroupFlattened
+         dcl_uav_raw u0
+         dcl_tgsm_raw g0, 4
+         u0 = raw {0}
+         ult r0.x, vThreadIDInGroupFlattened.x, l(16)
+         if_nz r0.x
+         store_raw g0.x, l(0), l(1)
+         endif
+         uge r0.x, vThreadIDInGroupFlattened.x, l(48)
+         if_nz r0.x
+         store_raw g0.x, l(0), l(0)
+         endif
+         ld_raw r0.x, l(0), g0.xxxx
+         if_nz r0.x
+         sync_g_t
+         endif
+         dispatch 1 1 1 == parted_at_barrier",
+    );
+}
+
+/// Direct3D 11.3 functional specification, 7.6: the numbers of a thread, x running first, in groups of any shape.
+#[test]
+fn threads_have_numbers_in_every_direction() {
+    check(
+        "cs_5_0
+         dcl_thread_group 3, 1, 2
+         dcl_input vThreadID
+         dcl_input vThreadGroupID
+         dcl_input vThreadIDInGroup
+         dcl_input vThreadIDInGroupFlattened
+         dcl_uav_structured u0, 16
+         u0 = struct:16 {0} {0} {0} {0} {0} {0} {0} {0} {0} {0} {0} {0}
+         imad r0.x, vThreadGroupID.y, l(6), vThreadIDInGroupFlattened.x
+         mov r1.xyz, vThreadID.xyzx
+         imad r1.w, vThreadIDInGroup.z, l(10), vThreadIDInGroup.x
+         store_structured u0.xyzw, r0.x, l(0), r1.xyzw
+         dispatch 1 2 1 == u0 {0,0,0,0} {1,0,0,1} {2,0,0,2} {0,0,1,10} {1,0,1,11} {2,0,1,12} {0,1,0,0} {1,1,0,1} {2,1,0,2} {0,1,1,10} {1,1,1,11} {2,1,1,12}",
+    );
+    check(
+        "cs_4_1
+         dcl_thread_group 2, 2, 1
+         dcl_input vThreadIDInGroup
+         dcl_input vThreadIDInGroupFlattened
+         dcl_uav_structured u0, 8
+         u0 = struct:8 {0, 0, 0, 0} {0, 0, 0, 0}
+         store_structured u0.xy, vThreadIDInGroupFlattened.x, l(0), vThreadIDInGroup.xyxx
+         dispatch 1 1 1 == u0 {0, 0, 1, 0} {0, 1, 1, 1}",
+    );
 }
 
 /// Direct3D 11.3 functional specification, `vCycleCounter`: a value that no two runs would share.

@@ -3,6 +3,7 @@
 
 pub mod assembler;
 pub mod components;
+pub mod groups;
 pub mod interfaces;
 pub mod opcodes;
 pub mod program;

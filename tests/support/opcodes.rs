@@ -5,9 +5,9 @@ use super::sm4::opcode::{DataClass, Role};
 use super::sm4::{Group, Opcode, Stage};
 use std::path::{Path, PathBuf};
 
-/// Whether a vertex or pixel shader with this opcode runs.
+/// Whether a vertex, pixel or compute shader with this opcode runs.
 pub fn runs(opcode: Opcode) -> bool {
-    [Stage::Vertex, Stage::Pixel].into_iter().any(|stage| super::sm4::runs(stage, opcode))
+    [Stage::Vertex, Stage::Pixel, Stage::Compute].into_iter().any(|stage| super::sm4::runs(stage, opcode))
 }
 
 /// Whether it is an instruction: neither a declaration nor a block of data.

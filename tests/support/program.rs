@@ -165,6 +165,8 @@ impl Source {
             for (file, _) in NAMED_OUTPUTS.into_iter().filter(|(file, _)| used.contains_key(file)) {
                 added += &format!("dcl_output {}\n", file.letters());
             }
+        }
+        if matches!(stage, Stage::Vertex | Stage::Pixel | Stage::Compute) {
             let temps = self.registers(RegisterFile::Temp);
             if temps > 0 && self.opcodes_declared().all(|opcode| opcode != Opcode::DclTemps) {
                 added += &format!("dcl_temps {temps}\n");

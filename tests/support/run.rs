@@ -46,6 +46,9 @@ const STAND_IN: u32 = 9;
 impl Section {
     /// Runs it in every way. What does not come out is an error.
     pub fn check(&self) -> Result<(), String> {
+        if !self.groups.is_empty() {
+            return self.check_groups();
+        }
         let mut failures = String::new();
         self.check_lanes(&Lanes::ALL, "", &mut failures)?;
         for run in &self.runs {
@@ -169,7 +172,7 @@ impl Section {
         Ok((0..count).map(|element| self.runs.iter().flat_map(|run| row(run, element)).collect()).collect())
     }
 
-    fn bind<'a>(&'a self, code: &'a CompiledShader, streams: &'a [Vec<u8>]) -> Result<Call<'a>, CallError> {
+    pub fn bind<'a>(&'a self, code: &'a CompiledShader, streams: &'a [Vec<u8>]) -> Result<Call<'a>, CallError> {
         let mut call = code.call();
         call.unbound_as_zero(true).reinterpret_inputs(true);
         for (element, stream) in streams.iter().enumerate() {

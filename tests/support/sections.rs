@@ -3,6 +3,7 @@
 //! `tests/filetests/README.md` has their grammar; lines of programs are those of [`assembler`](super::assembler).
 
 use super::components::{Bound, Pattern, patterns, words};
+use super::groups::{GroupRun, Memory};
 use super::interfaces::Instance;
 use super::program::{Element, Source, bytes};
 use super::textures;
@@ -21,6 +22,8 @@ pub struct Section {
     pub textures: Vec<(Slot, Image<'static>)>,
     pub samplers: Vec<(Slot, SamplerState)>,
     pub runs: Vec<Run>,
+    pub memory: Vec<Memory>,
+    pub groups: Vec<GroupRun>,
 }
 
 /// The number of a slot, and its register space.
@@ -74,12 +77,12 @@ pub fn sections(text: &str) -> Result<Vec<Section>, String> {
             continue;
         }
         let is_run = line.contains("==");
-        if !is_run && !next.runs.is_empty() {
+        if !is_run && next.has_runs() {
             sections.push(std::mem::take(&mut next).finish());
         }
         next.line(line).map_err(|error| format!("line {}: {error}", number + 1))?;
     }
-    match next.runs.is_empty() {
+    match !next.has_runs() {
         true => Err("the text does not end with a run".to_string()),
         false => {
             sections.push(next.finish());
@@ -99,11 +102,19 @@ struct Reader {
     samplers: Vec<(Slot, SamplerState)>,
     instances: Vec<Instance>,
     runs: Vec<Run>,
+    memory: Vec<Memory>,
+    groups: Vec<GroupRun>,
 }
 
 impl Reader {
+    fn has_runs(&self) -> bool {
+        !self.runs.is_empty() || !self.groups.is_empty()
+    }
+
     fn line(&mut self, line: &str) -> Result<(), String> {
-        if let Some((inputs, expected)) = line.split_once("==") {
+        if let Some((grid, expected)) = line.strip_prefix("dispatch ").and_then(|run| run.split_once("==")) {
+            self.groups.push(GroupRun::parse(grid, expected, line)?);
+        } else if let Some((inputs, expected)) = line.split_once("==") {
             self.runs.push(Run {
                 text: line.to_string(),
                 inputs: words(inputs)?,
@@ -141,10 +152,15 @@ impl Reader {
             self.samplers.push((slot(digits)?, state));
             return Ok(());
         }
-        let digits =
-            place.strip_prefix('t').ok_or_else(|| format!("`{place}` cannot be bound: expected cb#, t#, s# or fp#"))?;
         let (kind, stored) = bound.split_once(' ').unwrap_or((bound, ""));
         let stored = if stored.starts_with('{') { bytes(words(stored)?.as_flattened()) } else { from_hex(stored)? };
+        if let Some(digits) = place.strip_prefix('u') {
+            self.memory.push(Memory::parse(slot(digits)?, kind, stored)?);
+            return Ok(());
+        }
+        let digits = place
+            .strip_prefix('t')
+            .ok_or_else(|| format!("`{place}` cannot be bound: expected cb#, t#, u#, s# or fp#"))?;
         if kind.starts_with("tex") {
             let layout = textures::layout(kind).ok_or_else(|| format!("{kind} is no texture"))?;
             let image = Image::new(layout, stored).map_err(|error| error.to_string())?;
@@ -161,11 +177,11 @@ impl Reader {
     }
 
     fn finish(self) -> Section {
-        let Reader { program, bound, constants, resources, textures, samplers, instances, runs } = self;
+        let Reader { program, bound, constants, resources, textures, samplers, instances, runs, memory, groups } = self;
         let mut source = Source::new(&program);
         source.instances = instances;
         let bound = bound.unwrap_or(Bound::Exact);
-        Section { source, text: Some(program), bound, constants, resources, textures, samplers, runs }
+        Section { source, text: Some(program), bound, constants, resources, textures, samplers, runs, memory, groups }
     }
 }
 

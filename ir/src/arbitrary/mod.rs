@@ -16,6 +16,7 @@ pub use textures::HashedTextures;
 use crate::builder::FunctionBuilder;
 use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
 use crate::function::{Function, Imm};
+use crate::memory::is_memory_op;
 use crate::op::{Attribute, ImmKind, Op, SysVal, TypeRule};
 use crate::texture::{TextureShape, is_texture_op};
 use crate::types::Type;
@@ -116,11 +117,13 @@ impl<'a, 'u> Generator<'a, 'u> {
         let is_double = |op: Op| op.operands().contains(&TypeRule::F64) || op.result() == TypeRule::F64;
         let is_allowed = |op: Op| {
             !op.is_of_lockstep()
+                && op != Op::Barrier
                 && !op.is_of_batch(Type::F32)
                 && (config.composite || op.attribute() != Attribute::Composite)
                 && (config.doubles || !is_double(op))
                 && (config.arrays || op.imm() != ImmKind::Array)
                 && (config.textures || !is_texture_op(op))
+                && !is_memory_op(op)
         };
         Generator {
             u,
@@ -309,8 +312,10 @@ impl<'a, 'u> Generator<'a, 'u> {
             ImmKind::Slot => Imm::Slot(0),
             ImmKind::Worklist => Imm::Worklist(0),
             ImmKind::Nested => Imm::Nested { worklist: 0, outer: None },
+            // The same for ops on memory.
+            ImmKind::Atomic => Imm::None,
             ImmKind::SpaceRow => Imm::SpaceRow { space: *self.u.choose(&self.spaces)?, row: 0 },
-            ImmKind::SysVal => Imm::SysVal(*self.u.choose(&SysVal::ALL)?),
+            ImmKind::SysVal => Imm::SysVal(*self.u.choose(&[SysVal::VertexId, SysVal::InstanceId])?),
             ImmKind::Row => {
                 let space = *self.u.choose(&self.spaces)?;
                 let row = if self.u.ratio(1, 16)? { u32::MAX } else { self.u.int_in_range(0..=4)? };

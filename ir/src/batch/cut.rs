@@ -12,15 +12,17 @@
 
 use super::phases;
 use super::records::Records;
-use super::regions::{Exit, Regions};
+use super::regions::{Exit, Region, Regions};
 use super::split::split;
 use super::worklists::Worklists;
 use crate::fuel::EdgeCosts;
+use crate::function::InstData;
 use crate::graph::Graph;
+use crate::memory::MemoryKind;
 use crate::op::Effect;
 use crate::pass::join_blocks;
 use crate::set::EntitySet;
-use crate::{Block, Function, Op, Type, Value};
+use crate::{Block, Function, Op, Resource, Type, Value};
 use cranelift_entity::SecondaryMap;
 use thiserror::Error;
 
@@ -159,7 +161,7 @@ pub fn cut(
 }
 
 /// The values that a tile has once: what is the same in all lanes of all its waves, and is not made where waves go
-/// their own ways.
+/// their own ways. Among it are words of what a group shares, where no wave of the phase writes any of that.
 fn tile_values(
     graph: &Graph<'_>,
     uniform: &EntitySet<Value>,
@@ -171,6 +173,7 @@ fn tile_values(
     // Passes before this one make literals.
     let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
     tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
+    let written = written(func, regions);
     let has_one_way_out = |block: &Block| match &regions.regions[regions.of[*block]].exit {
         Exit::Return => false,
         Exit::To(_, leaving) => leaving.len() == 1,
@@ -192,7 +195,10 @@ fn tile_values(
             }
             for inst in func.insts_in(block) {
                 let Some(result) = inst.result.filter(|&result| tile.contains(result)) else { continue };
-                let is_once = matches!(inst.op.effect(), Effect::Pure | Effect::Convergent)
+                let is_still = inst.op == Op::MemoryLoad
+                    && !written[regions.of[block]].contains(&inst.imm.resource())
+                    && is_shared(func, inst);
+                let is_once = (matches!(inst.op.effect(), Effect::Pure | Effect::Convergent) || is_still)
                     && inst.args.iter().all(|&arg| tile.contains(arg));
                 if !is_once || func.ty(result) == Type::Row || parted.contains(result) {
                     changed |= tile.remove(result);
@@ -201,4 +207,20 @@ fn tile_values(
         }
     }
     tile
+}
+
+/// What each region writes of memory. A word that all waves share and none of them writes in a phase is the same for
+/// all of them.
+fn written(func: &Function, regions: &Regions) -> Vec<Vec<Option<Resource>>> {
+    let of_region = |region: &Region| {
+        let insts = region.blocks.iter().flat_map(|&block| func.insts_in(block));
+        insts.filter(|inst| inst.op.writes_buffers()).map(|inst| inst.imm.resource()).collect()
+    };
+    regions.regions.iter().map(of_region).collect()
+}
+
+/// Whether an instruction is about memory of the group, which nothing else reaches: views may lie over each other.
+fn is_shared(func: &Function, inst: &InstData) -> bool {
+    let memory = inst.imm.resource().and_then(|resource| func.resources[resource].memory);
+    matches!(memory, Some(MemoryKind::Shared(_)))
 }

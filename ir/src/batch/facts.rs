@@ -86,13 +86,15 @@ impl Facts {
             (Op::InputRow, Imm::Stream(element)) => self.reads[element as usize] = true,
             (Op::UniformLoad | Op::UniformLoadAt, Imm::Row { space, .. })
             | (Op::RowAt, Imm::SpaceRow { space, .. }) => self.used_spaces[space.as_u32() as usize] = true,
-            (Op::ResourceLoad | Op::ResourceBytes, _) => self.uses_resources = true,
+            (Op::ResourceLoad | Op::ResourceBytes | Op::MemoryLoad | Op::MemoryStoreMasked, _) => {
+                self.uses_resources = true;
+            }
             (Op::GuardOrdered, _) => self.guards = true,
             _ => {}
         }
-        let is_address = matches!(inst.op, Op::UniformLoadAt | Op::RowAt | Op::ResourceLoad)
+        let is_address = matches!(inst.op, Op::UniformLoadAt | Op::RowAt | Op::ResourceLoad | Op::MemoryLoad)
             || inst.op.memory() == Some(Memory::Array);
-        self.scattered |= is_address && !program.uniform.contains(inst.args[0]);
+        self.scattered |= is_address && !program.uniform.contains(inst.args[0]) || inst.op == Op::MemoryStoreMasked;
     }
 
     /// The streams whose rows a loop steps along: that of a phase, or the one loop, which is number 0.

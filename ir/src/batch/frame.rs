@@ -28,7 +28,7 @@ impl Frame {
     /// The frame of a program, with so many bytes for the back end, a multiple of 16.
     pub fn new(program: &BatchProgram, own: usize) -> Frame {
         let record = 4 * usize::from(program.lanes) * program.slots as usize;
-        let records = if program.cut.phases.is_empty() { 1 } else { TILE };
+        let records = if program.is_cut() { program.tile().max(TILE) } else { 1 };
         // Behind them, if there are any, all waves of the tile.
         let worklists = if program.cut.worklists == 0 { 0 } else { program.cut.worklists as usize + 1 };
         let mut end = 0;

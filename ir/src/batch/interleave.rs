@@ -96,6 +96,8 @@ impl Interleaver<'_> {
             Op::CallLoad => (ty == Type::Row, ty != Type::Row),
             Op::GuardOrdered => (!self.differs(args[0]), true),
             Op::Output | Op::ArrayStore | Op::ArrayStoreMasked => (false, false),
+            // One vector after the other: by lane.
+            op if op.writes_buffers() => (false, false),
             _ => {
                 let is_pure = imm == Imm::None && op.effect() == Effect::Pure && args.iter().all(|&arg| is_word(arg));
                 (result.is_none_or(|result| !self.differs(result)), is_pure && result.is_some_and(is_word))

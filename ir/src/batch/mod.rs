@@ -104,11 +104,15 @@ impl Machine {
 /// The most vectors of a wave.
 const MAX_VECTORS: u8 = 2;
 
-/// The most waves of a [tile](Parts::tile).
+/// The most waves of a [tile](Parts::tile) in which some may go their own ways.
 pub const TILE: usize = 16;
 
 /// Invocations of a tile, where that is no more than [`TILE`] waves.
 const TILE_INVOCATIONS: usize = 128;
+
+/// Most invocations of a thread group, all of which are one tile where they wait for each other (Direct3D 11:
+/// `D3D11_CS_THREAD_GROUP_MAX_THREADS_PER_GROUP`).
+const GROUP_INVOCATIONS: usize = 1024;
 
 /// What a program consists of.
 #[derive(Clone, Debug)]
@@ -187,7 +191,15 @@ impl Parts {
     /// Waves of a tile: enough that beginning a loop costs little, few enough that what they keep stays close, and that
     /// phases do not read and write too much of the caller's at once: memory waits meanwhile for the phases between.
     pub fn tile(&self) -> usize {
+        if self.is_group() {
+            return GROUP_INVOCATIONS / self.wave();
+        }
         (TILE_INVOCATIONS / self.wave()).min(TILE)
+    }
+
+    /// Whether a tile is a thread group, whose waves see what each other write, and go the same way.
+    fn is_group(&self) -> bool {
+        self.is_cut() && self.cut.worklists == 0 && self.func.writes_memory()
     }
 
     /// Whether the function is cut into phases.

@@ -12,7 +12,7 @@ use super::{Parts, is_of_run};
 use crate::function::{Imm, InstData, Terminator};
 use crate::graph::Graph;
 use crate::op::Effect;
-use crate::texture::is_texture_op;
+use crate::texture::is_access;
 use crate::{Block, Function, Inst, Op, Type, Value};
 use std::ops::Range;
 
@@ -93,7 +93,7 @@ pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -
     };
     order.iter().all(|&block| {
         let is_seen_late = |op| matches!(op, Op::Any | Op::Output | Op::OutputRow | Op::GuardOrdered);
-        let is_pure = |op: Op| op.effect() == Effect::Pure && !is_texture_op(op);
+        let is_pure = |op: Op| op.effect() == Effect::Pure && !is_access(op);
         func.defs_in(block).all(is_word) && func.insts_in(block).all(|inst| is_pure(inst.op) || is_seen_late(inst.op))
     })
 }

@@ -158,7 +158,9 @@ fn may_stand(program: &Parts, part: Part, inst: &InstData) -> bool {
         (Op::CallLoad, _) => true,
         (Op::WorklistPush, _) => matches!(part, Part::Phase(_)),
         (Op::WorklistAny | Op::WorklistEnter, _) => is_cut && part == Part::Tile,
-        (Op::GuardOrdered, _) | (_, Some(Memory::Array | Memory::Output | Memory::Slot)) => {
+        // A tile reads what its waves share where none of them writes it.
+        (op, Some(Memory::Buffer)) if !op.writes_buffers() => part != Part::Call,
+        (Op::GuardOrdered, _) | (_, Some(Memory::Array | Memory::Output | Memory::Slot | Memory::Buffer)) => {
             if is_cut {
                 matches!(part, Part::Phase(_))
             } else {

@@ -9,7 +9,7 @@ use crate::Op;
 use crate::double::is_double_op;
 use crate::function::{Imm, InstData};
 use crate::op::Memory;
-use crate::texture::is_texture_op;
+use crate::texture::is_access;
 
 /// For each lane, a row that is loaded and transposed, and one that is transposed and stored.
 pub const ROW_IN: f64 = 3.0;
@@ -59,7 +59,7 @@ pub fn of_inst(program: &Parts, inst: &InstData, in_run: bool) -> Weight {
         Op::CallLoad if in_run => (1.0, 0.0),
         // A vector has a row of every fourth lane.
         _ if in_run => (4.0, FLOAT),
-        op if is_texture_op(op) => {
+        op if is_access(op) => {
             let lanes = if inst.result.is_some_and(is_uniform) { 1.0 } else { lanes };
             (TEXTURE.0 + TEXTURE.1 * lanes, 0.0)
         }

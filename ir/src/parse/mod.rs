@@ -11,6 +11,7 @@ use crate::function::{
     ArrayData, BlockCall, BlockData, Function, Imm, InstData, Operands, Origin, ResourceData, SamplerData, SpaceData,
     Terminator, ValueData, ValueDef,
 };
+use crate::memory::{AtomicFunction, MemoryKind};
 use crate::op::{ImmKind, Op, SysVal};
 use crate::texture::TextureShape;
 use crate::types::Type;
@@ -195,8 +196,25 @@ impl<'t> Parser<'_, 't> {
         self.check_next(start, "resource", number, self.func.resources.len(), limits::RESOURCES)?;
         let name = self.cursor.string()?;
         let texture = TextureShape::ALL.iter().copied().find(|shape| self.cursor.eat_word(shape.name()));
-        self.func.resources.push(ResourceData { name, texture });
+        let memory = match texture {
+            None => self.memory_kind()?,
+            Some(_) => None,
+        };
+        self.func.resources.push(ResourceData { name, texture, memory });
         Ok(())
+    }
+
+    /// ` shared 256`, or nothing.
+    fn memory_kind(&mut self) -> Result<Option<MemoryKind>, ParseError> {
+        Ok(if self.cursor.eat_word("buffer") {
+            Some(MemoryKind::Buffer)
+        } else if self.cursor.eat_word("texels") {
+            Some(MemoryKind::Texels)
+        } else if self.cursor.eat_word("shared") {
+            Some(MemoryKind::Shared(self.cursor.number("a number of bytes", u32::MAX)?))
+        } else {
+            None
+        })
     }
 
     /// ` "s0"`.
@@ -378,6 +396,15 @@ impl<'t> Parser<'_, 't> {
                 let texture = Resource::from_u32(self.entity_number("resource")?);
                 let (component, offsets) = (self.component()?, self.offsets()?);
                 Imm::Gather { texture, sampler: self.used_sampler()?, offsets, component }
+            }
+            ImmKind::Atomic => {
+                let resource = Resource::from_u32(self.entity_number("resource")?);
+                let start = self.cursor.position();
+                let name = self.cursor.word();
+                let Some(&function) = AtomicFunction::ALL.iter().find(|function| function.name() == name) else {
+                    return Err(self.cursor.error_at(start, format!("there is no atomic function `{name}`")));
+                };
+                Imm::Atomic { resource, function }
             }
         })
     }

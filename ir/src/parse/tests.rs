@@ -1,4 +1,5 @@
 use super::*;
+use crate::memory::{AtomicFunction, MemoryKind, is_memory_op};
 use crate::op::TypeRule;
 use crate::texture::is_texture_op;
 use crate::verify::verify;
@@ -31,7 +32,9 @@ fn every_op_of_every_type_reads_back() {
             // A shape that the op can access.
             let fits = |shape: &TextureShape| is_texture_op(op) && shape.objection(op, [0; 3]).is_none();
             let shape = [TextureShape::D2, TextureShape::D2Ms].into_iter().find(fits);
-            func.resources.push(ResourceData { name: "t0".to_string(), texture: shape });
+            let kinds = [MemoryKind::Buffer, MemoryKind::Texels];
+            let memory = kinds.into_iter().find(|kind| is_memory_op(op) && kind.objection(op).is_none());
+            func.resources.push(ResourceData { name: "t0".to_string(), texture: shape, memory });
             func.samplers.push(SamplerData { name: "s0".to_string() });
             func.arrays.push(ArrayData { elements: 2, components: 2, kept: false });
             let block = func.add_block();
@@ -66,6 +69,7 @@ fn every_op_of_every_type_reads_back() {
                 ImmKind::Texel => Imm::Texel { texture, offsets },
                 ImmKind::Sample => Imm::Sample { texture, sampler, offsets: [0; 3] },
                 ImmKind::Gather => Imm::Gather { texture, sampler, offsets, component: 2 },
+                ImmKind::Atomic => Imm::Atomic { resource: texture, function: AtomicFunction::Smax },
             };
             let inst = func.make_inst(op, ty, &args, imm);
             func.blocks[block].insts.push(inst);

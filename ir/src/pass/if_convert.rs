@@ -128,7 +128,7 @@ fn cost_of(op: Op) -> Option<u32> {
         Op::Udiv | Op::Urem | Op::Umulhi | Op::Smulhi | Op::Popcnt | Op::Clz | Op::Ctz => BUDGET + 1,
         Op::ArrayLoad | Op::ResourceLoad => BUDGET + 1,
         // Calls, most of them.
-        op if double::is_double_op(op) || texture::is_texture_op(op) => BUDGET + 1,
+        op if double::is_double_op(op) || texture::is_access(op) => BUDGET + 1,
         _ => 1,
     })
 }

@@ -59,6 +59,12 @@ pub enum PassError {
         /// The largest value accepted.
         limit: u64,
     },
+    /// Lanes cannot come to a barrier together: it is under a branch on which they may disagree.
+    #[error("threads part before a barrier{}", .offset.map_or_else(String::new, |offset| format!(" (at offset {offset:#x})")))]
+    DivergentBarrier {
+        /// Byte offset of the source instruction, if it has one.
+        offset: Option<u32>,
+    },
     /// The time for the compilation is over.
     #[error("the compilation takes longer than it may")]
     OutOfTime,

@@ -12,6 +12,12 @@ fn lockstep(body: &str) -> Function {
     Function { lockstep: true, ..function(body) }
 }
 
+/// A function in lockstep form with a buffer that it writes.
+fn memory(body: &str) -> Function {
+    let head = r#"function "f" inputs 0 outputs 0 lockstep { resource0 "u0" buffer block0:"#;
+    parse(&format!("{head} {body} }}")).unwrap()
+}
+
 fn changed(body: &str, change: impl FnOnce(&mut Function)) -> Function {
     let mut func = function(body);
     assert_eq!(verify(&func), Ok(()));
@@ -141,6 +147,7 @@ fn broken() -> Vec<(Rule, Function)> {
         (Rule::UniformBranch, lockstep("v0 = input.i32 0.0 switch v0 { 1: block1, default: block1 } block1: return")),
         (Rule::OpOfLockstep, function("v0 = const.i1 true v1 = any v0 return")),
         (Rule::OneReturn, lockstep("v0 = const.i1 true br_if v0, block1, block2 block1: return block2: return")),
+        (Rule::ActiveWrites, memory("v0 = const.i32 1 memory_store.i32 resource0[0], v0, v0 return")),
         (Rule::OutputAtReturn, lockstep("v0 = const.i32 1 output.i32 0.0, v0 jump block1 block1: return")),
         (Rule::BackEndForm, function("return")),
         (Rule::BackEndForm, lockstep("v0 = input.i32 0.0 v1 = bitrev v0 output.i32 0.0, v1 return")),

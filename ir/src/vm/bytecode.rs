@@ -28,6 +28,8 @@ pub(super) enum Code {
     Double,
     /// An access to a texture, number `a` of [`Bytecode::accesses`].
     Access,
+    /// Ends a phase: waves of a group wait for each other. The instruction was made for byte `a` - 1 of the program.
+    Barrier,
     /// Notes where the register `a` is NaN.
     Guard,
     /// Goes on at instruction `a`, for `c` units of fuel.
@@ -78,7 +80,7 @@ pub(super) struct TextureAccess {
     /// Number of operands.
     pub count: usize,
     pub result: [u32; 4],
-    /// Words of the result.
+    /// Words of the result; 0 if there is none.
     pub words: usize,
 }
 
@@ -105,6 +107,19 @@ pub(super) struct ArrayShape {
     pub kept: bool,
 }
 
+impl Bytecode {
+    /// Whether waves of a group wait for each other.
+    pub fn has_barriers(&self) -> bool {
+        self.code.iter().any(|inst| inst.code == Code::Barrier)
+    }
+
+    /// Bytes that a [`Machine`](super::Machine) keeps, roughly.
+    pub fn bytes_of_wave(&self) -> usize {
+        let cells = self.arrays.iter().map(|array| array.elements as usize * usize::from(array.components));
+        (self.registers as usize).saturating_add(cells.fold(0, usize::saturating_add)).saturating_mul(64)
+    }
+}
+
 /// A function, translated for a [`Machine`](super::Machine).
 #[derive(Debug)]
 pub struct Bytecode {
@@ -127,5 +142,6 @@ pub struct Bytecode {
     /// Registers that are zero when a run begins.
     pub(super) zeroed: Vec<u32>,
     pub(super) vertex_id: Option<u32>,
+    pub(super) active: Option<u32>,
     pub(super) instance_id: Option<u32>,
 }

@@ -77,8 +77,7 @@ impl Translator<'_, '_> {
         match (inst.op, inst.imm) {
             // They are there when a run begins.
             (Op::Const | Op::Input | Op::Sysval, _) => {}
-            // A wave by itself comes wherever it goes.
-            (Op::Barrier, _) => {}
+            (Op::Barrier, _) => push(Code::Barrier, 0, inst.origin.offset().map_or(0, |offset| offset + 1), 0, 0),
             (op, _) if is_part(op) => {
                 if let Some(result) = inst.result {
                     self.registers.alias(inst, result);
@@ -136,10 +135,14 @@ impl Translator<'_, '_> {
                 self.registers.release(inst, at);
             }
             (op, imm) if let Some(access) = Access::new(op, imm) => {
-                let result = self.registers.define(inst, at);
+                let has_result = inst.result.is_some();
+                let result = if has_result { self.registers.define(inst, at) } else { [ZERO; 4] };
+                if !has_result {
+                    self.registers.release(inst, at);
+                }
                 push(Code::Access, 0, self.accesses.len() as u32, 0, 0);
                 let operands = [operands[0], operands[1], operands[2]];
-                let words = inst.ty.words() as usize;
+                let words = inst.result.map_or(0, |result| self.func.ty(result).words() as usize);
                 self.accesses.push(TextureAccess { access, operands, count: inst.args.len(), result, words });
             }
             (op, _) if double::is_double_op(op) => {
@@ -171,7 +174,7 @@ impl Translator<'_, '_> {
         for (&(element, component), &register) in &self.registers.stored {
             self.outputs[element as usize][usize::from(component)] = register;
         }
-        let Registers { literals, count, inputs, stored, vertex_id, instance_id, .. } = self.registers;
+        let Registers { literals, count, inputs, stored, vertex_id, instance_id, active, .. } = self.registers;
         let shape = |array: &crate::function::ArrayData| ArrayShape {
             elements: array.elements,
             components: array.components,
@@ -190,6 +193,7 @@ impl Translator<'_, '_> {
             outputs: self.outputs,
             zeroed: stored.into_values().collect(),
             vertex_id,
+            active,
             instance_id,
         }
     }

@@ -135,7 +135,7 @@ macro_rules! define {
                             at = self.code.switches[inst.b as usize].target(value[0]) as usize;
                             continue;
                         }
-                        Code::Return => return Ok(at),
+                        Code::Barrier | Code::Return => return Ok(at),
                     };
                     store::<MASKED>(&mut registers[inst.d as usize].0, result, mask);
                     at += 1;

@@ -27,7 +27,7 @@ mod run;
 mod tests;
 
 pub use bytecode::Bytecode;
-pub use run::{Machine, Shared};
+pub use run::{Machine, PhaseEnd, Shared};
 
 use crate::eval::Lanes;
 use crate::op::Op;

@@ -117,7 +117,7 @@ impl<'f> Uses<'f> {
             op => {
                 op.effect() == Effect::Pure
                     && inst.ty != Type::Row
-                    && !texture::is_texture_op(op)
+                    && !texture::is_access(op)
                     && inst.args.iter().all(|&arg| self.hoisted.contains(arg))
             }
         }
@@ -149,6 +149,7 @@ pub(super) struct Registers<'u, 'f> {
     /// Those of output components that are not set at the end.
     pub stored: HashMap<(u32, u8), u32>,
     pub vertex_id: Option<u32>,
+    pub active: Option<u32>,
     pub instance_id: Option<u32>,
     /// One for moves in a ring.
     pub spare: u32,
@@ -170,6 +171,7 @@ impl<'u, 'f> Registers<'u, 'f> {
             stored: HashMap::new(),
             vertex_id: None,
             instance_id: None,
+            active: None,
             spare: 0,
         };
         // Literals are the first registers, and zero is the first of those.
@@ -214,11 +216,13 @@ impl<'u, 'f> Registers<'u, 'f> {
                 let known = match sysval {
                     SysVal::VertexId => self.vertex_id,
                     SysVal::InstanceId => self.instance_id,
+                    SysVal::Active => self.active,
                 };
                 let register = known.unwrap_or_else(|| self.new_register());
                 match sysval {
                     SysVal::VertexId => self.vertex_id = Some(register),
                     SysVal::InstanceId => self.instance_id = Some(register),
+                    SysVal::Active => self.active = Some(register),
                 }
                 self.words[result][0] = register;
             }

@@ -1,6 +1,6 @@
 //! The machine: waves side by side, which go on together as long as they go the same way.
 
-use super::bytecode::{Bytecode, Code};
+use super::bytecode::{Bytecode, Code, Instruction};
 use super::dispatch::Together;
 use super::memory::Arrays;
 pub use super::memory::Shared;
@@ -8,13 +8,27 @@ use super::{LANES, Register};
 use crate::entity::Array;
 use crate::eval::{Lanes, map2};
 use crate::fuel::{Fuel, Meter, Stop};
-use crate::interp::Bindings;
+use crate::interp::{self, Bindings};
 
 /// Most waves side by side: those of four lanes.
 pub(super) const WAVES: usize = LANES / 4;
 
 /// Where a wave is that has ended.
 const ENDED: u32 = u32::MAX;
+
+/// Where a phase of a wave ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseEnd {
+    /// The function.
+    Return,
+    /// A barrier.
+    Barrier {
+        /// Where it goes on.
+        place: u32,
+        /// Byte offset of the source instruction, if it has one.
+        offset: Option<u32>,
+    },
+}
 
 /// Runs one function; keeps its memory from run to run.
 #[derive(Debug)]
@@ -54,13 +68,16 @@ impl<'c> Machine<'c> {
                 }
             }
         }
-        self.set_vertex_id(|| bindings.vertex_id);
+        self.set_vertex_id(bindings.vertex_id);
     }
 
-    /// Sets the vertices' numbers.
-    pub fn set_vertex_id(&mut self, numbers: impl FnOnce() -> Lanes<LANES>) {
+    /// Sets the invocations' numbers. Lanes of the tail repeat the last.
+    pub fn set_vertex_id(&mut self, numbers: Lanes<LANES>) {
         if let Some(register) = self.code.vertex_id {
-            self.registers[register as usize].0 = numbers();
+            self.registers[register as usize].0 = numbers;
+        }
+        if let Some(register) = self.code.active {
+            self.registers[register as usize].0 = interp::active(&numbers);
         }
     }
 
@@ -173,8 +190,45 @@ impl<'c> Machine<'c> {
                 }
             }
             Code::Switch => self.code.switches[inst.b as usize].target(value()),
+            // A wave by itself comes wherever it goes.
+            Code::Barrier => end as u32 + 1,
             _ => ENDED,
         })
+    }
+
+    /// Begins the run of one wave, which [`run_phase`](Self::run_phase) goes on with.
+    pub fn begin_wave(&mut self) {
+        let mut places = [ENDED; WAVES];
+        places[0] = 0;
+        self.begin(&places, 1);
+    }
+
+    /// Goes on with a wave, from the place where it stands: 0 at first. It comes to the end of the function, or to a
+    /// [barrier](crate::Op::Barrier). `FMA` is as in [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// What stops it.
+    #[inline(always)]
+    pub fn run_phase<const FMA: bool>(
+        &mut self,
+        shared: &Shared<'_>,
+        mut place: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<PhaseEnd, Stop> {
+        let code = self.code;
+        let mask = self.mask(|_| true, 1);
+        loop {
+            let mut together = Together { waves: 1, mask, meters: [const { None }; WAVES] };
+            together.meters[0] = Some(meter);
+            let end = self.go::<FMA, false>(&code.code, place, shared, &mut together)?;
+            if let Some(Instruction { code: Code::Barrier, a, .. }) = code.code.get(end) {
+                return Ok(PhaseEnd::Barrier { place: end as u32 + 1, offset: a.checked_sub(1) });
+            }
+            place = self.leave(end, 0, meter)?;
+            if place == ENDED {
+                return Ok(PhaseEnd::Return);
+            }
+        }
     }
 
     /// Whether no guard has failed in a wave of the last run.

@@ -1,12 +1,13 @@
 //! `bench`: how fast a shader compiles and runs here.
 
 use crate::bindings::{BindArgs, Missing};
+use crate::groups::GroupArgs;
 use crate::options::{CompileArgs, ProgramArgs};
 use crate::report::{Failure, Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
-use shaderjit::{CompileOptions, Engine, NativeStatus, OutputLayout, Shader, Vectors};
+use shaderjit::{Backend, CompileOptions, CompiledShader, Engine, Lanes, NativeStatus, OutputLayout, Shader, Vectors};
 use shaderjit_ir::batch::Pass;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ pub struct Args {
     compile: CompileArgs,
     #[command(flatten)]
     bind: BindArgs,
+    #[command(flatten)]
+    groups: GroupArgs,
     /// Time every kind of vectors that this machine has, one and two a value, beside what the cost model predicts
     #[arg(long)]
     all_lanes: bool,
@@ -35,6 +38,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Figures {
+    /// `vertex`, or `thread` of a compute shader: what figures are per, whatever their names.
+    invocation: &'static str,
     vertices: u32,
     /// Vertices in lockstep in native code.
     lanes: u32,
@@ -132,10 +137,27 @@ fn measure(
 
     let bindings = args.bind.read(shader.format(), &code, Missing::Ordinary(VERTICES, 0))?;
     let call = bindings.call(shader.format(), &code)?;
+    let threads = code.interface().thread_group;
     // A part of the vertices is enough for the interpreter, whose time does not depend on their number.
     let interpreted = bindings.count.min(1024);
     let patience = if interprets { budget } else { Duration::ZERO };
-    let (mut jit, mut interp) = if code.interface().is_geometry() {
+    let (mut count, mut interpreted_count) = (bindings.count, interpreted);
+    let (mut jit, mut interp) = if let Some(threads) = threads {
+        let (grid, memory) = (args.groups.grid()?, args.groups.memory()?);
+        let invocations = grid.iter().chain(&threads).map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
+        count = u32::try_from(invocations).map_err(|_| Failure::usage("--dispatch: fewer threads tell as much"))?;
+        interpreted_count = count;
+        let run = |code: &CompiledShader, budget| {
+            let mut call = bindings.call(shader.format(), code)?;
+            call.unbound_as_zero(true);
+            memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
+            Ok::<_, Failure>(sample(budget, || call.dispatch(grid))?)
+        };
+        let lanes = Lanes::ALL.into_iter().find(|lanes| lanes.count() == code.lanes().count());
+        let options = lanes.into_iter().fold(options.clone(), CompileOptions::lanes).backend(Backend::Interpreter);
+        let jit = if code.is_native() { run(&code, budget)? } else { Vec::new() };
+        (jit, run(&*engine.compile(shader, &options)?, patience)?)
+    } else if code.interface().is_geometry() {
         // Each invocation finds what the one before has left; those of a run begin with zeros.
         let state = GeometryState::default;
         let run = || call.run_geometry(0..bindings.count, &mut state()).map(drop);
@@ -154,15 +176,16 @@ fn measure(
     };
 
     let per_vertex = |median: Duration, count: u32| median.as_secs_f64() * 1e9 / f64::from(count.max(1));
-    let jit_ns_per_vertex = (!jit.is_empty()).then(|| per_vertex(median(&mut jit), bindings.count));
+    let jit_ns_per_vertex = (!jit.is_empty()).then(|| per_vertex(median(&mut jit), count));
     Ok(Figures {
-        vertices: bindings.count,
+        invocation: if threads.is_some() { "thread" } else { "vertex" },
+        vertices: count,
         lanes: code.lanes().count(),
         native: code.is_native(),
         refused,
         jit_ns_per_vertex,
         jit_mverts_per_s: jit_ns_per_vertex.map(|ns| 1e3 / ns),
-        interp_ns_per_vertex: interprets.then(|| per_vertex(median(&mut interp), interpreted)),
+        interp_ns_per_vertex: interprets.then(|| per_vertex(median(&mut interp), interpreted_count)),
         compile_us: micros(|times| times.total()),
         lower_us: micros(|times| times.lower),
         passes_us: micros(|times| times.passes),
@@ -209,12 +232,16 @@ fn table(ways: &[Way]) -> String {
 }
 
 fn text(figures: &Figures) -> String {
-    let Figures { vertices, lanes, .. } = figures;
+    let Figures { invocation, vertices, lanes, .. } = figures;
+    let all = if *invocation == "thread" { "threads " } else { "vertices" };
     let interp_ns_per_vertex = figures.interp_ns_per_vertex.unwrap_or_default();
     let Figures { compile_us, lower_us, passes_us, native_us, code_bytes, .. } = figures;
     let (jit, ratio) = match (figures.jit_ns_per_vertex, figures.jit_mverts_per_s) {
         (Some(ns), Some(mverts)) => (
-            format!("{ns:.2} ns/vertex, {mverts:.1} Mverts/s"),
+            format!(
+                "{ns:.2} ns/{invocation}, {mverts:.1} M{}/s",
+                if *invocation == "thread" { "threads" } else { "verts" }
+            ),
             format!(", {:.1} times as long", interp_ns_per_vertex / ns),
         ),
         _ => {
@@ -223,9 +250,9 @@ fn text(figures: &Figures) -> String {
         }
     };
     format!(
-        "vertices   {vertices}, {lanes} in lockstep\n\
+        "{all}   {vertices}, {lanes} in lockstep\n\
          jit        {jit}\n\
-         interp     {interp_ns_per_vertex:.1} ns/vertex{ratio}\n\
+         interp     {interp_ns_per_vertex:.1} ns/{invocation}{ratio}\n\
          compile    {compile_us:.0} us: lower {lower_us:.0}, passes {passes_us:.0}, native {native_us:.0}\n\
          code       {code_bytes} bytes\n"
     )

@@ -113,7 +113,8 @@ impl BindArgs {
             Missing::Hostile(count, seed) => Some((count, seed, true)),
             Missing::Ordinary(count, seed) => Some((count, seed, false)),
         };
-        let default = held.or(made_up.map(|(count, ..)| count));
+        let groups = code.interface().thread_group.map(|_| 0);
+        let default = held.or(made_up.map(|(count, ..)| count)).or(groups);
         bindings.count = self.count.or(default).ok_or_else(|| self.no_count(code))?;
         if let Some((_, seed, hostile)) = made_up.filter(|_| !self.unbound_as_zero) {
             bindings.make_up(&mut Random::new(seed), hostile, &record, code);

@@ -1,14 +1,15 @@
 //! `diff`: the same call on the interpreter and on every kind of native code, or of two shaders.
 
-use crate::bindings::{BindArgs, Missing};
+use crate::bindings::{BindArgs, Bindings, Missing};
 use crate::compare::Comparison;
+use crate::groups::{GroupArgs, Memory};
 use crate::options::{CompileArgs, ProgramArgs, Source};
 use crate::report::{Failure, Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
 use shaderjit::pica::GeometryState;
 use shaderjit::printable::Printable;
-use shaderjit::{Call, CompiledShader, Difference, Engine, Outputs, Shader};
+use shaderjit::{Backend, Call, CompileOptions, CompiledShader, Difference, Engine, Lanes, Outputs, Shader};
 use std::ops::Range;
 
 /// Vertices made up where no input is given.
@@ -35,6 +36,8 @@ pub struct Args {
     compile: CompileArgs,
     #[command(flatten)]
     bind: BindArgs,
+    #[command(flatten)]
+    groups: GroupArgs,
     /// Run the vertices so many times, as instances 0, 1, …
     #[arg(long, value_name = "N", default_value_t = 1)]
     instances: u32,
@@ -141,6 +144,9 @@ fn engines(args: &Args) -> Outcome {
 /// The shader on the interpreter and on native code, which a difference begins with the name of.
 fn on_code(args: &Args, shader: &Shader, code: &CompiledShader, name: &str) -> Outcome {
     let bindings = args.bind.read(shader.format(), code, Missing::Hostile(MADE_UP_VERTICES, args.seed))?;
+    if code.interface().thread_group.is_some() {
+        return groups(args, shader, &bindings, code, name);
+    }
     let mut call = bindings.call(shader.format(), code)?;
 
     if code.interface().is_geometry() {
@@ -175,6 +181,38 @@ fn engines_report(tally: Tally, difference: Option<String>, equal: String, json:
         Report::text(text + "\n")
     };
     if is_different { report.difference() } else { report }
+}
+
+/// The same thread groups on native code and on the interpreter, on memory that begins as the options say.
+fn groups(args: &Args, shader: &Shader, bindings: &Bindings, code: &CompiledShader, name: &str) -> Outcome {
+    let lanes = Lanes::ALL.into_iter().find(|lanes| lanes.count() == code.lanes().count());
+    let options = args.compile.options(&args.shader)?.backend(Backend::Interpreter);
+    let options = lanes.into_iter().fold(options, CompileOptions::lanes);
+    let interpreted = args.compile.engine(Some(FUEL))?.compile(shader, &options);
+    let interpreted = interpreted.map_err(|error| args.shader.failure(with_hint(&error)))?;
+    let grid = args.groups.grid()?;
+    let run = |code: &CompiledShader| {
+        let memory = args.groups.memory()?;
+        let mut call = bindings.call(shader.format(), code)?;
+        call.unbound_as_zero(true);
+        memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
+        let ended = call.dispatch(grid).map_err(|error| error.to_string());
+        Ok::<_, Failure>((ended, memory.iter().map(Memory::text).collect::<String>()))
+    };
+    let ((jit, jit_memory), (interp, interp_memory)) = (run(code)?, run(&interpreted)?);
+    let ends = |ended: &Result<(), String>| ended.as_ref().err().cloned().unwrap_or("done".to_string());
+    if jit != interp {
+        let (jit, interp) = (ends(&jit), ends(&interp));
+        return Err(Failure::input(format_args!("groups end differently: jit: {jit}; interp: {interp}")));
+    }
+    let threads = code.interface().thread_group.unwrap_or_default();
+    let count = grid.iter().chain(&threads).map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
+    let tally = Tally { vertices: count, out_of_fuel: 0 };
+    let mut lines = jit_memory.lines().zip(interp_memory.lines());
+    let difference = lines.find(|(jit, interp)| jit != interp);
+    let difference = difference.map(|(jit, interp)| format!("{name}jit {jit}\ninterp {interp}"));
+    let equal = format!("no difference in memory behind {count} threads, which end: {}", ends(&jit));
+    Ok(engines_report(tally, difference, equal, args.json))
 }
 
 /// The same invocations of a geometry shader on both engines, one after the other with what each leaves to the next.

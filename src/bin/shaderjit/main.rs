@@ -17,6 +17,7 @@ mod extract;
 mod format;
 mod generate;
 mod geometry;
+mod groups;
 mod ir;
 mod json;
 mod layout;

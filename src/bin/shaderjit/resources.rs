@@ -22,8 +22,9 @@ pub struct ShaderResource {
     source: Source,
 }
 
+/// What bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     Raw,
     Structured(u32),
     Typed(TexelFormat),
@@ -42,6 +43,8 @@ impl FromStr for ShaderResource {
 }
 
 fn format(name: &str) -> Result<TexelFormat, String> {
+    // The corpus of results names it in the order of its components.
+    let name = if name == "r11g11b10f" { TexelFormat::Rg11b10Float.name() } else { name };
     TexelFormat::from_name(name).or_else(|| dxgi::format(name)).ok_or_else(|| {
         let names: Vec<&str> = TexelFormat::ALL.iter().map(|format| format.name()).collect();
         format!("{name:?} is no format; there are {}, and their DXGI names", names.join(" "))

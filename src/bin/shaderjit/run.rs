@@ -1,8 +1,10 @@
-//! `run`: a vertex shader on raw vertices, a pixel shader on raw pixels, or a geometry shader on raw primitives.
+//! `run`: a vertex shader on raw vertices, a pixel shader on raw pixels, a geometry shader on raw primitives, or a
+//! compute shader on thread groups.
 
 use crate::bindings::{BindArgs, Missing};
 use crate::format::{Format, Results};
 use crate::geometry::{self, GeometryArgs};
+use crate::groups::{GroupArgs, Memory};
 use crate::options::{CompileArgs, OutputArgs, ProgramArgs};
 use crate::report::{Outcome, message};
 use clap::ValueEnum;
@@ -24,6 +26,8 @@ pub struct Args {
     instances: u32,
     #[command(flatten)]
     geometry: GeometryArgs,
+    #[command(flatten)]
+    groups: GroupArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// Form of the outputs [default: raw with -o, else table]
@@ -61,6 +65,15 @@ pub fn run(args: &Args) -> Outcome {
     note_interpreted(&code);
     let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
     let mut call = bindings.call(shader.format(), &code)?;
+    if args.groups.is_asked() {
+        call.unbound_as_zero(true);
+        let (grid, memory) = (args.groups.grid()?, args.groups.memory()?);
+        memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
+        call.dispatch(grid)?;
+        args.groups.write(&memory)?;
+        let text: String = memory.iter().map(Memory::text).collect();
+        return args.output.write(text.into_bytes());
+    }
     let mut instances = Vec::new();
     for instance in 0..args.instances {
         instances.push(call.instance(instance).run(0..bindings.count)?);

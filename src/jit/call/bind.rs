@@ -3,9 +3,21 @@
 use super::{Batch, OutputBuffer, Row, Scratch, Tables};
 use crate::error::CallError;
 use crate::jit::Code;
-use crate::jit::abi::{self, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
+use crate::jit::abi::{self, InputArgs, MEMORY_BYTES, OutputArgs, ResourceArgs, SpaceArgs};
 use crate::jit::limits;
+use shaderjit_ir::Resource;
 use shaderjit_ir::op::RESOURCE_BYTES;
+use std::sync::atomic::AtomicU32;
+
+/// Memory that has no words, but for the one that takes what is dropped.
+static NOWHERE: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// Words behind one that takes what is dropped.
+fn memory_args(words: Option<&[AtomicU32]>) -> ResourceArgs {
+    let words = words.filter(|words| !words.is_empty()).unwrap_or(&NOWHERE[..1]);
+    let bytes = (words.len() - 1).saturating_mul(4).min(MEMORY_BYTES as usize) as u32;
+    ResourceArgs { data: words.as_ptr().wrapping_add(1).cast(), bytes }
+}
 
 /// Which vertices the elements of bound streams are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,9 +88,10 @@ impl Code {
             SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
         }));
         tables.resources.clear();
-        tables.resources.extend(batch.resources.iter().map(|bytes| ResourceArgs {
-            data: bytes.as_ptr(),
-            bytes: bytes.len().min(RESOURCE_BYTES as usize) as u32,
+        let resources = batch.resources.iter().zip(&self.info.written).enumerate();
+        tables.resources.extend(resources.map(|(number, (bytes, is_written))| match is_written {
+            true => memory_args(batch.textures.words(Resource::from_u32(number as u32))),
+            false => ResourceArgs { data: bytes.as_ptr(), bytes: bytes.len().min(RESOURCE_BYTES as usize) as u32 },
         }));
     }
 

@@ -13,10 +13,10 @@ use std::ops::Range;
 
 /// Runs native code in memory of its own.
 pub struct WaveRunner<'a> {
-    code: &'a Code,
-    scratch: &'a mut Scratch,
+    pub(super) code: &'a Code,
+    pub(super) scratch: &'a mut Scratch,
     /// Whether the memory is large enough for this code, and the tables of streams point to the rows of a wave.
-    is_bound: bool,
+    pub(super) is_bound: bool,
 }
 
 impl<'a> WaveRunner<'a> {

@@ -1,4 +1,5 @@
-//! Loads from resources: the caller's bytes as they are. Every load is checked against the length in the table.
+//! Loads from resources, the caller's bytes as they are, and stores to memory. Every one is checked against the length
+//! in the table.
 
 use super::value::Memo;
 use super::{Emitter, result};
@@ -7,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Resource, Type, Value};
+use shaderjit_ir::{Op, Resource, Type};
 
 /// What loads at one fixed offset of a resource have in common.
 #[derive(Clone, Copy)]
@@ -34,7 +35,11 @@ impl Emitter<'_, '_> {
     pub(super) fn resource_load(&mut self, inst: &InstData, resource: Resource, at: u32) {
         let (window, operand) = (self.window(resource, at), inst.args[0]);
         if self.is_uniform(operand) {
-            let operand = self.scalar(operand);
+            let mut operand = self.scalar(operand);
+            if inst.op == Op::MemoryLoad {
+                let mask = self.simd.iconst(!3);
+                operand = self.simd.ins().band(operand, mask);
+            }
             let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, operand, window.last);
             let operand = self.simd.ins().uextend(I64, operand);
             let address = self.simd.ins().iadd(window.base, operand);
@@ -45,15 +50,46 @@ impl Emitter<'_, '_> {
             let word = self.simd.load(ty, address, 0);
             self.define_scalar(result(inst), word);
         } else {
-            let vector = self.gather_words(window, resource, at, operand);
+            let operands = self.vector(operand);
+            let operands = self.word_aligned(inst, operands);
+            let vector = self.gather_words(window, resource, at, operands);
             self.define_vector(result(inst), vector);
         }
     }
 
+    /// Byte offsets; of memory, those of the words that they are in.
+    fn word_aligned(&mut self, inst: &InstData, operands: clif::Value) -> clif::Value {
+        if inst.op == Op::ResourceLoad {
+            return operands;
+        }
+        let mask = self.word(I32X4, !3);
+        self.simd.ins().band(operands, mask)
+    }
+
+    /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
+    pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
+        let (data, bytes) = offset::resource(resource.as_u32());
+        let [operands, value, mask] = [0, 1, 2].map(|operand| self.vector(inst.args[operand]));
+        let operands = self.word_aligned(inst, operands);
+        // Memory is never so long that this is in range where the sum is not a number of 32 bits.
+        let needed = self.word(I32X4, at.saturating_add(4));
+        let bytes = self.simd.load(I32, self.resources, bytes);
+        let bytes = self.simd.ins().splat(I32X4, bytes);
+        let fits = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, needed, bytes);
+        let room = self.simd.ins().isub(bytes, needed);
+        let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, operands, room);
+        let inside = self.simd.ins().band(inside, fits);
+        let inside = self.simd.ins().band(inside, mask);
+        // The word in front is at 0.
+        let offsets = self.simd.ins().iadd(operands, needed);
+        let offsets = self.simd.ins().band(offsets, inside);
+        let data = self.simd.load(I64, self.resources, data);
+        self.scatter_to(data, value, offsets, |_| -4);
+    }
+
     /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
-    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> clif::Value {
+    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operands: clif::Value) -> clif::Value {
         let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.ins().splat(I32X4, window.last));
-        let operands = self.vector(operand);
         let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, operands, last);
         let offsets = self.simd.ins().band(operands, inside);
         let words = self.gather_lanes(window.base, offsets, |_| 0);

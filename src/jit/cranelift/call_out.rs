@@ -1,5 +1,5 @@
-//! What native code has done for it by a call: [double arithmetic](crate::jit::double) and [texture
-//! accesses](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in one
+//! What native code has done for it by a call: [double arithmetic](crate::jit::double) and [accesses of textures and
+//! memory](crate::jit::texture). Operands and results go through memory on the stack, all lanes of a vector in one
 //! call, or one lane where they agree.
 
 use super::value::vector_type;
@@ -49,7 +49,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// A texture access.
+    /// An access of a texture or of memory.
     pub(super) fn access(&mut self, inst: &InstData, access: Access) {
         let callee = match self.callees.textures {
             Some(callee) => callee,
@@ -63,11 +63,18 @@ impl Emitter<'_, '_> {
         self.accesses.push(access);
         let textures = self.simd.load(I64, self.args, abi::offset::TEXTURES);
         self.call(callee, mode::access_textures as *const () as usize, &[textures, number, lanes, rows]);
-        self.load_result(inst, rows, texture::offset);
+        if inst.result.is_some() {
+            self.load_result(inst, rows, texture::offset);
+        }
     }
 
     fn lanes_of_call(&self, inst: &InstData) -> usize {
-        if self.is_uniform(result(inst)) { 1 } else { 4 }
+        if self.is_for_one(inst) { 1 } else { 4 }
+    }
+
+    /// Whether one lane stands for all. What writes does so for each.
+    fn is_for_one(&self, inst: &InstData) -> bool {
+        inst.result.is_some_and(|result| self.is_uniform(result))
     }
 
     fn call(&mut self, callee: Callee, address: usize, args: &[clif::Value]) {
@@ -77,7 +84,7 @@ impl Emitter<'_, '_> {
 
     /// Stores the words of operands, and says where.
     fn store_operands(&mut self, inst: &InstData, callee: Callee, at: fn(usize, usize) -> i32) -> clif::Value {
-        let is_uniform = self.is_uniform(result(inst));
+        let is_uniform = self.is_for_one(inst);
         let memory = self.simd.ins().stack_addr(I64, callee.slot, 0);
         for (operand, &arg) in inst.args.iter().enumerate() {
             for (number, word) in self.words(arg, is_uniform).into_iter().enumerate() {

@@ -178,22 +178,35 @@ impl Emitter<'_, '_> {
                 self.define_scalar(result(inst), instance);
             }
             SysVal::VertexId => {
-                let element = self.simd.ins().ireduce(I32, self.wave.element);
-                let element = self.simd.ins().splat(I32X4, element);
-                let last = self.simd.load(I32, self.args, offset::LAST);
-                let last = self.simd.ins().splat(I32X4, last);
+                let (_, element) = self.elements(inst.vector);
                 let first = self.simd.load(I32, self.args, offset::FIRST_VERTEX);
                 let first = self.simd.ins().splat(I32X4, first);
-                let lanes = [0, 1, 2, 3].map(|lane| u32::from(inst.vector) * 4 + lane);
-                let lanes = self.simd.words(I32X4, lanes);
-                let element = self.simd.ins().iadd(element, lanes);
-                let element = self.simd.ins().umin(element, last);
                 let vertex = self.simd.ins().iadd(first, element);
                 self.define_vector(result(inst), vertex);
+            }
+            // Those whose numbers rise.
+            SysVal::Active => {
+                let (all, element) = self.elements(inst.vector);
+                let is_own = self.simd.icmp(IntCC::Equal, all, element);
+                let one = self.simd.words(I32X4, [1; 4]);
+                let is_own = self.simd.ins().band(is_own, one);
+                self.define_vector(result(inst), is_own);
             }
             other => return Err(codegen(format!("{} has no native form", other.name()))),
         }
         Ok(())
+    }
+
+    /// The numbers of a vector's elements as they rise, and as lanes of the tail repeat the last.
+    fn elements(&mut self, vector: u8) -> (clif::Value, clif::Value) {
+        let element = self.simd.ins().ireduce(I32, self.wave.element);
+        let element = self.simd.ins().splat(I32X4, element);
+        let lanes = [0, 1, 2, 3].map(|lane| u32::from(vector) * 4 + lane);
+        let lanes = self.simd.words(I32X4, lanes);
+        let all = self.simd.ins().iadd(element, lanes);
+        let last = self.simd.load(I32, self.args, offset::LAST);
+        let last = self.simd.ins().splat(I32X4, last);
+        (all, self.simd.ins().umin(all, last))
     }
 
     /// Begins a block: counts what it sets of each output.
@@ -299,7 +312,7 @@ impl Emitter<'_, '_> {
             index = self.simd.blend(mask, index, junk_element);
         }
         let offsets = self.element_offsets(index, place.element_bytes);
-        self.scatter_lanes(value, offsets, at);
+        self.scatter_to(self.scratch, value, offsets, |lane| at + 4 * i32::from(lane));
     }
 
     /// Bytes from an array's start to the element of a literal index that is in range.
@@ -329,13 +342,19 @@ impl Emitter<'_, '_> {
         self.simd.ins().imul(index, size)
     }
 
-    fn scatter_lanes(&mut self, value: clif::Value, offsets: clif::Value, at: i32) {
+    pub(super) fn scatter_to(
+        &mut self,
+        base: clif::Value,
+        value: clif::Value,
+        offsets: clif::Value,
+        at: impl Fn(u8) -> i32,
+    ) {
         let value = self.simd.cast(I32X4, value);
         let offsets = self.keep_offsets(offsets);
         for lane in 0..4u8 {
-            let address = self.lane_address(self.scratch, offsets, lane);
+            let address = self.lane_address(base, offsets, lane);
             let word = self.simd.ins().extractlane(value, lane);
-            self.simd.store(word, address, at + 4 * i32::from(lane));
+            self.simd.store(word, address, at(lane));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Loads from resources: the caller's bytes as they are. Every load is checked against the length in the table.
+//! Loads from resources, the caller's bytes as they are, and stores to memory. Every one is checked against the length
+//! in the table.
 
 use super::code::Address;
 use super::encode::Condition;
@@ -8,7 +9,7 @@ use super::{Selector, result};
 use crate::jit::abi::offset;
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Resource, Value};
+use shaderjit_ir::{Op, Resource};
 
 /// What loads at one fixed offset of a resource have in common.
 #[derive(Clone, Copy)]
@@ -28,10 +29,15 @@ impl Selector<'_> {
     pub(super) fn resource_load(&mut self, inst: &InstData, resource: Resource, at: u32) {
         let (window, operand) = (self.window(resource, at), inst.args[0]);
         if !self.is_uniform(operand) {
-            let vector = self.gather_words(window, resource, at, operand);
+            let operands = self.vector(operand);
+            let operands = self.word_aligned(inst, operands);
+            let vector = self.gather_words(window, resource, at, operands);
             return self.define_vector(result(inst), vector);
         }
-        let operand = self.scalar(operand);
+        let mut operand = self.scalar(operand);
+        if inst.op == Op::MemoryLoad {
+            operand = self.simd.general_imm(X::AndImmediate, operand, !3);
+        }
         let address = self.simd.address(Address::indexed(window.base, operand, 0, 0));
         let zero = self.zero_word();
         self.simd.compare(X::Cmp, operand, window.last);
@@ -39,10 +45,46 @@ impl Selector<'_> {
         self.define_loaded(result(inst), Address::at(address, 0));
     }
 
+    /// Byte offsets; of memory, those of the words that they are in.
+    fn word_aligned(&mut self, inst: &InstData, operands: VReg) -> VReg {
+        if inst.op == Op::ResourceLoad {
+            return operands;
+        }
+        let mask = self.simd.word_source(!3);
+        self.simd.op(X::Pand, &[operands], mask)
+    }
+
+    /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
+    pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
+        let (data, bytes) = offset::resource(resource.as_u32());
+        let [operands, value] = [0, 1].map(|operand| self.vector(inst.args[operand]));
+        let mask = self.mask(inst.args[2]);
+        let operands = self.word_aligned(inst, operands);
+        // Memory is never so long that this is in range where the sum is not a number of 32 bits.
+        let needed = self.simd.word(at.saturating_add(4));
+        let bytes = self.simd.load(Address::at(self.resources, bytes).in_all_lanes());
+        let least = self.simd.op(X::Pminud, &[bytes], needed);
+        let fits = self.lanes_equal(least, needed);
+        let room = self.simd.op(X::Psubd, &[bytes], needed);
+        let least = self.simd.op(X::Pminud, &[operands], room);
+        let mut inside = self.lanes_equal(least, operands);
+        for other in [fits, mask] {
+            inside = self.simd.masks(X::Pand, X::Kand, inside, other);
+        }
+        // The word in front is at 0.
+        let offsets = self.simd.op(X::Paddd, &[operands], needed);
+        let offsets = self.simd.keep(inside, offsets.into());
+        let offsets = self.keep_offsets(offsets);
+        let data = self.simd.load_pointer(Address::at(self.resources, data));
+        self.scatter_lanes(value, |this, lane| {
+            let offset = this.lane_offset(offsets, lane);
+            Address::indexed(data, offset, 0, -4)
+        });
+    }
+
     /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
-    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operand: Value) -> VReg {
+    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operands: VReg) -> VReg {
         let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
-        let operands = self.vector(operand);
         let least = self.simd.op(X::Pminud, &[operands], last);
         let inside = self.lanes_equal(least, operands);
         let offsets = self.simd.keep(inside, operands.into());

@@ -1,5 +1,5 @@
-//! What native code has done for it by a call: [texture accesses](crate::jit::texture). Operands and results go through
-//! memory on the stack, all lanes of a vector in one call, or one lane where they agree.
+//! What native code has done for it by a call: [accesses of textures and memory](crate::jit::texture). Operands and
+//! results go through memory on the stack, all lanes of a vector in one call, or one lane where they agree.
 
 use super::code::Address;
 use super::table::Op as X;
@@ -11,7 +11,7 @@ use shaderjit_ir::function::InstData;
 use shaderjit_ir::texture::{Access, Rows};
 
 impl Selector<'_> {
-    /// A texture access.
+    /// An access of a texture or of memory.
     pub(super) fn access(&mut self, inst: &InstData, access: Access) {
         self.passed = self.passed.max(size_of::<Rows>() as u32);
         self.store_operands(inst);
@@ -21,16 +21,23 @@ impl Selector<'_> {
         let textures = self.simd.load_pointer(Address::at(self.args, abi::offset::TEXTURES));
         let rows = self.simd.address(Address::stack(0));
         self.simd.code.call(mode::access_textures as *const () as usize, &[textures, number, lanes, rows]);
-        self.load_result(inst);
+        if inst.result.is_some() {
+            self.load_result(inst);
+        }
     }
 
     fn lanes_of_call(&self, inst: &InstData) -> u32 {
-        if self.is_uniform(result(inst)) { 1 } else { u32::from(self.simd.lanes()) }
+        if self.is_for_one(inst) { 1 } else { u32::from(self.simd.lanes()) }
+    }
+
+    /// Whether one lane stands for all. What writes does so for each.
+    fn is_for_one(&self, inst: &InstData) -> bool {
+        inst.result.is_some_and(|result| self.is_uniform(result))
     }
 
     /// Stores the words of operands.
     fn store_operands(&mut self, inst: &InstData) {
-        let is_uniform = self.is_uniform(result(inst));
+        let is_uniform = self.is_for_one(inst);
         for (operand, &arg) in inst.args.iter().enumerate() {
             for (number, mut word) in self.words(arg, is_uniform).into_iter().enumerate() {
                 let address = Address::stack(texture::offset(operand, number));

@@ -136,21 +136,34 @@ impl Selector<'_> {
                 self.define_scalar(result(inst), instance);
             }
             SysVal::VertexId => {
-                // The element's low word.
-                let element = self.simd.general(X::Mov, &[], self.wave.element);
-                let elements = self.simd.splat(element);
-                let lanes = self.simd.lanes();
-                let count = self.simd.code.constant(Constant::Count(u32::from(inst.vector * lanes), 1, lanes));
-                let elements = self.simd.op(X::Paddd, &[elements], count);
-                let [last, first] = [offset::LAST, offset::FIRST_VERTEX]
-                    .map(|field| self.simd.load(Address::at(self.args, field).in_all_lanes()));
-                let elements = self.simd.op(X::Pminud, &[elements], last);
+                let (_, elements) = self.elements(inst.vector);
+                let first = self.simd.load(Address::at(self.args, offset::FIRST_VERTEX).in_all_lanes());
                 let vertices = self.simd.op(X::Paddd, &[elements], first);
                 self.define_vector(result(inst), vertices);
+            }
+            // Those whose numbers rise.
+            SysVal::Active => {
+                let (all, elements) = self.elements(inst.vector);
+                let is_own = self.lanes_equal(all, elements);
+                let [is_own, one] = [self.simd.mask_to_vector(is_own), self.simd.word(1)];
+                let is_own = self.simd.op(X::Pand, &[is_own], one);
+                self.define_vector(result(inst), is_own);
             }
             other => return Err(codegen(format!("{} has no native form", other.name()))),
         }
         Ok(())
+    }
+
+    /// The numbers of a vector's elements as they rise, and as lanes of the tail repeat the last.
+    fn elements(&mut self, vector: u8) -> (VReg, VReg) {
+        // The element's low word.
+        let element = self.simd.general(X::Mov, &[], self.wave.element);
+        let elements = self.simd.splat(element);
+        let lanes = self.simd.lanes();
+        let count = self.simd.code.constant(Constant::Count(u32::from(vector * lanes), 1, lanes));
+        let all = self.simd.op(X::Paddd, &[elements], count);
+        let last = self.simd.load(Address::at(self.args, offset::LAST).in_all_lanes());
+        (all, self.simd.op(X::Pminud, &[all], last))
     }
 
     /// Sets a component of an output. The element is stored when that was the last one that the block sets.

@@ -350,6 +350,10 @@ impl<'a> Selector<'a> {
                 self.uniform_load(inst, space, row, component);
             }
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset),
+            (Op::MemoryLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset & !3),
+            (Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset }) => {
+                self.memory_store(inst, resource, offset & !3);
+            }
             (Op::ResourceBytes, Imm::Resource(resource)) => self.resource_bytes(inst, resource),
             // Its operands are what its users see of it.
             (Op::RowJoin, _) => {}

@@ -43,6 +43,8 @@ impl Asked {
             sampler: Some(Sampler::from_u32(0)),
             offsets: self.offsets,
             component: self.component,
+            offset: 0,
+            function: None,
         };
         // In a lane that is not the first; the others hold garbage.
         let mut rows = Rows([[[0xffc0_dead; LANES]; 4]; 3]);
@@ -417,7 +419,15 @@ fn what_is_not_bound_reads_zero_and_has_no_size() {
         // One that is not bound, one that there is not.
         for texture in [1, 9] {
             let texture = Resource::from_u32(texture);
-            let access = Access { op, texture, sampler: Some(Sampler::from_u32(7)), offsets: [0; 3], component: 3 };
+            let access = Access {
+                op,
+                texture,
+                sampler: Some(Sampler::from_u32(7)),
+                offsets: [0; 3],
+                component: 3,
+                offset: 0,
+                function: None,
+            };
             let mut rows = Rows([[[7; LANES]; 4]; 3]);
             bound.access(&access, LANES, &mut rows);
             assert_eq!(rows.0[0], [[0; LANES]; 4], "{op}");

@@ -7,7 +7,8 @@
 //! * a value that joins is a `select` by the mask of the edge it comes over;
 //! * a divergent loop runs while any lane continues; what lanes that left computed is captured under the mask of each
 //!   iteration, because later iterations compute it again for the others;
-//! * array stores take the mask; outputs become registers, set under the mask and written once at the end.
+//! * stores and atomics take the mask, which begins as the active lanes for those on memory; outputs become registers,
+//!   set under the mask and written once at the end.
 //!
 //! Code runs only while at least one lane is active, so a uniform value is always some active lane's.
 //!
@@ -22,8 +23,8 @@ mod values;
 use crate::builder::FunctionBuilder;
 use crate::cfg::{self, Edge};
 use crate::entity::{Block, Value, Variable};
-use crate::function::{BlockCall, Function, Imm, InstData, Terminator};
-use crate::op::{Effect, Op};
+use crate::function::{BlockCall, Function, Imm, InstData, Operands, Origin, Terminator};
+use crate::op::{Op, SysVal};
 use crate::pass::aliases::Aliases;
 use crate::pass::{
     MAX_BLOCKS, PassError, limit, make_reducible, merge_returns, remove_unreachable, simplify_params, straighten,
@@ -45,7 +46,7 @@ pub const MAX_WORK: usize = 1 << 20;
 /// Rewrites a function into lockstep form. Does nothing if it has that form already.
 ///
 /// Fails with [`PassError::Limit`] where control flow is larger or deeper than [`MAX_BLOCKS`], [`MAX_DEPTH`]
-/// and [`MAX_WORK`].
+/// and [`MAX_WORK`], and with [`PassError::DivergentBarrier`] where lanes cannot come to a barrier together.
 pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     if func.lockstep {
         return Ok(());
@@ -55,6 +56,7 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     straighten(func);
     limit("block count", func.layout.len(), MAX_BLOCKS)?;
     forget_any(func);
+    mask_writes(func);
     func.layout = cfg::reverse_postorder(func);
     if let Some(block) = returns_with_outputs(func)
         && branches_agree(func)
@@ -99,6 +101,32 @@ fn forget_any(func: &mut Function) {
     if any {
         aliases.apply(func);
     }
+}
+
+/// Puts all that writes memory under a mask: the active lanes.
+fn mask_writes(func: &mut Function) {
+    if !func.writes_memory() {
+        return;
+    }
+    func.origin = Origin::default();
+    let active = func.make_inst(Op::Sysval, Type::I32, &[], Imm::SysVal(SysVal::Active));
+    let zero = func.make_inst(Op::Const, Type::I32, &[], Imm::Bits(0));
+    let operands = [active, zero].map(|inst| func.insts[inst].result.expect("it has a result"));
+    let test = func.make_inst(Op::Ine, Type::I32, &operands, Imm::None);
+    let mask = func.insts[test].result.expect("it has a result");
+    for &block in &func.layout {
+        for at in 0..func.blocks[block].insts.len() {
+            let inst = func.blocks[block].insts[at];
+            let data = &mut func.insts[inst];
+            let masked = data.op.masked().filter(|_| data.op.writes_buffers());
+            if let Some(op) = masked {
+                let args: Vec<Value> = data.args.iter().copied().chain([mask]).collect();
+                (data.op, data.args) = (op, Operands::new(&args));
+            }
+        }
+    }
+    let entry = func.entry();
+    func.blocks[entry].insts.splice(0..0, [active, zero, test]);
 }
 
 /// The only block that returns, if outputs are set in no other.
@@ -151,6 +179,8 @@ struct Writer<'a> {
     mask: Mask,
     /// One register a component of each output element that is written at all.
     outputs: Vec<[Option<(Variable, Type)>; 4]>,
+    /// The first barrier to which lanes come by themselves.
+    parted: Option<Origin>,
 }
 
 impl<'a> Writer<'a> {
@@ -161,7 +191,7 @@ impl<'a> Writer<'a> {
         b.reserve(func.size() + func.size() / 2);
         let values = ValueMap::new(func, tree, divergence, &mut b);
         let outputs = vec![[None; 4]; func.outputs as usize];
-        Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, outputs }
+        Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, outputs, parted: None }
     }
 
     fn finish(mut self) -> Function {
@@ -191,6 +221,9 @@ impl<'a> Writer<'a> {
             Item::Continue(edge, target) => self.continue_to(edge, target),
             // All lanes are here: every way out of the function leads to this one block.
             Item::Return(_) => self.write_outputs(),
+        }
+        if let Some(origin) = self.parted {
+            return Err(PassError::DivergentBarrier { offset: origin.offset() });
         }
         limit("control-flow nesting", self.frames.len(), MAX_DEPTH)
     }
@@ -227,20 +260,24 @@ impl<'a> Writer<'a> {
 
     fn inst(&mut self, inst: &InstData, block: Block) {
         self.b.set_origin(inst.origin);
+        if inst.op == Op::Barrier && self.mask.is_some() {
+            self.parted.get_or_insert(inst.origin);
+        }
         let mut args = inst.args;
         args.iter_mut().for_each(|arg| *arg = self.value(*arg, block));
         match (inst.op, inst.imm, &*args) {
             (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),
-            (op, imm, args) if op.effect() == Effect::Write && op.masked().is_some() => {
-                let op = op.masked().filter(|_| self.mask.is_some()).unwrap_or(op);
-                let args: Vec<Value> = args.iter().copied().chain(self.mask).collect();
-                self.b.emit(op, inst.ty, &args, imm);
-            }
-            (Op::ArrayStoreMasked, imm, &[index, value, mask]) => {
-                let mask = self.and_mask(mask);
-                self.b.emit(inst.op, inst.ty, &[index, value, mask], imm);
-            }
             (op, imm, args) => {
+                let (mut op, mut args) = (op, args.to_vec());
+                match (op.masked(), args.last_mut()) {
+                    (_, Some(mask)) if op.is_masked() => *mask = self.and_mask(*mask),
+                    (Some(masked), _) if self.mask.is_some() => {
+                        op = masked;
+                        args.extend(self.mask);
+                    }
+                    _ => {}
+                }
+                let args = &args[..];
                 if let Some(value) = self.b.emit(op, inst.ty, args, imm) {
                     self.values.define(&mut self.b, inst.result.expect("the same op has a result"), value, self.mask);
                 }

@@ -1,4 +1,4 @@
-//! Instructions → IR, for vertex shaders, and for pixel shaders as far as each pixel is on its own.
+//! Instructions → IR, for vertex and compute shaders, and for pixel shaders as far as each pixel is on its own.
 //!
 //! Registers become SSA variables of 32-bit patterns (typed `f32`, so that moves cost nothing); integer instructions
 //! read and write them through bitcasts, which keep every bit. Every register is zero at the start. All returns lead to
@@ -13,6 +13,8 @@
 //! | `double` | the same where operands or results are doubles |
 //! | `choice` | what an operand names, one thing or the one of several that an index chooses |
 //! | `resource` | views, and loads from buffers |
+//! | `memory` | stores, atomics and typed loads of what is written |
+//! | `group` | thread groups: numbers, barriers |
 //! | `texture` | samplers, and accesses of textures |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 //! | `call` | subroutines, each inlined where it is called |
@@ -25,7 +27,9 @@ mod choice;
 mod double;
 mod elements;
 mod flow;
+mod group;
 mod interface;
+mod memory;
 mod operand;
 mod registers;
 mod resource;
@@ -115,7 +119,7 @@ impl Default for LowerOptions {
     }
 }
 
-/// Lowers a vertex or pixel shader of shader model 4.0 to 5.1.
+/// Lowers a vertex, pixel or compute shader of shader model 4.0 to 5.1.
 ///
 /// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and
 /// `SV_InstanceID` are left out: the batch generates them. A pixel shader's are all there, interpolated values and
@@ -150,7 +154,7 @@ pub fn lower_with(
     output_signature: &Signature<'_>,
     options: &LowerOptions,
 ) -> Result<Lowered, LowerError> {
-    if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel) {
+    if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel | Stage::Compute) {
         return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
     }
     let subroutines = Subroutines::new(program)?;
@@ -161,6 +165,9 @@ pub fn lower_with(
     let (offset, flow, options) = (program.offset, Flow::default(), options.clone());
     limit("number of samples", options.samples.into(), MAX_SAMPLES).map_err(|refusal| refusal.at(offset))?;
     let mut lowering = Lowering { b, registers, subroutines, classes, options, flow, cost, next: 0, offset };
+    if program.version.stage == Stage::Compute && lowering.registers.interface.thread_group.is_none() {
+        return Err(lowering.invalid("the thread group is not declared"));
+    }
     lowering.begin();
     lowering.fill_indexed_inputs()?;
     while lowering.flow.is_running() {
@@ -254,7 +261,7 @@ impl Lowering {
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)
             }
-            Group::Texture | Group::Memory => self.view_operation(instruction, operation),
+            Group::Texture | Group::Memory | Group::Atomic => self.view_operation(instruction, operation),
             _ => Err(self.unsupported(opcode)),
         }
     }

@@ -151,6 +151,13 @@ impl Lowering {
                 };
                 Ok(self.load_row(space, place, component, ty))
             }
+            file @ (RegisterFile::ThreadId
+            | RegisterFile::ThreadGroupId
+            | RegisterFile::ThreadIdInGroup
+            | RegisterFile::ThreadIdInGroupFlattened) => {
+                let value = self.thread(file, component)?;
+                Ok(self.typed(value, ty))
+            }
             RegisterFile::Output | RegisterFile::Null => {
                 Err(self.invalid(format!("{} is read", operand.file().letters())))
             }

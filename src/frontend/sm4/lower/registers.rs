@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
 use super::elements::{Indexed, Inputs, Outputs, Register};
+use super::group;
 use super::resource::Resources;
 use super::texture::Samplers;
 use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS};
@@ -45,6 +46,9 @@ pub(super) struct Registers {
     pub samplers: Samplers,
     /// `icb`.
     pub immediate_constants: Option<Space>,
+    /// The group's number, once something reads it.
+    pub group: Option<Space>,
+    pub stage: Stage,
 }
 
 /// An `x#`.
@@ -120,6 +124,8 @@ impl Registers {
             resources: Resources::default(),
             samplers: Samplers::default(),
             immediate_constants: None,
+            group: None,
+            stage,
         };
         let mut declaring =
             Declaring { registers: &mut registers, b: &mut b, stage, array_registers: 0, ranges: BTreeMap::new() };
@@ -267,6 +273,9 @@ impl Declaring<'_> {
             }
             Declaration::Input { ref operand, system_value: Some(value), .. } if self.stage == Stage::Vertex => {
                 self.system_input(operand, value)?;
+            }
+            Declaration::ThreadGroup(threads) if self.stage == Stage::Compute => {
+                group::declare(threads, &mut self.registers.interface)?;
             }
             Declaration::IndexRange { ref first, count } => self.index_range(first, count)?,
             Declaration::Sampler { binding, mode } => {

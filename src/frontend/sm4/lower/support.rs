@@ -23,6 +23,9 @@ pub fn runs(stage: Stage, opcode: Opcode) -> bool {
     let function = (opcode == Opcode::InterfaceCall).then_some(0);
     let operands: Vec<u32> = function.into_iter().chain(opcode.slots().iter().flat_map(|_| R0)).collect();
     let mut tokens = vec![stage.number() << 16 | 0x50, 0, Opcode::DclTemps.number() | 2 << 24, 1];
+    if stage == Stage::Compute {
+        tokens.extend([Opcode::DclThreadGroup.number() | 4 << 24, 1, 1, 1]);
+    }
     tokens.push(opcode.number() | (1 + operands.len() as u32) << 24);
     tokens.extend(operands);
     tokens[1] = tokens.len() as u32;
@@ -40,8 +43,9 @@ mod tests {
     #[test]
     fn every_instruction_decodes_and_stages_differ() {
         use Stage::{Compute, Geometry, Pixel, Vertex};
-        assert!([Vertex, Pixel].into_iter().all(|stage| runs(stage, Opcode::Add)));
-        assert!(![Geometry, Compute].into_iter().any(|stage| runs(stage, Opcode::Add)));
-        assert!(runs(Pixel, Opcode::Discard) && runs(Pixel, Opcode::InterfaceCall) && !runs(Pixel, Opcode::Sync));
+        assert!([Vertex, Pixel, Compute].into_iter().all(|stage| runs(stage, Opcode::Add)));
+        assert!(!runs(Geometry, Opcode::Add) && !runs(Pixel, Opcode::Sync));
+        assert!(runs(Pixel, Opcode::Discard) && runs(Pixel, Opcode::InterfaceCall) && !runs(Pixel, Opcode::StoreRaw));
+        assert!(runs(Compute, Opcode::Sync) && runs(Compute, Opcode::StoreRaw));
     }
 }

@@ -547,7 +547,7 @@ fn what_is_never_written_is_not_set() {
 
 #[test]
 fn other_stages_are_unsupported() {
-    for stage in [2, 3, 4, 5] {
+    for stage in [2, 3, 4] {
         let program = program_of(stage << 16 | 0x50, &[]).unwrap();
         let refused = lower(&program, &plain_signature(), &plain_signature());
         assert!(matches!(refused, Err(LowerError::Unsupported { what, offset: 0 }) if what.contains("_5_0 programs")));

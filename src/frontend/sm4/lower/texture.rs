@@ -37,6 +37,11 @@ pub(super) fn shape(dimension: Dimension) -> Option<TextureShape> {
     })
 }
 
+/// Whether views of that shape are written.
+pub(super) fn can_be_written(shape: TextureShape) -> bool {
+    !shape.is_multisampled() && !shape.is_cube()
+}
+
 /// The declared samplers, by the number that instructions use, and those made for them.
 #[derive(Default)]
 pub(super) struct Samplers {
@@ -145,7 +150,13 @@ impl Lowering {
         operation: &Operation,
     ) -> Result<(), LowerError> {
         let (opcode, operands) = (instruction.opcode(), &operation.operands);
-        let Some(form) = form(opcode) else { return self.buffer_operation(opcode, operation) };
+        let form = match form(opcode) {
+            Some(form) => form,
+            None if matches!(opcode, Opcode::LdRaw | Opcode::LdStructured | Opcode::BufInfo) => {
+                return self.buffer_operation(opcode, operation);
+            }
+            None => return self.memory_operation(instruction, operation),
+        };
         let view = operands.get(form.view).ok_or_else(|| self.unsupported(opcode))?;
         if view.file() == RegisterFile::Rasterizer && form.kind == FormKind::Samples {
             let target = self.destination(&operands[0])?;
@@ -154,7 +165,7 @@ impl Lowering {
             return self.write_answer(&target, answer);
         }
         if view.file() == RegisterFile::UnorderedAccess {
-            return Err(self.unsupported(opcode));
+            return self.memory_operation(instruction, operation);
         }
         match self.resource(view)? {
             (texture, ResourceKind::Texture { shape, .. }) => {
@@ -310,7 +321,14 @@ impl Lowering {
         })
     }
 
-    fn size(&mut self, view: &Operand, mask: Mask, row: Value, shape: TextureShape, kind: InfoReturn) -> Answer {
+    pub(super) fn size(
+        &mut self,
+        view: &Operand,
+        mask: Mask,
+        row: Value,
+        shape: TextureShape,
+        kind: InfoReturn,
+    ) -> Answer {
         // The reciprocal is that of sizes in texels, which faces have two of.
         let sizes = if shape.is_cube() { 2 } else { shape.coordinates() };
         self.answer(view, mask, |this, word| {

@@ -1,0 +1,194 @@
+//! Calls that run thread groups: a grid of them, each on its own.
+
+use super::bindings::Call;
+use super::buffer;
+use super::engine::{Memory, with_memory};
+use super::uniforms::BoundSpaces;
+use super::wave::{Driver, Group, WaveRunner};
+use super::work::Work;
+use crate::error::CallError;
+use crate::frontend::{ResourceFile, UniformKind};
+use crate::jit::Layout;
+use crate::memory::{AtomicBuffer, GroupMemory, MemoryView};
+use crate::native::Native;
+use shaderjit_ir::fuel::Fuel;
+
+/// Most groups in a direction (Direct3D 11: `D3D11_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION`).
+const MAX_GROUPS: u32 = 65535;
+
+impl<'a> Call<'a> {
+    /// Binds the unordered-access view `u<slot>` of register space 0. Of an unbound one loads give 0 and stores are
+    /// dropped if the call [asks for zeros](Self::unbound_as_zero).
+    ///
+    /// # Errors
+    /// [`UnknownBinding`](CallError::UnknownBinding) if the shader declares no such view,
+    /// [`ResourceMismatch`](CallError::ResourceMismatch) if it declares one of another kind or with another stride,
+    /// [`MissingBinding`](CallError::MissingBinding) if it counts and the view has no counter,
+    /// [`ShortBuffer`](CallError::ShortBuffer), [`Texture`](CallError::Texture) and [`Invalid`](CallError::Invalid) if
+    /// sizes and formats make no view.
+    pub fn unordered_access(&mut self, slot: u32, view: MemoryView<'a>) -> Result<&mut Call<'a>, CallError> {
+        self.unordered_access_in_space(slot, 0, view)
+    }
+
+    /// Binds the view `u<slot>` of a register space of shader model 5.1.
+    ///
+    /// # Errors
+    /// As [`unordered_access`](Self::unordered_access).
+    pub fn unordered_access_in_space(
+        &mut self,
+        slot: u32,
+        space: u32,
+        view: MemoryView<'a>,
+    ) -> Result<&mut Call<'a>, CallError> {
+        let declared = &self.shader.interface().resources;
+        let file = ResourceFile::UnorderedAccess;
+        let (index, decl) = buffer::find(declared, file, slot, space)?;
+        let name = || buffer::name(file, slot, space);
+        if !view.fits(decl.kind) {
+            let (what, declared) = (name(), decl.kind.to_string());
+            return Err(CallError::ResourceMismatch { what, declared, bound: view.describe() });
+        }
+        view.check(name)?;
+        let counter = buffer::find(declared, ResourceFile::Counter, slot, space).map(|(index, _)| index).ok();
+        if let Some(counter) = counter {
+            if view.counter_view().is_none() && self.shader.needs_resource(counter) {
+                return Err(CallError::MissingBinding { what: format!("counter of {}", name()) });
+            }
+            self.memory.bind(counter, view.counter_view());
+        }
+        self.memory.bind(index, Some(view));
+        Ok(self)
+    }
+
+    /// Runs so many thread groups in x, y and z, one after the other, x first. What they write is in the views bound,
+    /// after an error what was written before.
+    ///
+    /// ```
+    /// use shaderjit::{AtomicBuffer, CompileOptions, Config, Engine, MemoryView, Shader};
+    ///
+    /// // Group g of 4 threads adds up 16 floats into the g-th structure.
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/cs_sizes/C1.cs_5_0.fxc101.dxbc"));
+    /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
+    /// let ids = AtomicBuffer::zeroed(12 * 16);
+    /// let mut call = code.call();
+    /// call.unordered_access(0, MemoryView::structured(&ids, 16))?.dispatch([3, 2, 2])?;
+    /// assert_ne!(ids.to_bytes(), [0; 12 * 16]);
+    /// # Ok::<(), shaderjit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WrongStage`](CallError::WrongStage), [`MissingBinding`](CallError::MissingBinding) and
+    /// [`Invalid`](CallError::Invalid) before anything runs, the last for more than 65535 groups in a direction;
+    /// [`OutOfFuel`](CallError::OutOfFuel) and [`OutOfCallFuel`](CallError::OutOfCallFuel) if loops run too long,
+    /// [`Cancelled`](CallError::Cancelled) if that is asked for, [`PartedAtBarrier`](CallError::PartedAtBarrier) if
+    /// threads of a group do not come to a barrier together.
+    pub fn dispatch(&self, groups: [u32; 3]) -> Result<(), CallError> {
+        self.check_groups(groups)?;
+        let made = self.native_groups()?;
+        self.with_fuel(|fuel| self.run_groups(made.as_deref(), fuel, groups, 0..count(groups)))
+    }
+
+    /// Runs as many thread groups as three 32-bit numbers say, which lie at a byte of a buffer.
+    ///
+    /// # Errors
+    /// As [`dispatch`](Self::dispatch); [`ShortBuffer`](CallError::ShortBuffer) if the numbers are not inside,
+    /// [`Invalid`](CallError::Invalid) if the byte is no multiple of 4.
+    pub fn dispatch_indirect(&self, arguments: &AtomicBuffer, byte: usize) -> Result<(), CallError> {
+        if !byte.is_multiple_of(4) {
+            return Err(CallError::Invalid(format!("arguments at byte {byte}, which is no multiple of 4")));
+        }
+        let words: Option<Vec<u32>> = (0..3).map(|word| arguments.word(byte / 4 + word)).collect();
+        let Some(&[x, y, z]) = words.as_deref() else {
+            let what = "buffer of arguments".to_string();
+            return Err(CallError::ShortBuffer { what, needed: byte.saturating_add(12), available: arguments.len() });
+        };
+        self.dispatch([x, y, z])
+    }
+
+    /// Runs thread groups on this thread and those of the current [rayon] pool. In which order the groups run is open
+    /// then, and nothing else. Needs the feature `rayon`.
+    ///
+    /// # Errors
+    /// As [`dispatch`](Self::dispatch): one of those that groups end with.
+    #[cfg(feature = "rayon")]
+    pub fn dispatch_parallel(&self, groups: [u32; 3]) -> Result<(), CallError> {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        self.check_groups(groups)?;
+        let made = self.native_groups()?;
+        let (count, threads) = (count(groups), rayon::current_num_threads() as u64);
+        // A few pieces a thread, so that none waits long for the last.
+        let piece = count.div_ceil(threads * 8).max(1);
+        self.with_fuel(|fuel| {
+            (0..count.div_ceil(piece)).into_par_iter().try_for_each(|number| {
+                let start = number * piece;
+                self.run_groups(made.as_deref(), fuel, groups, start..count.min(start + piece))
+            })
+        })
+    }
+
+    fn check_groups(&self, groups: [u32; 3]) -> Result<(), CallError> {
+        self.check_runs_groups()?;
+        self.check_uniforms()?;
+        self.check_resources()?;
+        self.check_samplers()?;
+        match groups.into_iter().find(|&count| count > MAX_GROUPS) {
+            Some(count) => {
+                Err(CallError::Invalid(format!("{count} thread groups in a direction; {MAX_GROUPS} can be")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The native code, if there is some.
+    fn native_groups(&self) -> Result<Option<crate::native::Made<'_>>, CallError> {
+        let outputs = vec![0; self.shader.interface().outputs.len()];
+        Ok(self.shader.native_for(&Layout { inputs: Vec::new(), outputs })?)
+    }
+
+    /// Runs some of the groups, by their number in the grid.
+    fn run_groups(
+        &self,
+        native: Option<&Native>,
+        fuel: Fuel<'_>,
+        grid: [u32; 3],
+        numbers: std::ops::Range<u64>,
+    ) -> Result<(), CallError> {
+        let memory = GroupMemory::new(&self.textures, &self.memory, &self.shader.interface().resources);
+        let driver = Grid { grid, numbers, memory: &memory, spaces: self.spaces.clone(), call: self };
+        with_memory(|thread: &mut Memory, work: &mut Work<'a>| {
+            self.drive_asking(native, fuel, &memory, driver, thread, work)
+        })
+    }
+}
+
+fn count([x, y, z]: [u32; 3]) -> u64 {
+    u64::from(x) * u64::from(y) * u64::from(z)
+}
+
+/// Groups of a grid.
+struct Grid<'g, 'c, 'a> {
+    grid: [u32; 3],
+    numbers: std::ops::Range<u64>,
+    memory: &'g GroupMemory<'c, 'a>,
+    spaces: BoundSpaces,
+    call: &'c Call<'a>,
+}
+
+impl<'a> Driver<'a> for Grid<'_, '_, 'a> {
+    fn drive(mut self, waves: &mut impl WaveRunner, _: &mut Work<'a>) -> Result<(), CallError> {
+        let interface = self.call.shader.interface();
+        let threads = interface.thread_group.map_or(1, |threads| threads.iter().product());
+        let space = interface.uniforms.iter().position(|decl| decl.kind == UniformKind::Group);
+        let [width, height, _] = self.grid.map(u64::from);
+        for number in self.numbers.clone() {
+            if let Some(space) = space {
+                let [x, y, z] = [number % width, number / width % height, number / width / height];
+                self.spaces.set_rows(interface, space, 0, &[[x as u32, y as u32, z as u32, 0]]);
+            }
+            self.memory.begin_group();
+            let spaces_changed = space.is_some() || number == self.numbers.start;
+            waves.run_group(&Group { spaces: &self.spaces, spaces_changed, threads })?;
+        }
+        Ok(())
+    }
+}

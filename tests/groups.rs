@@ -1,0 +1,142 @@
+//! Calls that run thread groups: what is bound, what is refused, indirect arguments, several threads, what bounds a
+//! call.
+
+mod support;
+
+use shaderjit::error::CallError;
+use shaderjit::{
+    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, MemoryView, Shader, TexelFormat,
+};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use support::program::Source;
+
+/// Counts threads by a hash of their number, in a buffer and in an image.
+const COUNTING: &str = "cs_5_0
+    dcl_thread_group 5, 3, 2
+    dcl_input vThreadID.xyz
+    dcl_uav_raw u0
+    dcl_uav_typed_texture2d (uint,uint,uint,uint) u3
+    imad r0.x, vThreadID.y, l(7), vThreadID.x
+    imad r0.x, vThreadID.z, l(13), r0.x
+    and r0.y, r0.x, l(15)
+    ishl r0.z, r0.y, l(2)
+    atomic_iadd u0, r0.z, l(1)
+    and r0.zw, r0.xxxx, l(0, 0, 3, 1)
+    atomic_umax u3, r0.zwzz, r0.x";
+
+fn compile(text: &str, config: Config, backend: Backend) -> Arc<CompiledShader> {
+    let shader = Shader::parse(&Source::new(text).container()).unwrap();
+    Engine::new(config).unwrap().compile(&shader, &CompileOptions::default().backend(backend)).unwrap()
+}
+
+fn image(buffer: &AtomicBuffer) -> MemoryView<'_> {
+    MemoryView::image(buffer, ImageLayout::texture_2d(TexelFormat::R32Uint, 4, 2))
+}
+
+/// What is counted by so many groups.
+fn counted(code: &CompiledShader, run: impl FnOnce(&shaderjit::Call<'_>) -> Result<(), CallError>) -> [Vec<u8>; 2] {
+    let (counts, largest) = (AtomicBuffer::zeroed(64), AtomicBuffer::zeroed(32));
+    let mut call = code.call();
+    call.unordered_access(0, MemoryView::raw(&counts)).unwrap().unordered_access(3, image(&largest)).unwrap();
+    run(&call).unwrap();
+    [counts.to_bytes(), largest.to_bytes()]
+}
+
+#[test]
+fn groups_run_in_any_way_with_the_same_result() {
+    let grid = [7, 4, 3];
+    let code = compile(COUNTING, Config::default(), Backend::Jit);
+    assert!(code.is_native());
+    let [counts, largest] = counted(&code, |call| call.dispatch(grid));
+    let total: u32 = counts.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).sum();
+    assert_eq!(total, 7 * 4 * 3 * 30);
+    let numbers = (0..35).flat_map(|x| (0..12).flat_map(move |y| (0..6).map(move |z| x + 7 * y + 13 * z)));
+    let of_first = numbers.filter(|number| number & 7 == 0 || number & 7 == 4).filter(|number| number & 3 == 0);
+    assert_eq!(largest[..4], of_first.filter(|n: &u32| n & 1 == 0).max().unwrap().to_le_bytes());
+
+    let interpreted = compile(COUNTING, Config::default(), Backend::Interpreter);
+    let want = [counts, largest];
+    assert_eq!(counted(&interpreted, |call| call.dispatch(grid)), want);
+    let arguments = AtomicBuffer::from_bytes(&[0, 7, 4, 3].map(u32::to_le_bytes).concat());
+    assert_eq!(counted(&code, |call| call.dispatch_indirect(&arguments, 4)), want);
+    #[cfg(feature = "rayon")]
+    for code in [&code, &interpreted] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        assert_eq!(counted(code, |call| pool.install(|| call.dispatch_parallel(grid))), want);
+    }
+    assert_eq!(counted(&code, |call| call.dispatch([5, 0, 9])), [vec![0; 64], vec![0; 32]]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let code = compile(COUNTING, Config::default(), Backend::Jit);
+    let (buffer, short) = (AtomicBuffer::zeroed(64), AtomicBuffer::zeroed(31));
+    let mut call = code.call();
+    let refused = |result: Result<&mut shaderjit::Call<'_>, CallError>| result.map(drop).unwrap_err().to_string();
+    let typed = MemoryView::typed(&buffer, TexelFormat::R32Uint);
+    assert!(refused(call.unordered_access(0, typed)).contains("view u0 is a raw buffer to the shader"));
+    assert!(refused(call.unordered_access(1, typed)).contains("no view u1; it has view u0, view u3"));
+    assert!(refused(call.unordered_access(3, image(&short))).contains("32"));
+    let curved = MemoryView::image(&buffer, ImageLayout::texture_2d(TexelFormat::Rgba8Srgb, 4, 4));
+    assert!(refused(call.unordered_access(3, curved)).contains("nothing is stored as rgba8srgb"));
+    let levels = MemoryView::image(&buffer, ImageLayout::texture_2d(TexelFormat::R8Uint, 4, 4).levels(2));
+    assert!(refused(call.unordered_access(3, levels)).contains("one level"));
+
+    call.unordered_access(0, MemoryView::raw(&buffer)).unwrap();
+    assert_eq!(call.dispatch([1; 3]), Err(CallError::MissingBinding { what: "view u3".to_string() }));
+    assert!(matches!(call.dispatch([1, 65536, 1]), Err(CallError::MissingBinding { .. })));
+    call.unordered_access(3, image(&buffer)).unwrap();
+    assert!(matches!(call.dispatch([1, 65536, 1]), Err(CallError::Invalid(_))));
+    assert!(matches!(
+        call.dispatch_indirect(&short, 20),
+        Err(CallError::ShortBuffer { needed: 32, available: 31, .. })
+    ));
+    assert!(matches!(call.dispatch_indirect(&short, 2), Err(CallError::Invalid(_))));
+    assert!(matches!(call.run(0..4), Err(CallError::WrongStage { kind: "vertices", .. })));
+    let vertices = compile("mov o0.xyzw, v0.xyzw", Config::default(), Backend::Jit);
+    assert!(matches!(vertices.call().dispatch([1; 3]), Err(CallError::WrongStage { kind: "thread groups", .. })));
+}
+
+#[test]
+fn a_view_that_counts_has_a_counter() {
+    let text = "cs_5_0
+        dcl_thread_group 1, 1, 1
+        dcl_uav_structured!0x800000 u0, 4
+        imm_atomic_alloc r0.x, u0
+        store_structured u0.x, r0.x, l(0), l(7)";
+    let code = compile(text, Config::default(), Backend::Jit);
+    let (buffer, counter) = (AtomicBuffer::zeroed(8), AtomicBuffer::from_bytes(&[1, 0, 0, 0]));
+    let view = MemoryView::structured(&buffer, 4);
+    let mut call = code.call();
+    let missing = CallError::MissingBinding { what: "counter of view u0".to_string() };
+    assert_eq!(call.unordered_access(0, view).map(drop), Err(missing));
+    call.unordered_access(0, view.counter(&counter)).unwrap().dispatch([1; 3]).unwrap();
+    assert_eq!((buffer.to_bytes(), counter.word(0)), (vec![0, 0, 0, 0, 7, 0, 0, 0], Some(2)));
+}
+
+/// What was written before a call ends stays, and nothing is written twice.
+#[test]
+fn a_call_that_ends_early_has_written_once() {
+    let text = "cs_5_0
+        dcl_thread_group 8, 1, 1
+        dcl_input vThreadGroupID.x
+        dcl_uav_raw u0
+        atomic_iadd u0, l(0), l(1)
+        loop
+          ieq r0.x, vThreadGroupID.x, l(1)
+          breakc_z r0.x
+          atomic_iadd u0, l(4), l(1)
+        endloop";
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let code = compile(text, Config::default().fuel(1000), backend);
+        let buffer = AtomicBuffer::zeroed(8);
+        let mut call = code.call();
+        call.unordered_access(0, MemoryView::raw(&buffer)).unwrap();
+        assert!(matches!(call.dispatch([3, 1, 1]), Err(CallError::OutOfFuel { .. })), "{backend:?}");
+        assert!((9..=16).contains(&buffer.word(0).unwrap()), "{backend:?}");
+        let flag = AtomicBool::new(true);
+        call.cancel_on(&flag);
+        assert_eq!(call.dispatch([1; 3]), Err(CallError::Cancelled), "{backend:?}");
+    }
+}
