@@ -18,6 +18,9 @@ use shaderjit_ir::batch::{BatchProgram, Stream};
 /// vertices a round, if it carries its streams.
 pub const ROWS_AT_ONCE: usize = 4;
 
+/// The phase that prefetches: behind the first, which fetches, as early as can be.
+const PREFETCHING: usize = 1;
+
 /// The distance between rows, in bytes, and what addresses need of it.
 #[derive(Clone, Copy)]
 pub struct Stride {
@@ -89,21 +92,42 @@ impl Selector<'_> {
                 (first, stride)
             }
         };
-        let is_spread = !self.program.by_rows;
-        if !is_spread {
+        if self.program.by_rows {
             let mut bases = [first; 4];
             for base in 1..self.step / ROWS_AT_ONCE {
                 bases[base] = self.simd.address(self.rows_behind(bases[base - 1], stride, ROWS_AT_ONCE));
             }
-            return RowAddresses { bases, stride, is_spread };
+            return RowAddresses { bases, stride, is_spread: false };
         }
         for _ in 0..vector {
             first = self.simd.address(self.rows_behind(first, stride, usize::from(self.simd.lanes())));
         }
+        self.spread_rows(first, stride)
+    }
+
+    /// The addresses of the rows of a vector's lanes from the first one's on.
+    fn spread_rows(&mut self, first: VReg, stride: Stride) -> RowAddresses {
         let second = self.simd.address(Address::indexed(first, stride.one, 0, 0));
         let third = self.simd.address(Address::indexed(first, stride.one, 1, 0));
         let fourth = self.simd.address(Address::indexed(second, stride.one, 1, 0));
-        RowAddresses { bases: [first, second, third, fourth], stride, is_spread }
+        RowAddresses { bases: [first, second, third, fourth], stride, is_spread: true }
+    }
+
+    /// Software prefetching: a phase that computes asks for the rows that the next tile begins with. The phase that
+    /// fetches rows does nothing else, and would wait for all of them at once where no cache holds the vertices. Rows
+    /// of one stream will do: buffers have the elements of a vertex side by side, or in streams that the processor
+    /// foresees. A prefetch beyond the end of a buffer does nothing.
+    pub(super) fn prefetch_next_tile(&mut self, phase: usize) {
+        let fetched = self.program.facts.wanted.iter().position(|&words| words > 0);
+        let Some(element) = fetched.filter(|_| phase == PREFETCHING) else { return };
+        let [data, one] = self.load_stream(Stream::Input(element as u32));
+        let tile = self.program.tile() * self.step;
+        let ahead = self.simd.address(Address::at(self.wave.element, tile as i32));
+        let (first, stride) = (self.row_address(data, one, ahead), self.stride(one));
+        let rows = self.spread_rows(first, stride);
+        for lane in 0..self.simd.lanes() {
+            self.simd.effect(X::Prefetch, Size::X, &[], Some(rows.of_lane(lane)), 0);
+        }
     }
 
     /// What addresses need of a stride.

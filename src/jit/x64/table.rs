@@ -409,6 +409,7 @@ define_ops! {
     AndImmediate64 "and" G_ legacy(0, 0, 0x81).w().digit(4).imm32();
     // On memory.
     SubFrom "sub" G_ legacy(0, 0, 0x81).digit(5).imm32();
+    Prefetch "prefetcht0" G_ legacy(0, 1, 0x18).digit(1);
     OrTo "or" G_G legacy(0, 0, 0x09);
     AddTo64 "add" G_G legacy(0, 0, 0x01).w();
     // Whose condition is part of the opcode.

@@ -147,7 +147,7 @@ fn registers_are_where_the_decoder_finds_them() {
             && form.iter().any(|slot| slot.class != Class::G)
             && form.iter().all(|slot| slot.role == Role::Use);
         let loads_only = matches!(op, Op::BroadcastRow | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr) || is_store;
-        let on_memory = matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64);
+        let on_memory = matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64 | Op::Prefetch);
         if loads_only || on_memory {
             continue;
         }
