@@ -83,8 +83,8 @@ impl<'a> Generator<'_, 'a> {
     fn load(&mut self, memory: usize, index: Value) -> Value {
         let resource = self.memory[memory];
         if memory < 2 {
-            let (byte, imm) = (self.byte(index), Imm::ResourceByte { resource, offset: 0 });
-            return self.b.texture_access_typed(Op::MemoryLoad, Type::I32, &[byte], imm);
+            let byte = self.byte(index);
+            return self.b.memory_load(Type::I32, resource, 0, byte);
         }
         let address = self.b.row_join([index; 4]);
         let row = self.b.texture_access(Op::TexelLoad, &[address], Imm::Resource(resource));
@@ -94,9 +94,8 @@ impl<'a> Generator<'_, 'a> {
     fn store(&mut self, memory: usize, index: Value, value: Value) {
         let resource = self.memory[memory];
         if memory < 2 {
-            let (byte, imm) = (self.byte(index), Imm::ResourceByte { resource, offset: 0 });
-            self.b.emit(Op::MemoryStore, Type::I32, &[byte, value], imm);
-            return;
+            let byte = self.byte(index);
+            return self.b.memory_store(resource, 0, byte, value);
         }
         let [address, texel] = [index, value].map(|word| self.b.row_join([word; 4]));
         self.b.emit(Op::TexelStore, Type::I32, &[address, texel], Imm::Resource(resource));
@@ -214,8 +213,8 @@ impl<'a> Generator<'_, 'a> {
 type Ended = std::result::Result<[Vec<u8>; 2], ()>;
 
 /// Runs two groups with memory of their own.
-fn with_memory(case: &GroupCase, mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Result<(), ()>) -> Ended {
-    let bytes: Vec<u8> = (0..4 * WORDS[0]).map(|byte| (byte * 37 >> 2) as u8).collect();
+fn with_memory(mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Result<(), ()>) -> Ended {
+    let bytes: Vec<u8> = (0..4 * WORDS[0]).map(|byte| ((byte * 37) >> 2) as u8).collect();
     let buffers = [AtomicBuffer::from_bytes(&bytes), AtomicBuffer::zeroed(4 * WORDS[2] as usize)];
     let kinds = [(ResourceFile::UnorderedAccess, 0), (ResourceFile::Shared { bytes: 4 * WORDS[1] }, 1)];
     let kinds = kinds.into_iter().chain([(ResourceFile::UnorderedAccess, 2)]);
@@ -228,7 +227,6 @@ fn with_memory(case: &GroupCase, mut group: impl FnMut(&GroupMemory<'_, '_>) -> 
     views.bind(0, Some(MemoryView::raw(&buffers[0])));
     views.bind(2, Some(MemoryView::typed(&buffers[1], TexelFormat::R32Uint)));
     let memory = GroupMemory::new(&textures, &views, &declared);
-    debug_assert!(case.threads > 0);
     for _ in 0..2 {
         memory.begin_group();
         group(&memory)?;
@@ -249,7 +247,7 @@ fn together<T: PartialEq>(ends: &[Option<T>]) -> std::result::Result<bool, ()> {
 /// The oracle.
 fn reference<const L: usize>(func: &Function, case: &GroupCase) -> Ended {
     let options = InterpOptions { fuel: FUEL.into(), fused: true };
-    with_memory(case, |memory| {
+    with_memory(|memory| {
         let firsts = (0..case.threads).step_by(L);
         let mut waves: Vec<_> = firsts
             .map(|first| {
@@ -277,7 +275,7 @@ fn reference<const L: usize>(func: &Function, case: &GroupCase) -> Ended {
 /// The fast interpreter.
 fn fast(func: &Function, case: &GroupCase, lanes: usize, loops: Loops) -> Ended {
     let code = Bytecode::new(func).expect("what the passes make can be translated");
-    with_memory(case, |memory| {
+    with_memory(|memory| {
         let shared = Shared { uniforms: &[], resources: &[&[][..]; 3], textures: memory };
         let mut waves: Vec<_> = (0..case.threads)
             .step_by(lanes)
@@ -320,7 +318,7 @@ fn native(func: &Verified, case: &GroupCase, options: &CodegenOptions, target: &
         Err(error) => panic!("{error}\n{}", **func),
     };
     let mut scratch = Scratch::default();
-    Some(with_memory(case, |memory| {
+    Some(with_memory(|memory| {
         let batch = Batch {
             inputs: &[],
             uniforms: &[],

@@ -65,8 +65,8 @@ pub enum CutError {
     /// What a wave alone decides has gone through memory to the end of a block.
     #[error("a number that each wave has of its own decides at the end of {0}")]
     Selector(Block),
-    /// Two phases without a barrier between write what the other reads or writes: what waves do in each is in order, and
-    /// wave by wave would be another one.
+    /// Two phases without a barrier between them write what the other reads or writes: waves one after the other would
+    /// do so in another order.
     #[error("waves would write memory in another order at {0}")]
     Effects(Block),
     /// A row would go on from one phase to another.
