@@ -237,7 +237,8 @@ fn run(command: &str, file: &Path) -> String {
     }
     let output = shaderjit.stdin(Stdio::null()).output().unwrap();
     let what = format!("{command}: {}", file.display());
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{what}: {:?}", output.status);
+    // 2: a compute shader is not told how many groups are to run.
+    assert!(matches!(output.status.code(), Some(0..=2)), "{what}: {:?}", output.status);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect(&what));
     for text in [&stdout, &stderr] {
         assert!(!text.contains(acts), "{what}: {text:?}");

@@ -16,6 +16,7 @@ use crate::function::{BlockData, Function};
 use crate::memory::is_memory_op;
 use crate::op::{Attribute, Op};
 use crate::pass::{Emit, expansion};
+use crate::set::EntitySet;
 use crate::texture;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -129,6 +130,13 @@ impl EdgeCosts {
     /// Says that the edges of a block are those of another one now.
     pub(crate) fn move_edges(&mut self, from: Block, to: Block) {
         self.edges[to] = std::mem::take(&mut self.edges[from]);
+    }
+
+    /// The blocks that edges which cost something lead to.
+    pub(crate) fn paid_targets(&self) -> EntitySet<Block> {
+        let mut targets = EntitySet::new();
+        targets.extend(self.edges.values().flatten().map(|&(to, _)| to));
+        targets
     }
 
     /// What an edge costs: at least 1 if it goes backwards or to its own block, else nothing.

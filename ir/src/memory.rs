@@ -103,8 +103,9 @@ pub const fn is_memory_op(op: Op) -> bool {
 impl Function {
     /// Whether it writes memory of its caller's or of its group.
     pub fn writes_memory(&self) -> bool {
+        // Most functions have no such memory, and are asked often.
         let mut insts = self.layout.iter().flat_map(|&block| self.insts_in(block));
-        insts.any(|inst| inst.op.writes_buffers())
+        self.resources.values().any(|data| data.memory.is_some()) && insts.any(|inst| inst.op.writes_buffers())
     }
 }
 

@@ -154,10 +154,12 @@ pub fn cut(
         return Err(CutError::Slots(records.slots));
     }
     let mut phases = phases::write(func, costs, &phases::Plan { regions, tile, worklists, records })?;
-    // Where two phases follow each other, so do blocks of the tile.
+    // Where two phases follow each other, so do blocks of the tile. Who pays on the way keeps the way.
     let mut of_phases = EntitySet::<Block>::with_capacity(func.blocks.len());
     of_phases.extend(phases.phases.iter().flat_map(|phase| phase.blocks.iter().copied()));
-    for (block, joined) in join_blocks(func, |block| !of_phases.contains(block)) {
+    let paid = costs.paid_targets();
+    let may_be_joined = |block, next| !of_phases.contains(block) && !of_phases.contains(next) && !paid.contains(next);
+    for (block, joined) in join_blocks(func, may_be_joined) {
         costs.move_edges(joined, block);
         phases.comes[block] = phases.comes[joined];
     }

@@ -37,8 +37,10 @@ const PHASE: usize = 16;
 /// The most native instructions of a phase that is tried.
 const LONGEST: usize = 128;
 
-/// Native instructions from one place where a phase may end to the next.
-const SPACING: usize = 8;
+/// Native instructions from one place where a phase may end to the next: of a long block so many parts, of any block
+/// within these bounds. The time to find phases grows with the length over the square of the distance.
+const PARTS: usize = 128;
+const SPACING: (usize, usize) = (8, 24);
 
 /// Where to cut a function for speed; `None` if it had better stay whole.
 pub(super) fn find(planner: &Planner) -> Option<Cuts> {
@@ -106,6 +108,8 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>
             change[*last_use as usize + 1 - steps.start] -= 1;
         }
     }
+    let whole: usize = flow.steps[steps.clone()].iter().map(|step| step.weight).sum();
+    let spacing = (whole / PARTS).clamp(SPACING.0, SPACING.1);
     let (mut candidates, mut best, mut live, mut weight) = (Vec::new(), None, change[0] + change[1], 0);
     for at in 1..insts.len() {
         live += change[at + 1];
@@ -115,7 +119,7 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>
         {
             best = Some((live, steps.start + 1 + at));
         }
-        if weight >= SPACING
+        if weight >= spacing
             && let Some((_, at)) = best.take()
         {
             candidates.push(at);

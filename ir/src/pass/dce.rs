@@ -2,7 +2,7 @@
 
 use crate::cfg;
 use crate::entity::{Array, Inst, Value};
-use crate::function::{Function, Imm, InstData, ValueDef};
+use crate::function::{Function, Imm, ValueDef};
 use crate::op::Effect;
 use crate::set::EntitySet;
 use cranelift_entity::SecondaryMap;
@@ -17,91 +17,128 @@ pub fn dce(func: &mut Function) {
     let live = Liveness::of(func);
     let layout = std::mem::take(&mut func.layout);
     for &block in &layout {
-        let mut insts = std::mem::take(&mut func.blocks[block].insts);
-        insts.retain(|&inst| live.is_needed(&func.insts[inst]));
-        func.blocks[block].insts = insts;
+        if !live.dead.is_empty() {
+            func.blocks[block].insts.retain(|&inst| !live.dead.contains(inst));
+        }
         if let Some(mut terminator) = func.blocks[block].terminator.take() {
             for call in terminator.calls_mut() {
                 // The parameters are dropped below, when every edge is done.
                 let mut params = func.blocks[call.block].params.iter();
-                call.args.retain(|_| params.next().is_some_and(|&param| live.values[param]));
+                call.args.retain(|_| params.next().is_some_and(|&param| live.values[param] == State::Needed));
             }
             func.blocks[block].terminator = Some(terminator);
         }
     }
     for &block in &layout {
-        func.blocks[block].params.retain(|&param| live.values[param]);
+        func.blocks[block].params.retain(|&param| live.values[param] == State::Needed);
     }
     func.layout = layout;
 }
 
+/// What is known of a value.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing that has been looked at needs it.
+    #[default]
+    Unneeded,
+    /// So it was when its definition was looked at.
+    Passed,
+    /// Something needs it.
+    Needed,
+}
+
+/// What is needed, found by one look at each instruction, backwards: most definitions come after all their uses then.
+/// Those that do not (what edges backwards give) are a worklist.
 #[derive(Default)]
 struct Liveness {
-    values: SecondaryMap<Value, bool>,
-    /// Arrays with a live load.
+    values: SecondaryMap<Value, State>,
+    /// Instructions that have been looked at and are not needed.
+    dead: EntitySet<Inst>,
+    /// Arrays with a live load, and those that are kept.
     arrays: EntitySet<Array>,
+    /// The stores to other arrays.
+    stores: SecondaryMap<Array, Vec<Inst>>,
+    /// Needed values whose definitions have been passed.
     work: Vec<Value>,
 }
 
 impl Liveness {
     fn of(func: &Function) -> Liveness {
         let mut live = Liveness { values: func.value_map(), ..Liveness::default() };
+        live.arrays.extend(func.arrays.iter().filter(|(_, data)| data.kept).map(|(array, _)| array));
         let predecessors = LazyCell::new(|| cfg::predecessors(func));
-        let mut stores: SecondaryMap<Array, Vec<Inst>> = SecondaryMap::new();
-        for (array, _) in func.arrays.iter().filter(|(_, data)| data.kept) {
-            live.arrays.insert(array);
-        }
-        let mut position: SecondaryMap<Value, u32> = SecondaryMap::new();
-        for &block in &func.layout {
-            let data = &func.blocks[block];
-            for (index, &param) in data.params.iter().enumerate() {
-                position[param] = index as u32;
+        let position = LazyCell::new(|| {
+            let mut position: SecondaryMap<Value, u32> = SecondaryMap::new();
+            for params in func.layout.iter().map(|&block| &func.blocks[block].params) {
+                params.iter().zip(0..).for_each(|(&param, index)| position[param] = index);
             }
-            for &inst in &data.insts {
-                let InstData { op, args, imm, .. } = &func.insts[inst];
-                match *imm {
-                    Imm::Array { array, .. } if op.effect() == Effect::Write && !func.arrays[array].kept => {
-                        stores[array].push(inst);
-                    }
-                    _ if op.effect() == Effect::Write => args.iter().for_each(|&arg| live.mark(arg)),
-                    _ => {}
+            position
+        });
+        let give = |live: &mut Liveness, block, index: usize| {
+            predecessors[block].iter().for_each(|&edge| live.need(func.edge(edge).args[index]));
+        };
+        for &block in func.layout.iter().rev() {
+            let data = &func.blocks[block];
+            data.terminator.iter().filter_map(|terminator| terminator.selector()).for_each(|value| live.need(value));
+            data.insts.iter().rev().for_each(|&inst| live.look_at(func, inst));
+            for (index, &param) in data.params.iter().enumerate() {
+                match live.values[param] {
+                    State::Needed => give(&mut live, block, index),
+                    _ => live.values[param] = State::Passed,
                 }
             }
-            data.terminator.iter().filter_map(|terminator| terminator.selector()).for_each(|value| live.mark(value));
         }
         while let Some(value) = live.work.pop() {
             match func.values[value].def {
-                ValueDef::Inst(inst) => {
-                    let InstData { args, imm, .. } = &func.insts[inst];
-                    args.iter().for_each(|&arg| live.mark(arg));
-                    if let &Imm::Array { array, .. } = imm
-                        && live.arrays.insert(array)
-                    {
-                        for &store in &stores[array] {
-                            func.insts[store].args.iter().for_each(|&arg| live.mark(arg));
-                        }
-                    }
-                }
-                ValueDef::Param(block) => {
-                    let index = position[value] as usize;
-                    predecessors[block].iter().for_each(|&edge| live.mark(func.edge(edge).args[index]));
-                }
+                ValueDef::Inst(inst) => live.revive(func, inst),
+                ValueDef::Param(block) => give(&mut live, block, position[value] as usize),
             }
         }
         live
     }
 
-    fn mark(&mut self, value: Value) {
-        if !std::mem::replace(&mut self.values[value], true) {
-            self.work.push(value);
+    /// Looks at an instruction, after all that comes behind it in the layout.
+    fn look_at(&mut self, func: &Function, inst: Inst) {
+        let data = &func.insts[inst];
+        let is_needed = match (data.result, data.imm) {
+            (Some(result), _) if data.op.is_removable() => {
+                let is_needed = self.values[result] == State::Needed;
+                if !is_needed {
+                    self.values[result] = State::Passed;
+                }
+                is_needed
+            }
+            (None, Imm::Array { array, .. }) if !self.arrays.contains(array) => {
+                self.stores[array].push(inst);
+                false
+            }
+            _ => true,
+        };
+        if is_needed {
+            self.revive(func, inst);
+        } else {
+            self.dead.insert(inst);
         }
     }
 
-    fn is_needed(&self, inst: &InstData) -> bool {
-        match (inst.result, inst.imm) {
-            (Some(result), _) if inst.op.is_removable() => self.values[result],
-            (None, Imm::Array { array, .. }) => self.arrays.contains(array),
-            _ => true,
+    /// Notes what an instruction needs that is needed itself.
+    fn revive(&mut self, func: &Function, inst: Inst) {
+        let data = &func.insts[inst];
+        self.dead.remove(inst);
+        data.args.iter().for_each(|&arg| self.need(arg));
+        if let Imm::Array { array, .. } = data.imm
+            && data.op.effect() != Effect::Write
+            && self.arrays.insert(array)
+        {
+            for store in std::mem::take(&mut self.stores[array]) {
+                self.revive(func, store);
+            }
+        }
+    }
+
+    fn need(&mut self, value: Value) {
+        if std::mem::replace(&mut self.values[value], State::Needed) == State::Passed {
+            self.work.push(value);
         }
     }
 }

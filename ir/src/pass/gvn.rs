@@ -6,31 +6,12 @@ use crate::entity::{Array, Block, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::{Attribute, Effect, TypeRule};
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
-/// The hash of a hash is itself.
-#[derive(Default)]
-struct Same(u64);
-
-type Hashes = BuildHasherDefault<Same>;
-
-impl Hasher for Same {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// The last instruction found that has some hash and is not equal to one before.
+/// The last instruction found of those that compute the same.
 struct Known {
     value: Value,
     block: Block,
@@ -46,7 +27,7 @@ struct Known {
 /// left alone: under other control flow they have other results.
 pub fn gvn(func: &mut Function) {
     let tree = DominatorTree::new(func);
-    let table = HashMap::with_capacity_and_hasher(func.size(), Hashes::default());
+    let table = HashTable::with_capacity(func.size());
     let hasher = RandomState::default();
     let mut numbering = Numbering { func, tree: &tree, table, hasher, replaced: Aliases::default(), epoch: 0 };
     let order = tree.preorder();
@@ -63,7 +44,7 @@ struct Numbering<'f> {
     func: &'f mut Function,
     tree: &'f DominatorTree,
     /// By [`hash`].
-    table: HashMap<u64, Known, Hashes>,
+    table: HashTable<Known>,
     hasher: RandomState,
     replaced: Aliases,
     /// Number of block starts and stores so far.
@@ -95,24 +76,21 @@ impl Numbering<'_> {
             };
             let Some(result) = data.result else { return true };
             let new = Known { value: result, block, epoch };
-            match self.table.entry(hash(&self.hasher, data, epoch)) {
+            let (func, hasher) = (&*self.func, &self.hasher);
+            let data = &func.insts[inst];
+            let definition = |known: &Known| func.def_inst(known.value).expect("instructions are known");
+            let is_equal = |known: &Known| known.epoch == epoch && are_equal(definition(known), data);
+            let hash_of = |known: &Known| hash(hasher, definition(known), known.epoch);
+            match self.table.entry(hash(hasher, data, epoch), is_equal, hash_of) {
                 Entry::Occupied(mut slot) => {
-                    let known = slot.get();
-                    let from = known.block;
-                    if from != block && !self.tree.dominates(from, block) {
-                        slot.insert(new);
-                        return true;
+                    let Known { value, block: from, .. } = *slot.get();
+                    let dominates = from == block || self.tree.dominates(from, block);
+                    if dominates {
+                        self.replaced.replace(result, value);
+                    } else {
+                        *slot.get_mut() = new;
                     }
-                    // Two that differ hardly ever have one hash; the second stays unknown then.
-                    let is_equal = known.epoch == epoch
-                        && self
-                            .func
-                            .def_inst(known.value)
-                            .is_some_and(|known| are_equal(known, &self.func.insts[inst]));
-                    if is_equal {
-                        self.replaced.replace(result, known.value);
-                    }
-                    !is_equal
+                    !dominates
                 }
                 Entry::Vacant(slot) => {
                     slot.insert(new);

@@ -8,11 +8,12 @@ use crate::set::EntitySet;
 
 /// Appends every block that is reached only by one jump to the block that jumps.
 pub fn straighten(func: &mut Function) {
-    join_blocks(func, |_| true);
+    join_blocks(func, |_, _| true);
 }
 
-/// Does so where both blocks may be joined. Gives each block that has grown, and the one that is part of it now.
-pub(crate) fn join_blocks(func: &mut Function, may_be_joined: impl Fn(Block) -> bool) -> Vec<(Block, Block)> {
+/// Does so where a block that jumps and the one it jumps to may be joined. Gives each block that has grown, and the one
+/// that is part of it now.
+pub(crate) fn join_blocks(func: &mut Function, may_be_joined: impl Fn(Block, Block) -> bool) -> Vec<(Block, Block)> {
     if func.layout.len() == 1 {
         return Vec::new();
     }
@@ -20,7 +21,7 @@ pub(crate) fn join_blocks(func: &mut Function, may_be_joined: impl Fn(Block) -> 
     let mut alias = Aliases::default();
     let layout = func.layout.clone();
     let (mut gone, mut joins) = (EntitySet::with_capacity(func.blocks.len()), Vec::new());
-    for &block in layout.iter().filter(|&&block| may_be_joined(block)) {
+    for &block in &layout {
         if gone.contains(block) {
             continue;
         }
@@ -28,7 +29,7 @@ pub(crate) fn join_blocks(func: &mut Function, may_be_joined: impl Fn(Block) -> 
             let target = call.block;
             // A block that jumps to itself has itself as its predecessor, and the entry has none.
             let is_alone = predecessors[target].len() == 1 && target != block && !gone.contains(target);
-            if !is_alone || !may_be_joined(target) {
+            if !is_alone || !may_be_joined(block, target) {
                 break;
             }
             let args = call.args.clone();

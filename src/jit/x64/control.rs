@@ -52,7 +52,7 @@ impl Selector<'_> {
 
     /// Selects for the loop over waves around all blocks.
     fn waves(&mut self) -> Result<(), JitError> {
-        let first = self.simd.literal(0);
+        let first = if self.counts_down() { self.count } else { self.simd.literal(0) };
         // wave: what every wave begins with, and the program's entry, which no edge goes to.
         self.begin_waves(first);
         self.begin_fuel();
@@ -60,6 +60,14 @@ impl Selector<'_> {
         self.zero_arrays(self.places.zeroed_bytes);
         let program = self.program;
         program.order.iter().try_for_each(|&block| self.block(block))
+    }
+
+    /// Whether the loop over waves counts how many elements are left: nothing in it asks for the number of one. That
+    /// leaves a general register free.
+    pub(super) fn counts_down(&self) -> bool {
+        let facts = &self.program.facts;
+        let asks = self.program.is_cut() || facts.guards || facts.pays;
+        self.program.by_rows && !facts.streams(0).is_empty() && !asks
     }
 
     /// Begins a loop over waves, the first of which has this element.
@@ -91,6 +99,13 @@ impl Selector<'_> {
 
     /// Goes on to the next wave, or to another block if that has the element `end`.
     pub(super) fn next_wave(&mut self, end: VReg, behind: BlockId) {
+        if self.counts_down() {
+            let rows = self.next_rows();
+            let left = self.simd.general_imm(X::SubImmediate64, self.wave.element, self.step as u32);
+            let args = [&[left], &rows[..]].concat();
+            self.simd.code.branch(Condition::Above, (self.wave.block, &args), (behind, &[]));
+            return;
+        }
         let mut args = vec![self.simd.address(Address::at(self.wave.element, self.step as i32))];
         args.extend(self.next_rows());
         if let Some(record) = self.wave.record {

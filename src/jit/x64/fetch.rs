@@ -152,19 +152,25 @@ impl Selector<'_> {
     pub(super) fn copy_rows(&mut self, from: &RowAddresses, to: &RowAddresses, components: u8, vector: u8) {
         for place in 0..self.simd.lanes() / 4 {
             let lane = self.joined(vector, place);
+            let counts_down = self.counts_down();
             let (simd, from, to) = (&mut self.simd, from.of_lane(lane), to.of_lane(lane));
-            // Through vectors: general registers hold addresses.
             let mut copy = |load, store, at| {
                 let part = simd.row_op(load, &[], from.plus(at), 0);
                 simd.effect(store, Size::X, &[part], Some(to.plus(at)), 0);
             };
+            // Through a general register, if one is free (those hold addresses): a cycle has room for fewer stores of
+            // vectors.
+            let (word, two_words) = match counts_down {
+                true => ((X::Mov, X::Store), (X::Mov64, X::Store64)),
+                false => ((X::Movd, X::MovdOut), (X::Movsd, X::StoreLow)),
+            };
             match components {
                 4 => copy(X::Movups, X::StoreVector, 0),
-                1 => copy(X::Movd, X::MovdOut, 0),
-                _ => copy(X::Movsd, X::StoreLow, 0),
+                1 => copy(word.0, word.1, 0),
+                _ => copy(two_words.0, two_words.1, 0),
             }
             if components == 3 {
-                copy(X::Movd, X::MovdOut, 8);
+                copy(word.0, word.1, 8);
             }
         }
     }

@@ -240,7 +240,8 @@ struct Here {
 /// The wave at hand, which begins with a native block and its parameters.
 struct Wave {
     block: BlockId,
-    /// Number of the element in its first lane, 64-bit.
+    /// Number of the element in its first lane, 64-bit; how many elements are left, if the loop
+    /// [counts down](Selector::counts_down).
     element: VReg,
     /// Its record, in phases.
     record: Option<VReg>,

@@ -388,6 +388,7 @@ define_ops! {
     Imul64 "imul" UPDATE legacy(0, 1, 0xaf).w();
     AndImmediate "and" UPDATE_BY legacy(0, 0, 0x81).digit(4).imm32();
     XorImmediate "xor" UPDATE_BY legacy(0, 0, 0x81).digit(6).imm32();
+    SubImmediate64 "sub" UPDATE_BY legacy(0, 0, 0x81).w().digit(5).imm32();
     Not "not" UPDATE_BY legacy(0, 0, 0xf7).digit(2);
     Neg "neg" UPDATE_BY legacy(0, 0, 0xf7).digit(3);
     Shl64 "shl" UPDATE_BY legacy(0, 0, 0xc1).w().digit(4).imm8();

@@ -124,7 +124,9 @@ impl Found {
             }
             if self.returning == Some(block) {
                 let mut run = Run { func, front: Vec::new(), insts: Vec::new(), made: Vec::new() };
-                for (element, tree) in &self.outputs {
+                // What is copied or the same for all goes first: stores of a round do not wait for its arithmetic.
+                let (leaves, trees): (Vec<_>, Vec<_>) = self.outputs.iter().partition(|(_, tree)| tree.len() == 1);
+                for (element, tree) in leaves.into_iter().chain(trees) {
                     // What is in front of one run is in front of the next.
                     run.made.retain(|(step, _)| matches!(step, Step::Literal(_)));
                     let row = run.tree(tree);
