@@ -538,3 +538,33 @@ fn geometry_shaders_write_records_of_triangles() {
     );
     fails(&["run", &file, "--attributes", "3"], 2);
 }
+
+/// Thread groups: memory is printed and written, both engines are compared and timed.
+#[test]
+fn compute_shaders_run_are_compared_and_timed() {
+    let container = data("dxbc/cs_nested_sync/CS.cs_5_0.fxc101.dxbc");
+    let folder = Folder::new("groups");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let path = folder.0.join("u0.bin").display().to_string();
+    let options = [container.as_str(), "--dispatch", "3,1,1", "--uav", "0=struct:4,zero:384"];
+    let out = format!("0={path}");
+    let text = stdout(&[&["run", "--cs", "--uav-out", &out], &options[..]].concat());
+    assert_eq!(text.lines().count(), 96);
+    assert!(text.lines().all(|line| line.starts_with("u0[") && line.ends_with(']')), "{text}");
+    let bytes = std::fs::read(&path).unwrap();
+    let words: Vec<String> =
+        bytes.as_chunks().0.iter().map(|&word| format!("[{:08x}]", u32::from_le_bytes(word))).collect();
+    assert!(text.lines().zip(&words).all(|(line, word)| line.ends_with(word.as_str())));
+
+    let text = stdout(&[&["diff"], &options[..]].concat());
+    assert_eq!(text, "no difference in memory behind 96 threads, which end: done\n");
+    let text = stdout(&[&["bench", "--millis", "1"], &options[..]].concat());
+    assert!(text.starts_with("threads    96") && text.contains(" ns/thread, "), "{text}");
+
+    let message = fails(&["run", "--cs", &container], 2);
+    assert!(message.contains("--dispatch"), "{message}");
+    let message = fails(&["run", "--cs", "--dispatch", "1,1", &container], 2);
+    assert!(message.contains("X,Y,Z"), "{message}");
+    let bad = ["run", "--cs", "--dispatch", "1,1,1", "--uav", "0=struct:8,zero:8", &container];
+    assert!(fails(&bad, 1).contains("view u0 is a buffer of structures of 4 bytes to the shader"));
+}

@@ -394,9 +394,15 @@ impl FunctionBuilder {
         self.emit_value(Op::RowWord, ty, &[row], Imm::Component(component))
     }
 
-    /// A load from memory or its like, as `ty`.
-    pub fn texture_access_typed(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
-        self.emit_value(op, ty, args, imm)
+    /// The word at an unsigned byte offset of memory, plus `offset`; zero unless all of it is inside.
+    pub fn memory_load(&mut self, ty: Type, resource: Resource, offset: u32, byte: Value) -> Value {
+        self.emit_value(Op::MemoryLoad, ty, &[byte], Imm::ResourceByte { resource, offset })
+    }
+
+    /// Stores a word at a byte offset of memory, plus `offset`; nothing happens unless all of it is inside.
+    pub fn memory_store(&mut self, resource: Resource, offset: u32, byte: Value, value: Value) {
+        let ty = self.ty(value);
+        self.emit(Op::MemoryStore, ty, &[byte, value], Imm::ResourceByte { resource, offset });
     }
 
     /// An op with a result on a texture or on memory; `imm` is of the kind that it takes.

@@ -4,6 +4,7 @@
 
 mod differential;
 mod fence;
+mod groups;
 mod part;
 mod passes;
 mod pica_run;
@@ -12,6 +13,7 @@ mod way;
 
 pub use differential::{DifferentialCase, differential};
 pub use fence::{fenced, is_fenced};
+pub use groups::{GroupCase, groups};
 pub use part::container_part;
 pub use passes::{FunctionCase, passes};
 pub use pica_run::{PicaRunCase, pica_run};

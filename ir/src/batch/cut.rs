@@ -10,19 +10,18 @@
 //! * branches between phases are the tile's. Where they depend on the lanes of a wave, waves part: see
 //!   [worklists](super::worklists).
 
+use super::effects::Effects;
 use super::phases;
 use super::records::Records;
-use super::regions::{Exit, Region, Regions};
+use super::regions::{Exit, Regions};
 use super::split::split;
 use super::worklists::Worklists;
 use crate::fuel::EdgeCosts;
-use crate::function::InstData;
 use crate::graph::Graph;
-use crate::memory::MemoryKind;
 use crate::op::Effect;
 use crate::pass::join_blocks;
 use crate::set::EntitySet;
-use crate::{Block, Function, Op, Resource, Type, Value};
+use crate::{Block, Function, Op, Type, Value};
 use cranelift_entity::SecondaryMap;
 use thiserror::Error;
 
@@ -66,6 +65,10 @@ pub enum CutError {
     /// What a wave alone decides has gone through memory to the end of a block.
     #[error("a number that each wave has of its own decides at the end of {0}")]
     Selector(Block),
+    /// Two phases without a barrier between them write what the other reads or writes: waves one after the other would
+    /// do so in another order.
+    #[error("waves would write memory in another order at {0}")]
+    Effects(Block),
     /// A row would go on from one phase to another.
     #[error("{0} is a row that is used behind a cut")]
     Row(Value),
@@ -116,6 +119,7 @@ pub fn cut(
     limits: CutLimits,
 ) -> Result<Phases, CutError> {
     let mut heads = split(func, costs, cuts)?;
+    let behind_barriers = heads.clone();
     if func.layout.len() > limits.blocks {
         return Err(CutError::Blocks(func.layout.len()));
     }
@@ -124,9 +128,11 @@ pub fn cut(
     }
     let graph = Graph::new(func).ok_or(CutError::Irreducible)?;
     let regions = Regions::find(&graph, costs, heads)?;
+    let effects = Effects::find(func, &regions);
+    effects.check(func, &regions, &behind_barriers)?;
     let mut parted = EntitySet::new();
     let (tile, worklists) = loop {
-        let tile = tile_values(&graph, uniform, &regions, &parted);
+        let tile = tile_values(&graph, uniform, (&regions, &effects), &parted);
         // Where a region ends with a branch that each wave takes by itself.
         let branches = regions.regions.iter().filter_map(|region| match region.exit {
             Exit::Branch(block) => func.blocks[block].terminator().selector().map(|selector| (block, selector)),
@@ -165,7 +171,7 @@ pub fn cut(
 fn tile_values(
     graph: &Graph<'_>,
     uniform: &EntitySet<Value>,
-    regions: &Regions,
+    (regions, effects): (&Regions, &Effects),
     parted: &EntitySet<Value>,
 ) -> EntitySet<Value> {
     let func = graph.func;
@@ -173,7 +179,6 @@ fn tile_values(
     // Passes before this one make literals.
     let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
     tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
-    let written = written(func, regions);
     let has_one_way_out = |block: &Block| match &regions.regions[regions.of[*block]].exit {
         Exit::Return => false,
         Exit::To(_, leaving) => leaving.len() == 1,
@@ -195,9 +200,7 @@ fn tile_values(
             }
             for inst in func.insts_in(block) {
                 let Some(result) = inst.result.filter(|&result| tile.contains(result)) else { continue };
-                let is_still = inst.op == Op::MemoryLoad
-                    && !written[regions.of[block]].contains(&inst.imm.resource())
-                    && is_shared(func, inst);
+                let is_still = effects.is_still(func, regions.of[block], inst);
                 let is_once = (matches!(inst.op.effect(), Effect::Pure | Effect::Convergent) || is_still)
                     && inst.args.iter().all(|&arg| tile.contains(arg));
                 if !is_once || func.ty(result) == Type::Row || parted.contains(result) {
@@ -207,20 +210,4 @@ fn tile_values(
         }
     }
     tile
-}
-
-/// What each region writes of memory. A word that all waves share and none of them writes in a phase is the same for
-/// all of them.
-fn written(func: &Function, regions: &Regions) -> Vec<Vec<Option<Resource>>> {
-    let of_region = |region: &Region| {
-        let insts = region.blocks.iter().flat_map(|&block| func.insts_in(block));
-        insts.filter(|inst| inst.op.writes_buffers()).map(|inst| inst.imm.resource()).collect()
-    };
-    regions.regions.iter().map(of_region).collect()
-}
-
-/// Whether an instruction is about memory of the group, which nothing else reaches: views may lie over each other.
-fn is_shared(func: &Function, inst: &InstData) -> bool {
-    let memory = inst.imm.resource().and_then(|resource| func.resources[resource].memory);
-    matches!(memory, Some(MemoryKind::Shared(_)))
 }

@@ -30,6 +30,7 @@ mod call;
 mod copy;
 mod cost;
 mod cut;
+mod effects;
 mod facts;
 mod flow;
 mod formats;

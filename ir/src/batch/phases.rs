@@ -8,6 +8,7 @@ use super::rewrite::{load, rewrite, store};
 use super::worklists::{Split, Worklists};
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Imm, Origin, Terminator};
+use crate::op::Memory;
 use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Op, Type, Value};
 use foldhash::{HashMap, HashMapExt};
@@ -28,7 +29,10 @@ pub struct Plan {
 pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan) -> Result<Phases, CutError> {
     let phases = Phases { worklists: plan.worklists.count(), ..Phases::default() };
     let whole = costs.whole();
-    let mut cutter = Cutter { func, old_costs: costs, costs: EdgeCosts::none(whole), plan, layout: Vec::new(), phases };
+    let is_memory = |block: &Block| func.insts_in(*block).any(|inst| inst.op.memory() == Some(Memory::Buffer));
+    let reads_memory = func.layout.iter().any(is_memory);
+    let (costs_of_phases, layout) = (EdgeCosts::none(whole), Vec::new());
+    let mut cutter = Cutter { func, old_costs: costs, costs: costs_of_phases, plan, layout, phases, reads_memory };
     for region in 0..plan.regions.regions.len() {
         cutter.region(region)?;
     }
@@ -49,6 +53,8 @@ struct Cutter<'a> {
     plan: &'a Plan,
     layout: Vec<Block>,
     phases: Phases,
+    /// Whether it reads memory that waves write.
+    reads_memory: bool,
 }
 
 /// A region that becomes a phase.
@@ -235,16 +241,16 @@ impl Cutter<'_> {
         }
         match &mut terminator {
             Terminator::BrIf { condition, .. } => {
-                // Lanes have the same of what has been kept, which only the wave knows.
+                // Lanes have the same of what has been kept, and of what follows from that, which only the wave knows.
                 let kept = self.local(region, insts, loaded, *condition);
-                if kept != *condition {
+                if kept != *condition || self.may_follow_from_kept(kept) {
                     let any = self.func.make_inst(Op::Any, Type::I1, &[kept], Imm::None);
                     insts.push(any);
                     *condition = self.func.insts[any].result.expect("it has a result");
                 }
             }
             Terminator::Switch { value, .. } => {
-                if self.local(region, insts, loaded, *value) != *value {
+                if self.local(region, insts, loaded, *value) != *value || self.may_follow_from_kept(*value) {
                     return Err(CutError::Selector(old));
                 }
             }
@@ -263,6 +269,13 @@ impl Cutter<'_> {
             }
         }
         Ok(terminator)
+    }
+
+    /// Whether a value that all lanes of a wave have may be computed from what the wave has kept: where words are read
+    /// that waves share, a wave has such of its own.
+    fn may_follow_from_kept(&self, value: Value) -> bool {
+        let is_any = self.func.def_inst(value).is_some_and(|inst| inst.op == Op::Any);
+        self.reads_memory && !is_any && !self.plan.tile.contains(value)
     }
 
     /// Sets the parameters that edges which leave a phase give. All are read before any is set: a loop may swap two.

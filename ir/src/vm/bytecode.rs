@@ -16,6 +16,11 @@ pub(super) enum Code {
     UniformLoad,
     /// The word at byte `a` plus the number `c` of resource `b`.
     ResourceLoad,
+    /// The word at byte `a` plus the number `c` of memory `b`.
+    MemoryLoad,
+    /// Stores the register `c` at byte `a` of memory, place `b` of [`Bytecode::stores`], in lanes where the register
+    /// `d` is not zero.
+    MemoryStore,
     /// Bytes of resource `b`.
     ResourceBytes,
     /// Word [`place`] `b` of the element with the index `a`.
@@ -129,6 +134,8 @@ pub struct Bytecode {
     pub(super) code: Vec<Instruction>,
     pub(super) doubles: Vec<Double>,
     pub(super) accesses: Vec<TextureAccess>,
+    /// Where words are stored: the memory, and what is added to the byte.
+    pub(super) stores: Vec<(u32, u32)>,
     pub(super) switches: Vec<Switch>,
     pub(super) arrays: Vec<ArrayShape>,
     /// The first registers: what they hold in every lane before anything runs.

@@ -29,6 +29,7 @@ impl Bytecode {
             blocks: SecondaryMap::new(),
             doubles: Vec::new(),
             accesses: Vec::new(),
+            stores: Vec::new(),
             outputs: vec![[ZERO; 4]; func.outputs as usize],
         };
         for &block in &uses.order {
@@ -48,6 +49,7 @@ struct Translator<'u, 'f> {
     blocks: SecondaryMap<Block, Vec<Instruction>>,
     doubles: Vec<Double>,
     accesses: Vec<TextureAccess>,
+    stores: Vec<(u32, u32)>,
     outputs: Vec<[u32; 4]>,
 }
 
@@ -120,6 +122,14 @@ impl Translator<'_, '_> {
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => {
                 push(Code::ResourceLoad, self.registers.define(inst, at)[0], a, resource.as_u32(), offset);
             }
+            (Op::MemoryLoad, Imm::ResourceByte { resource, offset }) => {
+                push(Code::MemoryLoad, self.registers.define(inst, at)[0], a, resource.as_u32(), offset);
+            }
+            (Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset }) => {
+                push(Code::MemoryStore, c, a, self.stores.len() as u32, b);
+                self.stores.push((resource.as_u32(), offset));
+                self.registers.release(inst, at);
+            }
             (Op::ResourceBytes, Imm::Resource(resource)) => {
                 push(Code::ResourceBytes, self.registers.define(inst, at)[0], 0, resource.as_u32(), 0);
             }
@@ -185,6 +195,7 @@ impl Translator<'_, '_> {
             code,
             doubles: self.doubles,
             accesses: self.accesses,
+            stores: self.stores,
             switches,
             arrays: self.func.arrays.values().map(shape).collect(),
             literals,

@@ -68,6 +68,17 @@ macro_rules! define {
                         Code::Any => any::<LANES>(&registers[inst.a as usize].0),
                         Code::UniformLoad => shared.uniform_words(inst, &registers[inst.a as usize].0),
                         Code::ResourceLoad => shared.resource_words(inst, &registers[inst.a as usize].0),
+                        Code::MemoryLoad => shared.memory_words(inst, &registers[inst.a as usize].0),
+                        Code::MemoryStore => {
+                            let [address, values, stored] =
+                                [inst.a, inst.c, inst.d].map(|register| &registers[register as usize].0);
+                            // Lanes behind the last wave's repeat that.
+                            let (place, used) = (self.code.stores[inst.b as usize], together.waves * self.lanes);
+                            let stored = map2(*stored, mask, select);
+                            shared.store_words(place, address, values, &stored[..used]);
+                            at += 1;
+                            continue;
+                        }
                         Code::ResourceBytes => [shared.readable(inst.b).len() as u32; LANES],
                         Code::ArrayLoad => self.arrays.load(inst.b, &registers[inst.a as usize].0),
                         Code::ArrayStore => {

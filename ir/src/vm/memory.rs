@@ -4,11 +4,13 @@ use super::bytecode::{Bytecode, Double, Instruction, TextureAccess, split};
 use super::dispatch::Together;
 use super::{LANES, Register};
 use crate::double;
+use crate::entity::Resource;
 use crate::eval::Lanes;
 use crate::function::Function;
 use crate::op::RESOURCE_BYTES;
 use crate::texture::{self, Rows, Textures};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What all runs of a call share.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,42 @@ impl<'a> Shared<'a> {
             word.map_or(0, |&word| u32::from_le_bytes(word))
         })
     }
+}
+
+impl Shared<'_> {
+    /// The words of memory, behind the one that takes what is dropped.
+    fn memory(&self, resource: u32) -> &[AtomicU32] {
+        self.textures.words(Resource::from_u32(resource)).and_then(|words| words.get(1..)).unwrap_or_default()
+    }
+
+    /// The word at each lane's address in memory.
+    #[inline]
+    pub(super) fn memory_words(&self, inst: &Instruction, address: &Lanes<LANES>) -> Lanes<LANES> {
+        let words = self.memory(inst.b);
+        address.map(|at| words.get(word_number(at, inst.c)).map_or(0, |word| word.load(Ordering::Acquire)))
+    }
+
+    /// Stores what each lane has at its address in memory, one lane after the other, where the mask is not zero.
+    #[inline]
+    pub(super) fn store_words(
+        &self,
+        (resource, offset): (u32, u32),
+        address: &Lanes<LANES>,
+        values: &Lanes<LANES>,
+        mask: &[u32],
+    ) {
+        let words = self.memory(resource);
+        for (lane, _) in mask.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+            if let Some(word) = words.get(word_number(address[lane], offset)) {
+                word.store(values[lane], Ordering::Release);
+            }
+        }
+    }
+}
+
+/// The number of the word at a byte; the low two bits do not count.
+fn word_number(byte: u32, offset: u32) -> usize {
+    ((u64::from(byte & !3) + u64::from(offset & !3)) / 4) as usize
 }
 
 /// Whether a register holds the same in all lanes.

@@ -143,7 +143,7 @@ fn measure(
     let patience = if interprets { budget } else { Duration::ZERO };
     let (mut count, mut interpreted_count) = (bindings.count, interpreted);
     let (mut jit, mut interp) = if let Some(threads) = threads {
-        let (grid, memory) = (args.groups.grid()?, args.groups.memory()?);
+        let (grid, memory) = (args.groups.grid(), args.groups.memory()?);
         let invocations = grid.iter().chain(&threads).map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
         count = u32::try_from(invocations).map_err(|_| Failure::usage("--dispatch: fewer threads tell as much"))?;
         interpreted_count = count;

@@ -7,7 +7,7 @@ use crate::report::{Failure, message};
 use crate::resources::{BoundResource, ShaderResource, ShaderSampler};
 use shaderjit::error::CallError;
 use shaderjit::{Call, CompiledShader, PicaUniforms, ShaderFormat, VertexBufferView};
-use shaderjit::{ComponentType, Element, UniformKind};
+use shaderjit::{ComponentType, Element, ResourceFile, UniformKind};
 
 #[derive(clap::Args)]
 pub struct BindArgs {
@@ -357,7 +357,8 @@ impl Bindings {
                 _ => {}
             }
         }
-        for decl in &code.interface().resources {
+        let read = code.interface().resources.iter().filter(|decl| decl.file == ResourceFile::Resource);
+        for decl in read {
             let is_bound = |bound: &BoundResource| (bound.slot, bound.space) == (decl.slot, decl.space);
             if !self.resources.iter().any(is_bound) {
                 self.resources.push(BoundResource::made_up(decl.slot, decl.space, decl.kind, &mut component));

@@ -190,7 +190,7 @@ fn groups(args: &Args, shader: &Shader, bindings: &Bindings, code: &CompiledShad
     let options = lanes.into_iter().fold(options, CompileOptions::lanes);
     let interpreted = args.compile.engine(Some(FUEL))?.compile(shader, &options);
     let interpreted = interpreted.map_err(|error| args.shader.failure(with_hint(&error)))?;
-    let grid = args.groups.grid()?;
+    let grid = args.groups.grid();
     let run = |code: &CompiledShader| {
         let memory = args.groups.memory()?;
         let mut call = bindings.call(shader.format(), code)?;

@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut call = bindings.call(shader.format(), &code)?;
     if args.groups.is_asked() {
         call.unbound_as_zero(true);
-        let (grid, memory) = (args.groups.grid()?, args.groups.memory()?);
+        let (grid, memory) = (args.groups.grid(), args.groups.memory()?);
         memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
         call.dispatch(grid)?;
         args.groups.write(&memory)?;

@@ -177,8 +177,7 @@ impl Lowering {
                     Address::Texel(_) => None,
                 };
                 if let Some(byte) = byte {
-                    let imm = Imm::ResourceByte { resource, offset };
-                    this.b.emit(Op::MemoryStore, Type::F32, &[byte, word], imm);
+                    this.b.memory_store(resource, offset, byte, word);
                 }
             }
             Ok([None; 4])

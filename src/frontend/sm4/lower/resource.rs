@@ -280,7 +280,7 @@ impl Lowering {
         if self.b.func().resources[resource].memory.is_none() {
             return self.b.resource_load(Type::F32, resource, offset, byte);
         }
-        self.b.texture_access_typed(Op::MemoryLoad, Type::F32, &[byte], Imm::ResourceByte { resource, offset })
+        self.b.memory_load(Type::F32, resource, offset, byte)
     }
 
     /// Writes a whole result.

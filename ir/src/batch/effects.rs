@@ -1,0 +1,96 @@
+//! Dependence between phases: what regions do with memory that waves share.
+//!
+//! Effects happen by phase, wave and lane, and a phase ends at a barrier. Where a function is cut elsewhere besides,
+//! because control flow around barriers is the tile's, all waves do one region before any does the next. That is the
+//! same only where regions without a barrier between them do not write what the other reads or writes.
+
+use super::cut::CutError;
+use super::regions::{Exit, Regions};
+use crate::function::InstData;
+use crate::memory::MemoryKind;
+use crate::op::Memory;
+use crate::set::EntitySet;
+use crate::{Block, Function, Op, Resource};
+
+/// What a region does with memory. Views may lie over each other, so all that is bound counts as one.
+#[derive(Default)]
+struct Effect {
+    reads: Vec<Option<Resource>>,
+    writes: Vec<Option<Resource>>,
+}
+
+impl Effect {
+    /// Whether one writes what the other reads or writes.
+    fn conflicts(&self, other: &Effect) -> bool {
+        let meet = |a: &[Option<Resource>], b: &[Option<Resource>]| a.iter().any(|resource| b.contains(resource));
+        meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
+    }
+}
+
+/// What each region does.
+pub struct Effects(Vec<Effect>);
+
+/// The memory of the group that an instruction is about; none for what is bound.
+fn shared(func: &Function, inst: &InstData) -> Option<Resource> {
+    let is_shared = |&resource: &Resource| matches!(func.resources[resource].memory, Some(MemoryKind::Shared(_)));
+    inst.imm.resource().filter(is_shared)
+}
+
+impl Effects {
+    /// Looks at the instructions of each region.
+    pub fn find(func: &Function, regions: &Regions) -> Effects {
+        let of_region = |blocks: &[Block]| {
+            let mut effect = Effect::default();
+            for inst in blocks.iter().flat_map(|&block| func.insts_in(block)) {
+                if inst.op.memory() == Some(Memory::Buffer) {
+                    let list = if inst.op.writes_buffers() { &mut effect.writes } else { &mut effect.reads };
+                    let resource = shared(func, inst);
+                    if !list.contains(&resource) {
+                        list.push(resource);
+                    }
+                }
+            }
+            effect
+        };
+        Effects(regions.regions.iter().map(|region| of_region(&region.blocks)).collect())
+    }
+
+    /// Whether an instruction of a region reads a word that all waves share and none of them writes meanwhile.
+    pub fn is_still(&self, func: &Function, region: usize, inst: &InstData) -> bool {
+        let resource = shared(func, inst);
+        inst.op == Op::MemoryLoad && resource.is_some() && !self.0[region].writes.contains(&resource)
+    }
+
+    /// That no region does with memory what another one depends on that follows it without a barrier between.
+    pub fn check(
+        &self,
+        func: &Function,
+        regions: &Regions,
+        behind_barriers: &EntitySet<Block>,
+    ) -> Result<(), CutError> {
+        let next = |region: usize| {
+            let targets: Vec<Block> = match regions.regions[region].exit {
+                Exit::Return => Vec::new(),
+                Exit::To(block, _) => vec![block],
+                Exit::Branch(block) => func.blocks[block].terminator().calls().map(|call| call.block).collect(),
+            };
+            targets.into_iter().filter(|&block| !behind_barriers.contains(block)).map(|block| regions.of[block])
+        };
+        for first in
+            (0..self.0.len()).filter(|&region| !self.0[region].reads.is_empty() || !self.0[region].writes.is_empty())
+        {
+            let mut seen = vec![false; self.0.len()];
+            let mut work: Vec<usize> = next(first).collect();
+            while let Some(region) = work.pop() {
+                if std::mem::replace(&mut seen[region], true) {
+                    continue;
+                }
+                if self.0[first].conflicts(&self.0[region]) {
+                    return Err(CutError::Effects(regions.regions[region].blocks[0]));
+                }
+                work.extend(next(region));
+            }
+        }
+        Ok(())
+    }
+}

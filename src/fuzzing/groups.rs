@@ -1,0 +1,405 @@
+//! Thread groups on every engine: random functions that write memory and wait for each other. The oracle is one
+//! reference interpreter a wave, run barrier by barrier; it knows nothing of cuts. Threads race as they like: effects
+//! happen by phase, wave and lane on every engine, so results are the same to the bit.
+
+use crate::error::{CallError, JitError};
+use crate::frontend::{ResourceDecl, ResourceFile, ResourceKind};
+use crate::jit::{self, Batch, CodegenOptions, Layout, Loops, Scratch, Target};
+use crate::memory::{AtomicBuffer, BoundMemory, GroupMemory, MemoryView};
+use crate::pipeline::{self, PassOptions};
+use crate::texture::{BoundTextures, TexelFormat};
+use arbitrary::{Arbitrary, Result, Unstructured};
+use shaderjit_ir::fuel::Meter;
+use shaderjit_ir::function::{Imm, Origin};
+use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use shaderjit_ir::memory::{AtomicFunction, MemoryKind};
+use shaderjit_ir::pass::PassError;
+use shaderjit_ir::verify::Verified;
+use shaderjit_ir::vm::{self, Bytecode, Machine, PhaseEnd, Shared};
+use shaderjit_ir::{Function, FunctionBuilder, Op, Resource, SysVal, Type, Value};
+
+/// Fuel that no case uses up: loops are counted.
+const FUEL: u32 = 1 << 30;
+
+/// Words of the buffer, of what is shared, and elements of the typed view.
+const WORDS: [u32; 3] = [32, 16, 24];
+
+/// A function, and how many threads a group of it has.
+#[derive(Debug)]
+pub struct GroupCase {
+    func: Function,
+    threads: u32,
+}
+
+impl<'a> Arbitrary<'a> for GroupCase {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<GroupCase> {
+        let threads = u.int_in_range(1..=70)?;
+        Ok(GroupCase { func: Generator::function(u)?, threads })
+    }
+}
+
+/// A function on the way.
+struct Generator<'g, 'a> {
+    u: &'g mut Unstructured<'a>,
+    b: FunctionBuilder,
+    /// Buffer, shared memory, texels.
+    memory: [Resource; 3],
+    /// What can be used here.
+    values: Vec<Value>,
+    statements: u32,
+    barriers: u32,
+}
+
+impl<'a> Generator<'_, 'a> {
+    fn function(u: &mut Unstructured<'a>) -> Result<Function> {
+        let mut b = FunctionBuilder::new("group", 0, 0);
+        let kinds = [MemoryKind::Buffer, MemoryKind::Shared(4 * WORDS[1]), MemoryKind::Texels];
+        let memory = kinds.map(|kind| b.add_memory("m", kind));
+        let values = vec![b.sysval(SysVal::VertexId), b.i32(3)];
+        let mut generator = Generator { u, b, memory, values, statements: 24, barriers: 0 };
+        generator.statements(0, true)?;
+        // What is left shows in the buffer.
+        let (id, last) = (generator.values[0], *generator.values.last().expect("there are some"));
+        generator.store(0, id, last);
+        generator.b.ret();
+        Ok(generator.b.finish())
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        Ok(*self.u.choose(&self.values)?)
+    }
+
+    /// A word's number, at times behind the end.
+    fn index(&mut self, memory: usize) -> Result<Value> {
+        let (value, count) = (self.value()?, self.b.i32(WORDS[memory] + 2));
+        Ok(self.b.urem([value, count]))
+    }
+
+    fn byte(&mut self, index: Value) -> Value {
+        let two = self.b.i32(2);
+        self.b.ishl([index, two])
+    }
+
+    fn load(&mut self, memory: usize, index: Value) -> Value {
+        let resource = self.memory[memory];
+        if memory < 2 {
+            let byte = self.byte(index);
+            return self.b.memory_load(Type::I32, resource, 0, byte);
+        }
+        let address = self.b.row_join([index; 4]);
+        let row = self.b.texture_access(Op::TexelLoad, &[address], Imm::Resource(resource));
+        self.b.row_word(Type::I32, row, 0)
+    }
+
+    fn store(&mut self, memory: usize, index: Value, value: Value) {
+        let resource = self.memory[memory];
+        if memory < 2 {
+            let byte = self.byte(index);
+            return self.b.memory_store(resource, 0, byte, value);
+        }
+        let [address, texel] = [index, value].map(|word| self.b.row_join([word; 4]));
+        self.b.emit(Op::TexelStore, Type::I32, &[address, texel], Imm::Resource(resource));
+    }
+
+    fn atomic(&mut self, memory: usize, index: Value) -> Result<Value> {
+        let (resource, function) = (self.memory[memory], *self.u.choose(AtomicFunction::ALL)?);
+        let (value, compare) = (self.value()?, self.value()?);
+        let values = self.b.row_join([value, compare, value, value]);
+        let (op, address) = if memory < 2 {
+            (Op::MemoryAtomic, self.byte(index))
+        } else {
+            (Op::TexelAtomic, self.b.row_join([index; 4]))
+        };
+        Ok(self.b.texture_access(op, &[address, values], Imm::Atomic { resource, function }))
+    }
+
+    fn barrier(&mut self) {
+        self.barriers += 1;
+        self.b.set_origin(Origin::at(self.barriers as usize));
+        self.b.emit(Op::Barrier, Type::I32, &[], Imm::None);
+        self.b.set_origin(Origin::default());
+    }
+
+    /// Some statements; `uniform` where all threads come, as far as is known before.
+    fn statements(&mut self, depth: u32, uniform: bool) -> Result<()> {
+        for _ in 0..self.u.int_in_range(1..=7)? {
+            if self.statements == 0 {
+                return Ok(());
+            }
+            self.statements -= 1;
+            let memory = self.u.int_in_range(0..=2)?;
+            match self.u.int_in_range(0..=9)? {
+                0 | 1 => {
+                    let (a, b) = (self.value()?, self.value()?);
+                    let op = *self.u.choose(&[Op::Iadd, Op::Imul, Op::Xor, Op::Umin])?;
+                    let value = self.b.emit(op, Type::I32, &[a, b], Imm::None).expect("it has a result");
+                    self.values.push(value);
+                }
+                2 | 3 => {
+                    let index = self.index(memory)?;
+                    let value = self.load(memory, index);
+                    self.values.push(value);
+                }
+                4 | 5 => {
+                    let (index, value) = (self.index(memory)?, self.value()?);
+                    self.store(memory, index, value);
+                }
+                6 => {
+                    let index = self.index(memory)?;
+                    let old = self.atomic(memory, index)?;
+                    self.values.push(old);
+                }
+                7 if uniform => self.barrier(),
+                8 if uniform && depth < 2 => self.repeat(depth)?,
+                _ if depth < 3 => self.branch(depth, uniform)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A loop with a literal number of rounds.
+    fn repeat(&mut self, depth: u32) -> Result<()> {
+        let rounds = self.u.int_in_range(1..=3)?;
+        let counter = self.b.declare_var(Type::I32);
+        let zero = self.b.i32(0);
+        self.b.def_var(counter, zero);
+        let (body, done) = (self.b.create_block(), self.b.create_block());
+        self.b.jump(body);
+        self.b.switch_to_block(body);
+        let scope = self.values.len();
+        let round = self.b.use_var(counter);
+        self.values.push(round);
+        self.statements(depth + 1, true)?;
+        self.values.truncate(scope);
+        let (one, rounds) = (self.b.i32(1), self.b.i32(rounds));
+        let next = self.b.iadd([round, one]);
+        self.b.def_var(counter, next);
+        let again = self.b.ult([next, rounds]);
+        self.b.br_if(again, body, done);
+        self.b.seal_block(body);
+        self.b.seal_block(done);
+        self.b.switch_to_block(done);
+        Ok(())
+    }
+
+    /// A branch on what differs, or on a word that is shared.
+    fn branch(&mut self, depth: u32, uniform: bool) -> Result<()> {
+        let is_shared = uniform && self.u.ratio(1, 3)?;
+        let value = if is_shared {
+            let index = self.b.i32(self.u.int_in_range(0..=WORDS[1] - 1)?);
+            self.load(1, index)
+        } else {
+            self.value()?
+        };
+        let one = self.b.i32(1);
+        let (bit, zero) = (self.b.emit(Op::And, Type::I32, &[value, one], Imm::None), self.b.i32(0));
+        let condition = self.b.ine([bit.expect("it has a result"), zero]);
+        let (then, done) = (self.b.create_block(), self.b.create_block());
+        self.b.br_if(condition, then, done);
+        self.b.seal_block(then);
+        self.b.switch_to_block(then);
+        let scope = self.values.len();
+        self.statements(depth + 1, is_shared)?;
+        self.values.truncate(scope);
+        self.b.jump(done);
+        self.b.seal_block(done);
+        self.b.switch_to_block(done);
+        Ok(())
+    }
+}
+
+/// What is in memory when two groups have run, or that threads parted.
+type Ended = std::result::Result<[Vec<u8>; 2], ()>;
+
+/// Runs two groups with memory of their own.
+fn with_memory(mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Result<(), ()>) -> Ended {
+    let bytes: Vec<u8> = (0..4 * WORDS[0]).map(|byte| ((byte * 37) >> 2) as u8).collect();
+    let buffers = [AtomicBuffer::from_bytes(&bytes), AtomicBuffer::zeroed(4 * WORDS[2] as usize)];
+    let kinds = [(ResourceFile::UnorderedAccess, 0), (ResourceFile::Shared { bytes: 4 * WORDS[1] }, 1)];
+    let kinds = kinds.into_iter().chain([(ResourceFile::UnorderedAccess, 2)]);
+    let decl = |(file, slot)| {
+        let resource = Resource::from_u32(slot);
+        ResourceDecl { resource, file, slot, space: 0, kind: ResourceKind::RawBuffer, name: None }
+    };
+    let declared: Vec<ResourceDecl> = kinds.map(decl).collect();
+    let (textures, mut views) = (BoundTextures::new(3, 0), BoundMemory::new(3));
+    views.bind(0, Some(MemoryView::raw(&buffers[0])));
+    views.bind(2, Some(MemoryView::typed(&buffers[1], TexelFormat::R32Uint)));
+    let memory = GroupMemory::new(&textures, &views, &declared);
+    for _ in 0..2 {
+        memory.begin_group();
+        group(&memory)?;
+    }
+    Ok(buffers.map(|buffer| buffer.to_bytes()))
+}
+
+/// Numbers of a wave's threads, the last repeated.
+fn threads<const L: usize>(case: &GroupCase, first: u32) -> [u32; L] {
+    std::array::from_fn(|lane| (first + lane as u32).min(case.threads - 1))
+}
+
+/// Whether all waves have come to the same: a barrier, which has an offset, or the end.
+fn together<T: PartialEq>(ends: &[Option<T>]) -> std::result::Result<bool, ()> {
+    if ends.iter().all(|end| *end == ends[0]) { Ok(ends[0].is_some()) } else { Err(()) }
+}
+
+/// The oracle.
+fn reference<const L: usize>(func: &Function, case: &GroupCase) -> Ended {
+    let options = InterpOptions { fuel: FUEL.into(), fused: true };
+    with_memory(|memory| {
+        let firsts = (0..case.threads).step_by(L);
+        let mut waves: Vec<_> = firsts
+            .map(|first| {
+                let mut interpreter = Interpreter::<L>::new(func);
+                let run = interpreter.begin(&options).expect("there is fuel");
+                (interpreter, run, threads::<L>(case, first))
+            })
+            .collect();
+        loop {
+            let mut ends = Vec::new();
+            for (interpreter, run, vertex_id) in &mut waves {
+                let (inputs, uniforms, resources) = (&[], &[], &[&[][..]; 3]);
+                let bindings =
+                    Bindings { inputs, vertex_id: *vertex_id, instance_id: 0, uniforms, resources, textures: memory };
+                let end = interpreter.run_until_barrier(run, &bindings, &options).expect("lanes agree, and end");
+                ends.push(end.map(|inst| func.insts[inst].origin));
+            }
+            if !together(&ends)? {
+                return Ok(());
+            }
+        }
+    })
+}
+
+/// The fast interpreter.
+fn fast(func: &Function, case: &GroupCase, lanes: usize, loops: Loops) -> Ended {
+    let code = Bytecode::new(func).expect("what the passes make can be translated");
+    with_memory(|memory| {
+        let shared = Shared { uniforms: &[], resources: &[&[][..]; 3], textures: memory };
+        let mut waves: Vec<_> = (0..case.threads)
+            .step_by(lanes)
+            .map(|first| {
+                let mut machine = Machine::new(&code, lanes);
+                let last = (first + lanes as u32).min(case.threads) - 1;
+                machine.set_vertex_id(threads::<{ vm::LANES }>(case, first).map(|thread| thread.min(last)));
+                loops.bind(&mut machine, &shared, 0);
+                machine.begin_wave();
+                (machine, Meter::new(FUEL.into()).expect("there is fuel"), 0)
+            })
+            .collect();
+        loop {
+            let mut ends = Vec::new();
+            for (machine, meter, place) in &mut waves {
+                ends.push(match loops.run_phase(machine, &shared, *place, meter).expect("there is fuel") {
+                    PhaseEnd::Return => None,
+                    PhaseEnd::Barrier { place: next, offset } => {
+                        *place = next;
+                        Some(offset)
+                    }
+                });
+            }
+            if !together(&ends)? {
+                return Ok(());
+            }
+        }
+    })
+}
+
+/// Native code; none if it is refused.
+fn native(func: &Verified, case: &GroupCase, options: &CodegenOptions, target: &Target) -> Option<Ended> {
+    let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
+    let code = match jit::compile(func, &layout, target, options).and_then(|code| {
+        code.check_group(case.threads)?;
+        Ok(code)
+    }) {
+        Ok(code) => code,
+        Err(JitError::Limit { .. }) => return None,
+        Err(error) => panic!("{error}\n{}", **func),
+    };
+    let mut scratch = Scratch::default();
+    Some(with_memory(|memory| {
+        let batch = Batch {
+            inputs: &[],
+            uniforms: &[],
+            resources: &[&[][..]; 3],
+            textures: memory,
+            count: case.threads,
+            first_vertex: 0,
+            instance: 0,
+            fuel: FUEL.into(),
+        };
+        let ended: std::result::Result<(), CallError> =
+            jit::WaveRunner::new(&code, &mut scratch).run_group(&batch, true);
+        ended.unwrap_or_else(|error| panic!("{error}"));
+        Ok(())
+    }))
+}
+
+/// Every engine leaves in memory what the oracle does, and threads part on both interpreters or on none.
+pub fn groups(case: &GroupCase) {
+    let func = match pipeline::run(case.func.clone(), &PassOptions { fused: true, guards: false }, None) {
+        Ok(func) => func,
+        Err(PassError::DivergentBarrier { .. } | PassError::Limit { .. }) => return,
+        Err(error) => panic!("{error}\n{}", case.func),
+    };
+    let target = Target::host().expect("this machine has native code");
+    for lanes in [4, 8, 16u8] {
+        let run = [reference::<4>, reference::<8>, reference::<16>][lanes.ilog2() as usize - 2];
+        let want = run(&func, case);
+        for loops in Loops::available() {
+            let got = fast(&func, case, lanes.into(), loops);
+            assert!(got == want, "{lanes} lanes, {loops:?}: {got:x?} is not {want:x?}\n{}", *func);
+        }
+        let widths = [(lanes, 1), (4, lanes / 4)].into_iter().filter(|&(_, vectors)| (1..=2).contains(&vectors));
+        for (vector, vectors) in widths.filter(|&(vector, _)| target.lanes().any(|lanes| lanes == vector)) {
+            if let Some(got) = native(&func, case, &CodegenOptions { lanes: vector, vectors }, &target) {
+                let what = format!("{vectors} vectors of {vector} lanes, {} threads", case.threads);
+                assert!(got == want, "{what}: {got:x?} is not {want:x?}\n{}", *func);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ARBTEST_BUDGET_MS` says for how long.
+    #[test]
+    fn every_engine_does_what_waves_do_barrier_by_barrier() {
+        let run = |u: &mut Unstructured<'_>| {
+            groups(&u.arbitrary()?);
+            Ok(())
+        };
+        let mut test = arbtest::arbtest(run).size_min(200).size_max(4_000);
+        if std::env::var_os("ARBTEST_BUDGET_MS").is_none() {
+            test = test.budget_ms(3_000);
+        }
+        test.run();
+    }
+
+    #[test]
+    fn cases_have_barriers_and_most_of_them_native_code() {
+        let (mut barriers, mut native_code, mut parted, mut all) = (0, 0, 0, 0);
+        let target = Target::host().unwrap();
+        arbtest::arbtest(|u| {
+            let case: GroupCase = u.arbitrary()?;
+            let has_barriers = case.func.insts.values().any(|inst| inst.op == Op::Barrier);
+            let Ok(func) = pipeline::run(case.func.clone(), &PassOptions { fused: true, guards: false }, None) else {
+                return Ok(());
+            };
+            all += 1;
+            barriers += u32::from(has_barriers);
+            parted += u32::from(reference::<4>(&func, &case).is_err());
+            native_code +=
+                u32::from(has_barriers && native(&func, &case, &CodegenOptions::default(), &target).is_some());
+            Ok(())
+        })
+        .size_min(200)
+        .size_max(4_000)
+        .budget_ms(1_000);
+        println!("{all} cases, {barriers} with barriers, {native_code} of them native, {parted} part");
+        assert!(barriers * 4 > all && native_code * 8 > barriers && parted > 0);
+    }
+}
