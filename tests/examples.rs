@@ -1,5 +1,7 @@
 //! The examples run, and stay as short as they are said to be.
 
+#[path = "../examples/blur.rs"]
+mod blur;
 #[path = "../examples/emulator.rs"]
 mod emulator;
 #[path = "../examples/rasteriser.rs"]
@@ -33,6 +35,7 @@ macro_rules! examples {
     };
 }
 examples! {
+    blur the_blur_is_even;
     emulator the_emulator_draws;
     rasteriser the_rasteriser_shades_each_pixel_once;
     unit_test the_unit_test_holds;

@@ -3,7 +3,7 @@
 
 use crate::draw::Draw;
 use crate::engines::Engines;
-use crate::row::median;
+use crate::measure::median;
 use shaderjit::{Backend, Call, CompiledShader, Engine, Lanes, OutputLayout, Vectors};
 use std::hint::black_box;
 use std::sync::Arc;

@@ -17,6 +17,8 @@ mod draw;
 mod engines;
 #[path = "../hand/mod.rs"]
 mod hand;
+#[path = "../measure/mod.rs"]
+mod measure;
 #[path = "../plain/mod.rs"]
 mod plain;
 

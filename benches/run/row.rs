@@ -2,6 +2,7 @@
 //! text.
 
 use crate::contender::{NAMES, NATIVE};
+use crate::measure::median;
 use std::fmt::Write;
 
 /// Nanoseconds a vertex of everybody in the order of [`NAMES`] and of copying; then microseconds to compile and bytes
@@ -48,9 +49,4 @@ impl Row {
         };
         Row { figures: std::array::from_fn(figure), ..rows[0].clone() }
     }
-}
-
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

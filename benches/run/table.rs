@@ -4,18 +4,15 @@
 use crate::contender::{NAMES, NATIVE};
 use crate::draw::VERTICES;
 use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
+use crate::measure::{measure, median};
 use crate::race::{Race, Source};
-use crate::row::{CODE, COMPILE, COPY, FIGURES, Row, median};
+use crate::row::{CODE, COMPILE, COPY, FIGURES, Row};
 use crate::{Contender, check, indexed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Rounds over all draw calls and contenders, and over those of many vertices.
 const ROUNDS: usize = 15;
 const LARGE_ROUNDS: usize = 5;
-/// What a measurement takes at least. A single run is enough if it does.
-const AT_LEAST: Duration = Duration::from_millis(3);
-/// Vertices of what is timed at once, so that looking at the clock does not count.
-const AT_ONCE: u32 = 10_000;
 /// How often a program is compiled in every way.
 const COMPILATIONS: usize = 25;
 /// Each time that many compilations follow each other. The first finds the caches of the processor full of what another
@@ -155,25 +152,4 @@ pub fn print_indexed(contenders: &mut [Box<dyn Contender + '_>; indexed::NAMES.l
     println!("| {} |", indexed::NAMES.join(" | "));
     println!("|{}", "---:|".repeat(indexed::NAMES.len()));
     println!("| {} |", times.map(|time| format!("{time:.2} ({:.2}x)", time / times[0])).join(" | "));
-}
-
-/// Nanoseconds a vertex: the median, so that runs which were interrupted do not count.
-fn measure(vertices: u32, mut run: impl FnMut()) -> f64 {
-    let mut time = |runs: u32| {
-        let start = Instant::now();
-        (0..runs).for_each(|_| run());
-        let elapsed = start.elapsed();
-        (elapsed, elapsed.as_nanos() as f64 / (f64::from(vertices) * f64::from(runs)))
-    };
-    // The first run finds the caches as somebody else left them. In a long one that makes no difference.
-    let (long, first) = time(1);
-    if long >= AT_LEAST {
-        return first;
-    }
-    let begin = Instant::now();
-    let mut times = Vec::new();
-    while begin.elapsed() < AT_LEAST {
-        times.push(time((AT_ONCE / vertices).max(1)).1);
-    }
-    median(times)
 }
