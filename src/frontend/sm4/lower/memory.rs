@@ -17,9 +17,10 @@ use super::resource::InStructure;
 use super::texture;
 use crate::error::LowerError;
 use crate::frontend::sm4::codes::{InfoReturn, Stage};
-use crate::frontend::sm4::decode::{Instruction, Operation};
+use crate::frontend::sm4::decode::Operation;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
+use crate::frontend::sm4::token::OpcodeToken;
 use crate::frontend::{ResourceFile, ResourceKind};
 
 /// Most bytes that a group shares (Direct3D 11: `D3D11_CS_TGSM_REGISTER_COUNT`, 8192 words).
@@ -80,12 +81,8 @@ pub(super) fn limit_shared(bytes: u64) -> Result<(), Refusal> {
 
 impl Lowering {
     /// Lowers an instruction on memory that is written.
-    pub(super) fn memory_operation(
-        &mut self,
-        instruction: &Instruction,
-        operation: &Operation,
-    ) -> Result<(), LowerError> {
-        let (opcode, operands) = (instruction.opcode(), &operation.operands[..]);
+    pub(super) fn memory_operation(&mut self, token: OpcodeToken, operation: &Operation) -> Result<(), LowerError> {
+        let (opcode, operands) = (token.opcode, &operation.operands[..]);
         if self.registers.stage != Stage::Compute {
             return Err(self.unsupported(opcode));
         }
@@ -98,7 +95,7 @@ impl Lowering {
             (Opcode::ImmAtomicAlloc, [destination, view]) => self.count(destination, view, true),
             (Opcode::ImmAtomicConsume, [destination, view]) => self.count(destination, view, false),
             (Opcode::ResInfo, [destination, level, view]) => {
-                let kind = instruction.token.info_return().unwrap_or(InfoReturn::Float);
+                let kind = token.info_return().unwrap_or(InfoReturn::Float);
                 self.memory_size(destination, level, view, kind)
             }
             _ => match function(opcode) {

@@ -26,6 +26,7 @@ mod call;
 mod choice;
 mod double;
 mod elements;
+mod feedback;
 mod flow;
 mod group;
 mod interface;
@@ -261,7 +262,8 @@ impl Lowering {
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)
             }
-            Group::Texture | Group::Memory | Group::Atomic => self.view_operation(instruction, operation),
+            Group::Texture | Group::Memory | Group::Atomic => self.view_operation(instruction.token, operation),
+            Group::TiledFeedback => self.feedback_operation(instruction.token, operation),
             _ => Err(self.unsupported(opcode)),
         }
     }
