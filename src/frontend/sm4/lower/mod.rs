@@ -26,6 +26,7 @@ mod call;
 mod choice;
 mod double;
 mod elements;
+mod feedback;
 mod flow;
 mod group;
 mod interface;
@@ -169,6 +170,9 @@ pub fn lower_with(
         return Err(lowering.invalid("the thread group is not declared"));
     }
     lowering.begin();
+    if program.version.stage != Stage::Compute && memory::may_wait(program) {
+        lowering.leave_tail();
+    }
     lowering.fill_indexed_inputs()?;
     while lowering.flow.is_running() {
         match program.instructions.get(lowering.next) {
@@ -261,7 +265,8 @@ impl Lowering {
             Group::Float | Group::Bit | Group::Int | Group::Uint => {
                 self.arithmetic(instruction.token, &operation.operands)
             }
-            Group::Texture | Group::Memory | Group::Atomic => self.view_operation(instruction, operation),
+            Group::Texture | Group::Memory | Group::Atomic => self.view_operation(instruction.token, operation),
+            Group::TiledFeedback => self.feedback_operation(instruction.token, operation),
             _ => Err(self.unsupported(opcode)),
         }
     }

@@ -16,9 +16,10 @@ use super::{Lowering, MAX_SAMPLERS};
 use crate::error::LowerError;
 use crate::frontend::sm4::codes::{Dimension, InfoReturn, SamplerMode};
 use crate::frontend::sm4::declaration::Binding;
-use crate::frontend::sm4::decode::{Instruction, Operation};
+use crate::frontend::sm4::decode::Operation;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
+use crate::frontend::sm4::token::OpcodeToken;
 use crate::frontend::{Interface, ResourceKind, SamplerDecl};
 
 /// The shape of a texture of that dimension; none for buffers.
@@ -144,32 +145,28 @@ enum Arg {
 
 impl Lowering {
     /// Lowers an instruction of the texture group, or of the memory group.
-    pub(super) fn view_operation(
-        &mut self,
-        instruction: &Instruction,
-        operation: &Operation,
-    ) -> Result<(), LowerError> {
-        let (opcode, operands) = (instruction.opcode(), &operation.operands);
+    pub(super) fn view_operation(&mut self, token: OpcodeToken, operation: &Operation) -> Result<(), LowerError> {
+        let (opcode, operands) = (token.opcode, &operation.operands);
         let form = match form(opcode) {
             Some(form) => form,
             None if matches!(opcode, Opcode::LdRaw | Opcode::LdStructured | Opcode::BufInfo) => {
                 return self.buffer_operation(opcode, operation);
             }
-            None => return self.memory_operation(instruction, operation),
+            None => return self.memory_operation(token, operation),
         };
         let view = operands.get(form.view).ok_or_else(|| self.unsupported(opcode))?;
         if view.file() == RegisterFile::Rasterizer && form.kind == FormKind::Samples {
             let target = self.destination(&operands[0])?;
             let samples = self.b.i32(self.options.samples);
-            let answer = self.samples(instruction, view, target.mask, samples);
+            let answer = self.samples(token, view, target.mask, samples);
             return self.write_answer(&target, answer);
         }
         if view.file() == RegisterFile::UnorderedAccess {
-            return self.memory_operation(instruction, operation);
+            return self.memory_operation(token, operation);
         }
         match self.resource(view)? {
             (texture, ResourceKind::Texture { shape, .. }) => {
-                self.texture_operation(instruction, operation, form, &texture, shape)
+                self.texture_operation(token, operation, form, &texture, shape)
             }
             _ if opcode == Opcode::Ld => self.buffer_operation(opcode, operation),
             _ => Err(self.unsupported(opcode)),
@@ -178,13 +175,13 @@ impl Lowering {
 
     fn texture_operation(
         &mut self,
-        instruction: &Instruction,
+        token: OpcodeToken,
         operation: &Operation,
         form: Form,
         texture: &Choice<Resource>,
         shape: TextureShape,
     ) -> Result<(), LowerError> {
-        let (opcode, operands) = (instruction.opcode(), &operation.operands);
+        let (opcode, operands) = (token.opcode, &operation.operands);
         let view = &operands[form.view];
         let offsets = operation.extended.as_ref().and_then(|extended| extended.texel_offsets()).unwrap_or_default();
         if let Some(why) = shape.objection(form.op, offsets) {
@@ -202,7 +199,7 @@ impl Lowering {
                 Ok(this.answer_of(view, mask, row))
             })?,
             FormKind::Size => {
-                let kind = instruction.token.info_return().unwrap_or(InfoReturn::Float);
+                let kind = token.info_return().unwrap_or(InfoReturn::Float);
                 self.access(texture, mask, |this, texture| {
                     let row = this.texture_access(form, &args, Imm::Resource(texture));
                     Ok(this.size(view, mask, row, shape, kind))
@@ -210,7 +207,7 @@ impl Lowering {
             }
             FormKind::Samples => self.access(texture, mask, |this, texture| {
                 let samples = this.b.emit(form.op, Type::I32, &[], Imm::Resource(texture));
-                Ok(this.samples(instruction, view, mask, samples.expect("the op has a result")))
+                Ok(this.samples(token, view, mask, samples.expect("the op has a result")))
             })?,
             FormKind::Sample | FormKind::Gather => {
                 let (sampler, component) = self.sampler(&operands[form.view + 1])?;
@@ -345,8 +342,8 @@ impl Lowering {
     }
 
     /// A number of samples, which is the first component, and zeros.
-    fn samples(&mut self, instruction: &Instruction, view: &Operand, mask: Mask, samples: Value) -> Answer {
-        let is_float = instruction.token.info_return() != Some(InfoReturn::Uint);
+    fn samples(&mut self, token: OpcodeToken, view: &Operand, mask: Mask, samples: Value) -> Answer {
+        let is_float = token.info_return() != Some(InfoReturn::Uint);
         let samples = if is_float { self.b.utof([samples]) } else { samples };
         let zero = self.b.i32(0);
         self.answer(view, mask, |_, word| if word == Component::X { samples } else { zero })
