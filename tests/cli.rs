@@ -568,3 +568,26 @@ fn compute_shaders_run_are_compared_and_timed() {
     let bad = ["run", "--cs", "--dispatch", "1,1,1", "--uav", "0=struct:8,zero:8", &container];
     assert!(fails(&bad, 1).contains("view u0 is a buffer of structures of 4 bytes to the shader"));
 }
+
+/// Pixels that write: their memory is printed behind their outputs, compared and written to files.
+#[test]
+fn memory_that_pixels_write_is_printed_and_compared() {
+    let container = data("dxbc/ps_uav/PS.ps_5_0.fxc101.dxbc");
+    let folder = Folder::new("pixels_that_write");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let path = folder.0.join("u1.bin").display().to_string();
+    let (input, out) = (format!("zero:{}", 21 * 32), format!("1={path}"));
+    let uavs = ["--uav", "1=buf:r32u,zero:64", "--uav", "2=raw,zero:256", "--uav", "3=tex2d:r32u:8x8,zero:256"];
+    let options = [&[container.as_str(), "--input", &input][..], &uavs].concat();
+    for engine in ["jit", "interp"] {
+        let text = stdout(&[&["run", "--engine", engine, "--uav-out", &out], &options[..]].concat());
+        let counts = text.lines().find(|line| line.starts_with("u1[0]"));
+        assert!(counts.is_some_and(|line| line.ends_with("[00000015]")), "{text}");
+        assert_eq!(std::fs::read(&path).unwrap()[..4], [21, 0, 0, 0]);
+    }
+    let text = stdout(&[&["diff"], &options[..]].concat());
+    assert_eq!(text, "no difference in 21 vertices and the memory that they write\n");
+    assert!(stdout(&[&["bench", "--millis", "1"], &options[..]].concat()).contains(" ns/vertex"));
+    let message = fails(&["run", &container, "--input", &input], 1);
+    assert!(message.contains("u1"), "{message}");
+}

@@ -6,7 +6,9 @@ use super::native::{NativeMemory, NativeRunner};
 use super::wave::{Bound, Driver};
 use super::work::{Work, recycle};
 use crate::error::CallError;
+use crate::frontend::ResourceFile;
 use crate::jit::Layout;
+use crate::memory::GroupMemory;
 use crate::native::Native;
 use shaderjit_ir::fuel::Fuel;
 use shaderjit_ir::texture::Textures;
@@ -55,7 +57,12 @@ impl<'a> Call<'a> {
         memory: &mut Memory,
         work: &mut Work<'a>,
     ) -> Result<(), CallError> {
-        self.drive_asking(native, fuel, &self.textures, driver, memory, work)
+        let declared = &self.shader.interface().resources;
+        if declared.iter().all(|decl| decl.file == ResourceFile::Resource) {
+            return self.drive_asking(native, fuel, &self.textures, driver, memory, work);
+        }
+        let views = GroupMemory::new(&self.textures, &self.memory, declared);
+        self.drive_asking(native, fuel, &views, driver, memory, work)
     }
 
     /// The same with something else to be asked for textures and memory.

@@ -1,5 +1,6 @@
 //! Waves on the IR's fast interpreter: the same as native code makes, so that both give the same results, running out
-//! of fuel included. Of a block, as many waves run side by side as the interpreter has lanes for.
+//! of fuel included. Of a block, as many waves run side by side as the interpreter has lanes for; where they write
+//! memory, one after the other, for what writes happens wave by wave, and never twice.
 
 use super::outputs::Place;
 use super::uniforms::BoundSpaces;
@@ -228,8 +229,10 @@ impl<'c> WaveRunner for Interpreted<'c, '_> {
     fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
         let call = self.bound.call;
         let (prepared, all) = (call.shader.prepared(), block.count as usize);
-        for start in (0..all).step_by(LANES) {
-            let count = LANES.min(all - start);
+        // Waves that run side by side run again if one of them stops.
+        let at_once = if self.function.writes_memory() { self.lanes } else { LANES };
+        for start in (0..all).step_by(at_once) {
+            let count = at_once.min(all - start);
             let vertices: [usize; LANES] = std::array::from_fn(|lane| start + lane.min(count - 1));
             for (element, stream) in block.attributes.iter().enumerate() {
                 if prepared.facts.reads_input[element] {

@@ -154,6 +154,12 @@ struct CodeInfo {
 }
 
 impl CodeInfo {
+    /// Whether lanes that repeat an invocation may store something else than it: what they do to memory does not
+    /// happen, and gives them zeros.
+    fn repeats_differ(&self) -> bool {
+        self.written.contains(&true)
+    }
+
     /// Whether it reads inputs or stores outputs.
     fn has_streams(&self) -> bool {
         self.inputs.iter().any(Option::is_some) || self.outputs.iter().any(|&components| components > 0)

@@ -136,14 +136,16 @@ fn measure(
     };
 
     let bindings = args.bind.read(shader.format(), &code, Missing::Ordinary(VERTICES, 0))?;
-    let call = bindings.call(shader.format(), &code)?;
+    let memory = args.groups.memory()?;
+    let mut call = bindings.call(shader.format(), &code)?;
+    memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
     let threads = code.interface().thread_group;
     // A part of the vertices is enough for the interpreter, whose time does not depend on their number.
     let interpreted = bindings.count.min(1024);
     let patience = if interprets { budget } else { Duration::ZERO };
     let (mut count, mut interpreted_count) = (bindings.count, interpreted);
     let (mut jit, mut interp) = if let Some(threads) = threads {
-        let (grid, memory) = (args.groups.grid(), args.groups.memory()?);
+        let grid = args.groups.grid();
         let invocations = grid.iter().chain(&threads).map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
         count = u32::try_from(invocations).map_err(|_| Failure::usage("--dispatch: fewer threads tell as much"))?;
         interpreted_count = count;

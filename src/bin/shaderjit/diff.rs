@@ -7,6 +7,7 @@ use crate::options::{CompileArgs, ProgramArgs, Source};
 use crate::report::{Failure, Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
+use shaderjit::frontend::ResourceFile;
 use shaderjit::pica::GeometryState;
 use shaderjit::printable::Printable;
 use shaderjit::{Backend, Call, CompileOptions, CompiledShader, Difference, Engine, Lanes, Outputs, Shader};
@@ -147,6 +148,9 @@ fn on_code(args: &Args, shader: &Shader, code: &CompiledShader, name: &str) -> O
     if code.interface().thread_group.is_some() {
         return groups(args, shader, &bindings, code, name);
     }
+    if code.interface().resources.iter().any(|decl| decl.file != ResourceFile::Resource) {
+        return writing(args, shader, &bindings, code, name);
+    }
     let mut call = bindings.call(shader.format(), code)?;
 
     if code.interface().is_geometry() {
@@ -213,6 +217,51 @@ fn groups(args: &Args, shader: &Shader, bindings: &Bindings, code: &CompiledShad
     let difference = difference.map(|(jit, interp)| format!("{name}jit {jit}\ninterp {interp}"));
     let equal = format!("no difference in memory behind {count} threads, which end: {}", ends(&jit));
     Ok(engines_report(tally, difference, equal, args.json))
+}
+
+/// The same vertices or pixels, which write, on native code and on the interpreter: outputs, and memory that begins as
+/// the options say for each of both.
+fn writing(args: &Args, shader: &Shader, bindings: &Bindings, code: &CompiledShader, name: &str) -> Outcome {
+    let mut tally = Tally::default();
+    for instance in 0..args.instances {
+        let run = |run: fn(&Call<'_>, Range<u32>) -> Result<Outputs, CallError>| {
+            let memory = args.groups.memory()?;
+            let mut call = bindings.call(shader.format(), code)?;
+            call.unbound_as_zero(true).instance(instance);
+            memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
+            let ended = run(&call, 0..bindings.count);
+            Ok::<_, Failure>((ended, memory.iter().map(Memory::text).collect::<String>()))
+        };
+        let ((jit, jit_memory), (interp, interp_memory)) =
+            (run(|call, range| call.run(range))?, run(|call, range| call.interpret(range))?);
+        let difference = match (jit, interp) {
+            (Ok(jit), Ok(interp)) => {
+                tally.vertices += u64::from(bindings.count);
+                jit.first_difference(&interp).map(|difference| describe(code, instance, 0, &difference))
+            }
+            (Err(jit), Err(interp)) if jit == interp => {
+                tally.out_of_fuel += u64::from(bindings.count);
+                None
+            }
+            (jit, interp) => {
+                let ends = |ended: Result<Outputs, CallError>| ended.err().map_or("done".into(), |e| e.to_string());
+                let (jit, interp) = (ends(jit), ends(interp));
+                return Err(Failure::input(format_args!("vertices end differently: jit: {jit}; interp: {interp}")));
+            }
+        };
+        let mut lines = jit_memory.lines().zip(interp_memory.lines());
+        let in_memory =
+            || lines.find(|(jit, interp)| jit != interp).map(|(jit, interp)| format!("jit {jit}\ninterp {interp}"));
+        if let Some(difference) = difference.or_else(in_memory) {
+            return Ok(engines_report(tally, Some(name.to_string() + &difference), String::new(), args.json));
+        }
+    }
+    let Tally { vertices, out_of_fuel } = tally;
+    let mut text = format!("no difference in {vertices} vertices and the memory that they write");
+    if out_of_fuel > 0 {
+        text += &format!("; {out_of_fuel} vertices ended in the same error on both engines");
+    }
+    Ok(engines_report(tally, None, text, args.json))
 }
 
 /// The same invocations of a geometry shader on both engines, one after the other with what each leaves to the next.

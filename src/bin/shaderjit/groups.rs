@@ -1,4 +1,5 @@
-//! Compute shaders: how many thread groups run, the memory they write, and how that is printed.
+//! Compute shaders: how many thread groups run; the memory that they and shaders of other stages write, and how that is
+//! printed.
 
 use crate::options::{Source, slot_and_space};
 use crate::report::Failure;
@@ -18,7 +19,7 @@ pub struct GroupArgs {
     /// How many thread groups a compute shader runs
     #[arg(long, value_name = "X,Y,Z")]
     dispatch: Option<Grid>,
-    /// Memory that a compute shader writes. KIND is as for --srv, with one level; struct:STRIDE:counter:N and
+    /// Memory that a shader writes. KIND is as for --srv, with one level; struct:STRIDE:counter:N and
     /// struct:STRIDE:append:N have a hidden counter that begins at N, or at 0 without :N
     #[arg(long, value_name = "SLOT=KIND,RAW")]
     uav: Vec<UnorderedAccess>,

@@ -64,22 +64,26 @@ pub fn run(args: &Args) -> Outcome {
     let (shader, code) = args.compile.compile(&args.shader, backend)?;
     note_interpreted(&code);
     let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
+    let memory = args.groups.memory()?;
     let mut call = bindings.call(shader.format(), &code)?;
+    memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
+    let contents = || memory.iter().map(Memory::text).collect::<String>().into_bytes();
     if args.groups.is_asked() {
-        call.unbound_as_zero(true);
-        let (grid, memory) = (args.groups.grid(), args.groups.memory()?);
-        memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
-        call.dispatch(grid)?;
+        call.unbound_as_zero(true).dispatch(args.groups.grid())?;
         args.groups.write(&memory)?;
-        let text: String = memory.iter().map(Memory::text).collect();
-        return args.output.write(text.into_bytes());
+        return args.output.write(contents());
     }
     let mut instances = Vec::new();
     for instance in 0..args.instances {
         instances.push(call.instance(instance).run(0..bindings.count)?);
     }
+    args.groups.write(&memory)?;
     let results = Results { format: shader.format(), code: &code, instances };
-    args.output.write(results.print(format))
+    let mut printed = results.print(format);
+    if matches!(format, Format::Table) {
+        printed.extend(contents());
+    }
+    args.output.write(printed)
 }
 
 /// Says so if the interpreter runs what native code was asked for.

@@ -1,6 +1,7 @@
 //! The vertices left after whole waves, and those of which native code would read more than there is. They go through
 //! rows of scratch memory, a lane each, and lanes that are left repeat the last vertex. A single vertex needs no copy:
-//! all lanes read it where it lies, and store the same to the same place.
+//! all lanes read it where it lies, and store the same to the same place, unless what they store comes from memory that
+//! is written.
 
 use super::bind::{Elements, stored_bytes};
 use super::{Batch, InputArgs, OutputArgs, OutputBuffer, Row, Scratch};
@@ -16,7 +17,7 @@ impl Code {
         vertices: Range<usize>,
         scratch: &mut Scratch,
     ) {
-        if vertices.len() == 1 {
+        if vertices.len() == 1 && !self.info.repeats_differ() {
             return self.bind_buffers(batch, output, vertices.start, Elements::Repeat, scratch);
         }
         let rows = scratch.tail_inputs.chunks_exact_mut(self.lanes() as usize);
@@ -41,7 +42,7 @@ impl Code {
         vertices: Range<usize>,
         scratch: &mut Scratch,
     ) {
-        if vertices.len() == 1 {
+        if vertices.len() == 1 && !self.info.repeats_differ() {
             return self.copy_outputs(batch, output, vertices);
         }
         self.copy_scratch_outputs(scratch);

@@ -12,7 +12,6 @@ use super::call::Activation;
 use super::registers::{Flag, limit};
 use super::{Lowering, MAX_NESTING, MAX_NESTING_IN_ALL};
 use crate::error::LowerError;
-use crate::frontend::sm4::codes::Stage;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Operand, RegisterFile};
 use crate::frontend::sm4::token::{OpcodeToken, Test};
@@ -224,7 +223,7 @@ impl Lowering {
             Opcode::InterfaceCall => self.interface_call(&operands[0], &operands[1])?,
             Opcode::Discard => self.discard(token, &operands[0])?,
             Opcode::Nop => {}
-            Opcode::Sync if self.registers.stage == Stage::Compute => self.sync(token),
+            Opcode::Sync => self.sync(token)?,
             _ => return Err(self.unsupported(opcode)),
         }
         Ok(())

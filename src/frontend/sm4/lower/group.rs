@@ -107,16 +107,21 @@ impl Lowering {
 
     /// Waits for the threads of the group, if that is asked for. Memory is in order as it is: what one thread writes
     /// others see at once.
-    pub(super) fn sync(&mut self, token: OpcodeToken) {
+    pub(super) fn sync(&mut self, token: OpcodeToken) -> Result<(), LowerError> {
         if token.sync().is_some_and(|flags| flags.contains(SyncFlags::THREADS)) {
+            if self.registers.stage != Stage::Compute {
+                return Err(self.invalid("a barrier of threads in a stage without thread groups"));
+            }
             self.b.emit(Op::Barrier, Type::I32, &[], Imm::None);
         }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frontend::sm4::testing::{is_invalid, lower_text};
 
     #[test]
     fn quotients_of_threads_are_exact() {
@@ -130,5 +135,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn other_stages_have_no_groups() {
+        is_invalid("dcl_tgsm_raw g0, 16", "without thread groups");
+        is_invalid("dcl_tgsm_structured g1, 4, 4", "g1 is declared in a stage without thread groups");
+        is_invalid("sync_g_t", "without thread groups");
+        assert!(lower_text("sync_uglobal").is_ok());
     }
 }

@@ -1,4 +1,5 @@
-//! Memory that programs write: stores, typed loads and atomics on `u#` views and on the `g#` that a group shares.
+//! Memory that programs write: stores, typed loads and atomics on `u#` views, in every stage, and on the `g#` that a
+//! group shares.
 //!
 //! Out of range loads give zero and stores are dropped, component by component (Direct3D 11.3 functional specification,
 //! instructions `ld_raw`, `store_raw`, `store_structured`, `store_uav_typed`); an atomic does nothing and gives zero,
@@ -8,17 +9,18 @@
 
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::memory::{AtomicFunction, MemoryKind};
-use shaderjit_ir::{FunctionBuilder, Op, Resource, Type, Value};
+use shaderjit_ir::{FunctionBuilder, Op, Resource, SysVal, Type, Value};
 
 use super::Lowering;
-use super::choice::Choice;
-use super::registers::{Refusal, limit};
+use super::choice::{Answer, Choice};
+use super::operand::as_float;
+use super::registers::{Flag, Refusal, limit};
 use super::resource::InStructure;
 use super::texture;
 use crate::error::LowerError;
-use crate::frontend::sm4::codes::{InfoReturn, Stage};
-use crate::frontend::sm4::decode::Operation;
-use crate::frontend::sm4::opcode::{DataClass, Opcode};
+use crate::frontend::sm4::codes::InfoReturn;
+use crate::frontend::sm4::decode::{Operation, Program};
+use crate::frontend::sm4::opcode::{DataClass, Group, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
 use crate::frontend::sm4::token::OpcodeToken;
 use crate::frontend::{ResourceFile, ResourceKind};
@@ -79,13 +81,25 @@ pub(super) fn limit_shared(bytes: u64) -> Result<(), Refusal> {
     limit("number of bytes that a group shares", bytes, MAX_SHARED_BYTES)
 }
 
+/// Whether a loop may go on until an atomic gives something.
+pub(super) fn may_wait(program: &Program) -> bool {
+    let has = |is: fn(Opcode) -> bool| program.instructions.iter().any(|instruction| is(instruction.opcode()));
+    has(|opcode| opcode == Opcode::Loop) && has(|opcode| opcode.group() == Group::Atomic && opcode.destinations() > 0)
+}
+
 impl Lowering {
+    /// Ends lanes that only repeat an invocation: atomics give them zeros, for which they could wait longer than it.
+    pub(super) fn leave_tail(&mut self) {
+        let (active, zero) = (self.b.sysval(SysVal::Active), self.b.i32(0));
+        let is_active = self.b.ine([active, zero]);
+        let (body, exit) = (self.b.create_block(), self.flow.activations[0].exit);
+        self.b.br_if(is_active, body, exit);
+        self.start_joined(body);
+    }
+
     /// Lowers an instruction on memory that is written.
     pub(super) fn memory_operation(&mut self, token: OpcodeToken, operation: &Operation) -> Result<(), LowerError> {
         let (opcode, operands) = (token.opcode, &operation.operands[..]);
-        if self.registers.stage != Stage::Compute {
-            return Err(self.unsupported(opcode));
-        }
         match (opcode, operands) {
             (Opcode::LdUavTyped, [destination, address, view]) => self.load_typed(destination, address, view),
             (Opcode::StoreUavTyped, [view, address, value]) => self.store_typed(view, address, value),
@@ -103,6 +117,43 @@ impl Lowering {
                 None => Err(self.unsupported(opcode)),
             },
         }
+    }
+
+    /// What [`access`](Self::access) gives, where the access writes: discarded pixels change nothing and read zeros.
+    ///
+    /// "After the discard is issued, further operations on UAVs do not change the UAV memory, and if they return a
+    /// value to the shader, the value returned is undefined" (Direct3D 11.3 functional specification, 16.13).
+    fn effect<T: Copy>(
+        &mut self,
+        choice: &Choice<T>,
+        mask: Mask,
+        access: impl FnMut(&mut Lowering, T) -> Result<Answer, LowerError>,
+    ) -> Result<Answer, LowerError> {
+        let Some(Flag { variable, .. }) = self.registers.discarded else {
+            return self.access(choice, mask, access);
+        };
+        self.cost.add_blocks(2).map_err(|refusal| refusal.at(self.offset))?;
+        let mut results = [None; 4];
+        for component in mask.components() {
+            let (result, zero) = (self.b.declare_var(Type::F32), self.b.f32(0.0));
+            self.b.def_var(result, zero);
+            results[component.index()] = Some(result);
+        }
+        let [goes_on, exit] = [self.b.create_block(), self.b.create_block()];
+        let discarded = self.b.use_var(variable);
+        self.b.switch(discarded, &[(0, goes_on)], exit);
+        self.flow.live = false;
+        self.start_joined(goes_on);
+        let answer = self.access(choice, mask, access)?;
+        for (word, result) in answer.into_iter().zip(results) {
+            if let (Some(word), Some(result)) = (word, result) {
+                let word = as_float(&mut self.b, word);
+                self.b.def_var(result, word);
+            }
+        }
+        self.jump(exit);
+        self.start_joined(exit);
+        Ok(results.map(|result| result.map(|result| self.b.use_var(result))))
     }
 
     /// The memory that an operand names, and what it is.
@@ -133,7 +184,7 @@ impl Lowering {
         for (word, component) in words.iter_mut().zip(Component::ALL) {
             *word = self.read(value, component, DataClass::Untyped)?;
         }
-        self.access(&resource, Mask::NONE, |this, resource| {
+        self.effect(&resource, Mask::NONE, |this, resource| {
             let [address, texel] = [address, words].map(|words| this.b.row_join(words));
             this.b.emit(Op::TexelStore, Type::I32, &[address, texel], Imm::Resource(resource));
             Ok([None; 4])
@@ -165,7 +216,7 @@ impl Lowering {
         for component in view.components().written().components() {
             words.push((component, self.read(value, component, DataClass::Untyped)?));
         }
-        self.access(&resource, Mask::NONE, |this, resource| {
+        self.effect(&resource, Mask::NONE, |this, resource| {
             for &(component, word) in &words {
                 let offset = 4 * component.index() as u32;
                 let byte = match address {
@@ -210,7 +261,7 @@ impl Lowering {
         }
         let target = destination.first().map(|destination| self.destination(destination)).transpose()?;
         let mask = target.as_ref().map_or(Mask::NONE, |target| target.mask);
-        let answer = self.access(&resource, mask, |this, resource| {
+        let answer = self.effect(&resource, mask, |this, resource| {
             let (op, address) = match address {
                 Address::Byte(byte) => (Op::MemoryAtomic, byte),
                 Address::Member(place, stride) => match this.byte_in_structure(stride, place, Component::X) {
@@ -241,7 +292,7 @@ impl Lowering {
         let counter = self.counter(view)?;
         let target = self.destination(destination)?;
         let (mask, step) = (target.mask, if up { 1 } else { u32::MAX });
-        let answer = self.access(&counter, mask, |this, resource| {
+        let answer = self.effect(&counter, mask, |this, resource| {
             let [zero, step] = [0, step].map(|word| this.b.i32(word));
             let values = this.b.row_join([step, zero, zero, zero]);
             let imm = Imm::Atomic { resource, function: AtomicFunction::Add };

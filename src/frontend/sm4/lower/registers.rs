@@ -282,6 +282,11 @@ impl Declaring<'_> {
                 let registers = &mut *self.registers;
                 registers.samplers.declare(binding, mode, self.b, &mut registers.interface)?;
             }
+            Declaration::TgsmRaw { register, .. } | Declaration::TgsmStructured { register, .. }
+                if self.stage != Stage::Compute =>
+            {
+                return Err(Refusal::Invalid(format!("g{register} is declared in a stage without thread groups")));
+            }
             // Registers come with the signatures, and other views only matter to instructions that use them.
             _ => {
                 let registers = &mut *self.registers;

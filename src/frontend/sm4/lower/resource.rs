@@ -15,7 +15,7 @@ use super::registers::{Refusal, limit};
 use super::texture;
 use super::{Lowering, MAX_RESOURCES};
 use crate::error::LowerError;
-use crate::frontend::sm4::codes::{Dimension, ReturnType, Stage};
+use crate::frontend::sm4::codes::{Dimension, ReturnType};
 use crate::frontend::sm4::declaration::{Binding, Declaration};
 use crate::frontend::sm4::decode::Operation;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
@@ -186,7 +186,7 @@ impl Lowering {
         };
         let reads_buffers = matches!(opcode, Opcode::Ld | Opcode::LdRaw | Opcode::LdStructured | Opcode::BufInfo);
         let is_written = matches!(view.file(), RegisterFile::UnorderedAccess | RegisterFile::GroupShared);
-        if !reads_buffers || is_written && self.registers.stage != Stage::Compute {
+        if !reads_buffers {
             return Err(self.unsupported(opcode));
         }
         let (resource, kind) = self.resource(view)?;

@@ -184,8 +184,6 @@ fn what_is_no_buffer_is_refused_with_the_opcode() {
     };
     unsupported(&format!("{texture}\nbufinfo o0.x, t0.xyzw"), "bufinfo");
     unsupported(&format!("{TYPED}\nresinfo o0.xyzw, l(0), t0.xyzw"), "resinfo");
-    unsupported("dcl_uav_raw u0\nld_raw o0.x, l(0), u0.xyzw", "ld_raw");
-    unsupported("dcl_uav_raw u0\nstore_raw u0.x, l(0), v0.x", "store_raw");
     unsupported(&format!("{RAW}\nld_raw o0.x, l(0), t[v0.x + 0].xyzw"), "a dynamic choice of resource");
 }
 

@@ -229,7 +229,7 @@ fn accesses_and_shapes_must_agree() {
 }
 
 #[test]
-fn what_needs_derivatives_or_writes_is_refused_with_the_opcode() {
+fn what_needs_derivatives_is_refused_with_the_opcode() {
     let unsupported =
         |dimension, text: &str, opcode: &str| match error(&format!("{}dcl_temps 1\n{text}", declared(dimension))) {
             LowerError::Unsupported { what, .. } => assert_eq!(what, opcode, "{text}"),
@@ -242,7 +242,6 @@ fn what_needs_derivatives_or_writes_is_refused_with_the_opcode() {
     unsupported(4, "samplepos o0.xy, t0.xyzw, l(0)", "samplepos");
     unsupported(3, "bufinfo o0.x, t0.xyzw", "bufinfo");
     unsupported(1, "resinfo o0.xyzw, l(0), t0.xyzw", "resinfo");
-    unsupported(3, "resinfo o0.xyzw, l(0), u0.xyzw", "resinfo");
     unsupported(3, "sample_l o0.x, v0.xyzw, t[r0.x + 0].xyzw, s3, l(0)", "a dynamic choice of resource");
     unsupported(3, "sample_l o0.x, v0.xyzw, t0.xyzw, s[r0.x + 0], l(0)", "a dynamic choice of sampler");
 }
