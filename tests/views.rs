@@ -11,7 +11,7 @@ use shaderjit::{
 use std::sync::Arc;
 use support::program::Source;
 
-/// Invocation `v0.x` appends its number to `u1`, stores it in its own texel of `u2`, and counts itself and `u1`'s place.
+/// Invocation `v0.x` appends its number to `u1`, stores it in its own texel of `u2`, and counts itself in `u0`.
 const APPENDING: &str = "dcl_uav_raw u0
     dcl_uav_structured!0x800000 u1, 8
     dcl_uav_typed_texture2d (uint,uint,uint,uint) u2

@@ -154,8 +154,8 @@ struct CodeInfo {
 }
 
 impl CodeInfo {
-    /// Whether lanes that repeat an invocation may store something else than it: what they do to memory does not happen,
-    /// and gives them zeros.
+    /// Whether lanes that repeat an invocation may store something else than it: what they do to memory does not
+    /// happen, and gives them zeros.
     fn repeats_differ(&self) -> bool {
         self.written.contains(&true)
     }

@@ -121,8 +121,8 @@ impl Lowering {
 
     /// What [`access`](Self::access) gives, where the access writes: discarded pixels change nothing and read zeros.
     ///
-    /// "After the discard is issued, further operations on UAVs do not change the UAV memory, and if they return a value
-    /// to the shader, the value returned is undefined" (Direct3D 11.3 functional specification, 16.13).
+    /// "After the discard is issued, further operations on UAVs do not change the UAV memory, and if they return a
+    /// value to the shader, the value returned is undefined" (Direct3D 11.3 functional specification, 16.13).
     fn effect<T: Copy>(
         &mut self,
         choice: &Choice<T>,
