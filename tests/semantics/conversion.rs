@@ -1,8 +1,6 @@
 //! Conversions between floats, integers, halves, doubles and what buffers store.
 
-use crate::all_refused;
 use crate::support::sections::check;
-use shaderjit::frontend::sm4::Opcode;
 
 /// Direct3D 11.3 functional specification, instructions `ftoi` and `ftou`.
 #[test]
@@ -90,10 +88,4 @@ fn both_lowest_codes_of_signed_normalised_numbers_are_minus_one() {
          ld o1.xyzw, v0.xxxx, t1.xyzw
            {0} == {-1.0, -1.0, 1.0, 0.0} {-1.0, -1.0, 1.0, 0.0}",
     );
-}
-
-/// Direct3D 11.3 functional specification, 3.2.3.13 and typed stores: nothing converts what is stored yet.
-#[test]
-fn stores_through_typed_views_are_refused_by_name() {
-    all_refused(&[Opcode::StoreUavTyped]);
 }

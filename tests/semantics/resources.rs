@@ -2,7 +2,7 @@
 
 use crate::all_refused;
 use crate::support::sections::check;
-use shaderjit::frontend::sm4::{Group, Opcode};
+use shaderjit::frontend::sm4::Opcode;
 
 /// Direct3D 11.3 functional specification, instruction `ld`.
 #[test]
@@ -227,22 +227,6 @@ fn an_index_chooses_among_constant_buffers_textures_and_samplers() {
            {1} == {1, 1, 0, 1} {2, 0}
            {2} == {0, 0, 0, 0} {0, 0}",
     );
-}
-
-/// Direct3D 11.3 functional specification, unordered-access views: nothing is written yet, and nothing read that may
-/// be.
-#[test]
-fn writable_views_are_refused_by_name() {
-    let writes = [Opcode::LdUavTyped, Opcode::StoreUavTyped, Opcode::StoreRaw, Opcode::StoreStructured];
-    all_refused(&writes);
-}
-
-/// Direct3D 11.3 functional specification, atomic instructions.
-#[test]
-fn atomics_are_refused_by_name() {
-    let atomics: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| opcode.group() == Group::Atomic).collect();
-    assert_eq!(atomics.len(), 21);
-    all_refused(&atomics);
 }
 
 /// Texels of 4 by 4 are x + 10 * y, those of the next level 100 more, the last is 1000.

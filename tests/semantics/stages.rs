@@ -127,12 +127,6 @@ fn domain_shaders_are_refused() {
     );
 }
 
-/// Direct3D 11.3 functional specification, instruction `sync`: what memory it waits for is said in every stage.
-#[test]
-fn sync_is_refused_where_nothing_is_written() {
-    all_refused(&[Opcode::Sync]);
-}
-
 /// Direct3D 11.3 functional specification, instruction `sync`: "_t" has all threads of a group come before any goes on,
 /// and is not allowed in flow control that differs among them.
 #[test]
