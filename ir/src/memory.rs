@@ -103,9 +103,18 @@ pub const fn is_memory_op(op: Op) -> bool {
 impl Function {
     /// Whether it writes memory of its caller's or of its group.
     pub fn writes_memory(&self) -> bool {
+        self.has_on_memory(Op::writes_buffers)
+    }
+
+    /// Whether it reads or writes any.
+    pub(crate) fn accesses_memory(&self) -> bool {
+        self.has_on_memory(|op| op.memory() == Some(Memory::Buffer))
+    }
+
+    fn has_on_memory(&self, is_such: impl Fn(Op) -> bool) -> bool {
         // Most functions have no such memory, and are asked often.
         let mut insts = self.layout.iter().flat_map(|&block| self.insts_in(block));
-        self.resources.values().any(|data| data.memory.is_some()) && insts.any(|inst| inst.op.writes_buffers())
+        self.resources.values().any(|data| data.memory.is_some()) && insts.any(|inst| is_such(inst.op))
     }
 }
 

@@ -28,7 +28,7 @@ unsafe impl Send for Chunk {}
 // SAFETY: as above; what is in the pages is nobody's through a shared reference but the owner's of each `CodeMemory`.
 unsafe impl Sync for Chunk {}
 
-/// The chunk that pages are handed out from, and how many bytes of it have been. The code it was made for keeps it.
+/// The chunk that pages are handed out from, and how many of its bytes have been.
 struct Arena {
     chunk: Arc<Chunk>,
     used: usize,

@@ -20,6 +20,10 @@ struct Effect {
 }
 
 impl Effect {
+    fn is_none(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
     /// Whether one writes what the other reads or writes.
     fn conflicts(&self, other: &Effect) -> bool {
         let meet = |a: &[Option<Resource>], b: &[Option<Resource>]| a.iter().any(|resource| b.contains(resource));
@@ -57,8 +61,8 @@ impl Effects {
 
     /// Whether an instruction of a region reads a word that all waves share and none of them writes meanwhile.
     pub fn is_still(&self, func: &Function, region: usize, inst: &InstData) -> bool {
-        let resource = shared(func, inst);
-        inst.op == Op::MemoryLoad && resource.is_some() && !self.0[region].writes.contains(&resource)
+        let is_unwritten = |resource| !self.0[region].writes.contains(&Some(resource));
+        inst.op == Op::MemoryLoad && shared(func, inst).is_some_and(is_unwritten)
     }
 
     /// That no region does with memory what another one depends on that follows it without a barrier between.
@@ -76,9 +80,7 @@ impl Effects {
             };
             targets.into_iter().filter(|&block| !behind_barriers.contains(block)).map(|block| regions.of[block])
         };
-        for first in
-            (0..self.0.len()).filter(|&region| !self.0[region].reads.is_empty() || !self.0[region].writes.is_empty())
-        {
+        for first in (0..self.0.len()).filter(|&region| !self.0[region].is_none()) {
             let mut seen = vec![false; self.0.len()];
             let mut work: Vec<usize> = next(first).collect();
             while let Some(region) = work.pop() {

@@ -8,7 +8,6 @@ use super::rewrite::{load, rewrite, store};
 use super::worklists::{Split, Worklists};
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, BlockData, Imm, Origin, Terminator};
-use crate::op::Memory;
 use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Op, Type, Value};
 use foldhash::{HashMap, HashMapExt};
@@ -29,8 +28,7 @@ pub struct Plan {
 pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan) -> Result<Phases, CutError> {
     let phases = Phases { worklists: plan.worklists.count(), ..Phases::default() };
     let whole = costs.whole();
-    let is_memory = |block: &Block| func.insts_in(*block).any(|inst| inst.op.memory() == Some(Memory::Buffer));
-    let reads_memory = func.layout.iter().any(is_memory);
+    let reads_memory = func.accesses_memory();
     let (costs_of_phases, layout) = (EdgeCosts::none(whole), Vec::new());
     let mut cutter = Cutter { func, old_costs: costs, costs: costs_of_phases, plan, layout, phases, reads_memory };
     for region in 0..plan.regions.regions.len() {

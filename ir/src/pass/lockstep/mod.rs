@@ -267,21 +267,24 @@ impl<'a> Writer<'a> {
         args.iter_mut().for_each(|arg| *arg = self.value(*arg, block));
         match (inst.op, inst.imm, &*args) {
             (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),
-            (op, imm, args) => {
-                let (mut op, mut args) = (op, args.to_vec());
-                match (op.masked(), args.last_mut()) {
-                    (_, Some(mask)) if op.is_masked() => *mask = self.and_mask(*mask),
-                    (Some(masked), _) if self.mask.is_some() => {
-                        op = masked;
-                        args.extend(self.mask);
-                    }
-                    _ => {}
-                }
-                let args = &args[..];
-                if let Some(value) = self.b.emit(op, inst.ty, args, imm) {
+            (op, imm, _) => {
+                let (op, args) = self.under_mask(op, args);
+                if let Some(value) = self.b.emit(op, inst.ty, &args, imm) {
                     self.values.define(&mut self.b, inst.result.expect("the same op has a result"), value, self.mask);
                 }
             }
+        }
+    }
+
+    /// An op and its operands, under the current mask if it writes.
+    fn under_mask(&mut self, op: Op, mut args: Operands) -> (Op, Operands) {
+        match (op.masked(), self.mask, args.last_mut()) {
+            (_, _, Some(mask)) if op.is_masked() => {
+                *mask = self.and_mask(*mask);
+                (op, args)
+            }
+            (Some(masked), Some(mask), _) => (masked, Operands::new(&[&*args, &[mask]].concat())),
+            _ => (op, args),
         }
     }
 

@@ -90,6 +90,18 @@ impl Lowering {
             Choice::Among { chosen, numbered } => (*chosen, numbered),
         };
         self.cost.add_chosen_accesses(numbered.len() as u64).map_err(|refusal| refusal.at(self.offset))?;
+        self.among(chosen, numbered, mask, access)
+    }
+
+    /// What `access` gives for the components of `mask` with the one of some numbered that is chosen, each in a block
+    /// of its own; zeros if none is.
+    pub(super) fn among<T: Copy>(
+        &mut self,
+        chosen: Value,
+        numbered: &[(u32, T)],
+        mask: Mask,
+        mut access: impl FnMut(&mut Lowering, T) -> Result<Answer, LowerError>,
+    ) -> Result<Answer, LowerError> {
         let mut results = [None; 4];
         let zero = self.b.f32(0.0);
         for component in mask.components() {

@@ -21,6 +21,11 @@ const MAX_THREADS: u64 = 1024;
 /// error, less than one unit times the dividend, stays below the quotient's distance from the next integer.
 const RECIPROCAL_BITS: u32 = 22;
 
+/// The reciprocal of a divisor, rounded up.
+fn reciprocal(divisor: u32) -> u32 {
+    (1 << RECIPROCAL_BITS) / divisor + u32::from(!divisor.is_power_of_two())
+}
+
 /// Threads of a group in x, y and z.
 pub(super) fn declare(threads: [u32; 3], interface: &mut Interface) -> Result<(), Refusal> {
     let count = threads.iter().map(|&count| u64::from(count)).fold(1, u64::saturating_mul);
@@ -92,9 +97,7 @@ impl Lowering {
         if divisor == 1 {
             return number;
         }
-        let [reciprocal, shift] =
-            [(1 << RECIPROCAL_BITS) / divisor + u32::from(!divisor.is_power_of_two()), RECIPROCAL_BITS]
-                .map(|word| self.b.i32(word));
+        let [reciprocal, shift] = [reciprocal(divisor), RECIPROCAL_BITS].map(|word| self.b.i32(word));
         let product = self.b.imul([number, reciprocal]);
         self.b.ushr([product, shift])
     }
@@ -126,13 +129,9 @@ mod tests {
     #[test]
     fn quotients_of_threads_are_exact() {
         for divisor in 1..=MAX_THREADS as u32 {
-            let reciprocal = (1 << RECIPROCAL_BITS) / divisor + u32::from(!divisor.is_power_of_two());
             for number in 0..MAX_THREADS as u32 {
-                assert_eq!(
-                    number.wrapping_mul(reciprocal) >> RECIPROCAL_BITS,
-                    number / divisor,
-                    "{number} / {divisor}"
-                );
+                let quotient = number.wrapping_mul(reciprocal(divisor)) >> RECIPROCAL_BITS;
+                assert_eq!(quotient, number / divisor, "{number} / {divisor}");
             }
         }
     }

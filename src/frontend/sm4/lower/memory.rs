@@ -13,7 +13,6 @@ use shaderjit_ir::{FunctionBuilder, Op, Resource, SysVal, Type, Value};
 
 use super::Lowering;
 use super::choice::{Answer, Choice};
-use super::operand::as_float;
 use super::registers::{Flag, Refusal, limit};
 use super::resource::InStructure;
 use super::texture;
@@ -64,6 +63,13 @@ fn function(opcode: Opcode) -> Option<(AtomicFunction, bool)> {
         Opcode::ImmAtomicUMin => (Umin, true),
         _ => return None,
     })
+}
+
+/// One value in all components of a mask.
+fn in_all(mask: Mask, value: Value) -> Answer {
+    let mut answer = [None; 4];
+    mask.components().for_each(|component| answer[component.index()] = Some(value));
+    answer
 }
 
 /// Makes the resource of a view that is written, or of what a group shares.
@@ -127,33 +133,14 @@ impl Lowering {
         &mut self,
         choice: &Choice<T>,
         mask: Mask,
-        access: impl FnMut(&mut Lowering, T) -> Result<Answer, LowerError>,
+        mut access: impl FnMut(&mut Lowering, T) -> Result<Answer, LowerError>,
     ) -> Result<Answer, LowerError> {
         let Some(Flag { variable, .. }) = self.registers.discarded else {
             return self.access(choice, mask, access);
         };
         self.cost.add_blocks(2).map_err(|refusal| refusal.at(self.offset))?;
-        let mut results = [None; 4];
-        for component in mask.components() {
-            let (result, zero) = (self.b.declare_var(Type::F32), self.b.f32(0.0));
-            self.b.def_var(result, zero);
-            results[component.index()] = Some(result);
-        }
-        let [goes_on, exit] = [self.b.create_block(), self.b.create_block()];
         let discarded = self.b.use_var(variable);
-        self.b.switch(discarded, &[(0, goes_on)], exit);
-        self.flow.live = false;
-        self.start_joined(goes_on);
-        let answer = self.access(choice, mask, access)?;
-        for (word, result) in answer.into_iter().zip(results) {
-            if let (Some(word), Some(result)) = (word, result) {
-                let word = as_float(&mut self.b, word);
-                self.b.def_var(result, word);
-            }
-        }
-        self.jump(exit);
-        self.start_joined(exit);
-        Ok(results.map(|result| result.map(|result| self.b.use_var(result))))
+        self.among(discarded, &[(0, ())], mask, |this, ()| this.access(choice, mask, &mut access))
     }
 
     /// The memory that an operand names, and what it is.
@@ -272,9 +259,7 @@ impl Lowering {
             };
             let values = this.b.row_join(words);
             let old = this.b.texture_access(op, &[address, values], Imm::Atomic { resource, function });
-            let mut answer = [None; 4];
-            mask.components().for_each(|component| answer[component.index()] = Some(old));
-            Ok(answer)
+            Ok(in_all(mask, old))
         })?;
         match target {
             Some(target) => self.write_answer(&target, answer),
@@ -300,9 +285,7 @@ impl Lowering {
             if !up {
                 count = this.b.iadd([count, step]);
             }
-            let mut answer = [None; 4];
-            mask.components().for_each(|component| answer[component.index()] = Some(count));
-            Ok(answer)
+            Ok(in_all(mask, count))
         })?;
         self.write_answer(&target, answer)
     }
