@@ -108,9 +108,18 @@ fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     if rows.try_reserve_exact(size).is_err() {
         return Err(CallError::Invalid(format!("no memory for {size} bytes of a buffer")));
     }
-    for element in elements.chain([&[][..]]) {
-        format.decode(element).into_iter().for_each(|word| rows.extend_from_slice(&word.to_le_bytes()));
+    let absent = format.decode(&[]).map(u32::to_le_bytes);
+    if format.is_words() {
+        // Most buffers are: their words are the components as they are.
+        for element in elements {
+            rows.extend_from_slice(element);
+            rows.extend_from_slice(&absent.as_flattened()[element.len()..]);
+        }
+    } else {
+        elements
+            .for_each(|element| rows.extend_from_slice(format.decode(element).map(u32::to_le_bytes).as_flattened()));
     }
+    rows.extend_from_slice(absent.as_flattened());
     Ok(rows)
 }
 

@@ -60,7 +60,8 @@ pub const MEMORY_BYTES: u32 = 1 << 31;
 
 /// A resource: any bytes, of any alignment. There are at most [`RESOURCE_BYTES`](shaderjit_ir::op::RESOURCE_BYTES). Of
 /// memory that is written it is whole words, at most [`MEMORY_BYTES`], and the word in front of them may be written,
-/// too; each is only accessed as a whole, for other threads may access it at the same time.
+/// too; each is only accessed as a whole, for other threads may access it at the same time. What a group shares is as
+/// long as the function declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceArgs {

@@ -44,6 +44,7 @@ use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
 use shaderjit_ir::batch::{self, BatchProgram, Copy, Machine, Pass};
+use shaderjit_ir::memory::MemoryKind;
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
@@ -128,8 +129,8 @@ struct CodeInfo {
     tables: Vec<Option<UniformRows>>,
     /// Number of resources.
     resources: usize,
-    /// For each of them, whether it is memory that is written.
-    written: Vec<bool>,
+    /// For each of them, what kind of memory it is if it is written.
+    memory: Vec<Option<MemoryKind>>,
     /// Its accesses to textures.
     accesses: Vec<Access>,
     /// Bytes of register arrays, a multiple of 64.
@@ -157,7 +158,7 @@ impl CodeInfo {
     /// Whether lanes that repeat an invocation may store something else than it: what they do to memory does not
     /// happen, and gives them zeros.
     fn repeats_differ(&self) -> bool {
-        self.written.contains(&true)
+        self.memory.iter().any(Option::is_some)
     }
 
     /// Whether it reads inputs or stores outputs.

@@ -224,6 +224,13 @@ impl TexelFormat {
         matches!(self, TexelFormat::R32Uint | TexelFormat::R32Sint | TexelFormat::R32Float)
     }
 
+    /// Whether each component is a 32-bit word as shaders have it.
+    pub(crate) fn is_words(self) -> bool {
+        let packing = self.packing();
+        let is_as_stored = matches!(packing.kind, NumericKind::Float | NumericKind::Uint | NumericKind::Sint);
+        is_as_stored && packing.widths.iter().all(|&width| width == 32)
+    }
+
     /// Whether shaders store in it. Depths and the sRGB curve are written otherwise.
     pub(crate) const fn can_be_written(self) -> bool {
         !self.is_srgb() && !matches!(self, TexelFormat::D32Float)

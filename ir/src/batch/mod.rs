@@ -48,6 +48,7 @@ mod rewrite;
 mod rows;
 mod spill;
 mod split;
+mod steps;
 mod text;
 mod verify;
 mod weights;
@@ -61,6 +62,7 @@ pub use facts::{Facts, Stream};
 pub use frame::Frame;
 pub use interp::BatchInterpreter;
 pub use plan::{Pass, PlanError};
+pub use steps::{Steps, lane_steps};
 pub use width::{size, vectors};
 
 use call::CallValues;

@@ -6,6 +6,7 @@ use crate::jit::Code;
 use crate::jit::abi::{self, InputArgs, MEMORY_BYTES, OutputArgs, ResourceArgs, SpaceArgs};
 use crate::jit::limits;
 use shaderjit_ir::Resource;
+use shaderjit_ir::memory::MemoryKind;
 use shaderjit_ir::op::RESOURCE_BYTES;
 use std::sync::atomic::AtomicU32;
 
@@ -77,6 +78,15 @@ impl Code {
                 check_len(|| format!("uniform space {index}"), Some(needed), rows.readable() * size_of::<Row>())?;
             }
         }
+        for (index, memory) in info.memory.iter().enumerate() {
+            if let Some(MemoryKind::Shared(bytes)) = memory {
+                let words = batch
+                    .textures
+                    .words(Resource::from_u32(index as u32))
+                    .map_or(0, |words| words.len().saturating_sub(1));
+                check_len(|| format!("shared memory {index}"), Some(*bytes as usize & !3), words * 4)?;
+            }
+        }
         Ok(())
     }
 
@@ -88,10 +98,10 @@ impl Code {
             SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
         }));
         tables.resources.clear();
-        let resources = batch.resources.iter().zip(&self.info.written).enumerate();
-        tables.resources.extend(resources.map(|(number, (bytes, is_written))| match is_written {
-            true => memory_args(batch.textures.words(Resource::from_u32(number as u32))),
-            false => ResourceArgs { data: bytes.as_ptr(), bytes: bytes.len().min(RESOURCE_BYTES as usize) as u32 },
+        let resources = batch.resources.iter().zip(&self.info.memory).enumerate();
+        tables.resources.extend(resources.map(|(number, (bytes, memory))| match memory {
+            Some(_) => memory_args(batch.textures.words(Resource::from_u32(number as u32))),
+            None => ResourceArgs { data: bytes.as_ptr(), bytes: bytes.len().min(RESOURCE_BYTES as usize) as u32 },
         }));
     }
 

@@ -9,15 +9,16 @@ use super::{Selector, result};
 use crate::jit::abi::offset;
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
+use shaderjit_ir::memory::MemoryKind;
 use shaderjit_ir::{Op, Resource};
 
 /// What loads at one fixed offset of a resource have in common.
 #[derive(Clone, Copy)]
-struct Window {
+pub struct Window {
     /// The address that operand 0 loads from: inside the resource, or a zero word that is not.
-    base: VReg,
+    pub base: VReg,
     /// The largest operand, 32-bit, for which four bytes can be read there.
-    last: VReg,
+    pub last: VReg,
 }
 
 impl Selector<'_> {
@@ -27,14 +28,11 @@ impl Selector<'_> {
     }
 
     pub(super) fn resource_load(&mut self, inst: &InstData, resource: Resource, at: u32) {
-        let (window, operand) = (self.window(resource, at), inst.args[0]);
-        if !self.is_uniform(operand) {
-            let operands = self.vector(operand);
-            let operands = self.word_aligned(inst, operands);
-            let vector = self.gather_words(window, resource, at, operands);
+        if !self.is_uniform(inst.args[0]) {
+            let vector = self.load_words(inst, resource, at);
             return self.define_vector(result(inst), vector);
         }
-        let mut operand = self.scalar(operand);
+        let (window, mut operand) = (self.window(resource, at), self.scalar(inst.args[0]));
         if inst.op == Op::MemoryLoad {
             operand = self.simd.general_imm(X::AndImmediate, operand, !3);
         }
@@ -46,7 +44,7 @@ impl Selector<'_> {
     }
 
     /// Byte offsets; of memory, those of the words that they are in.
-    fn word_aligned(&mut self, inst: &InstData, operands: VReg) -> VReg {
+    pub(super) fn word_aligned(&mut self, inst: &InstData, operands: VReg) -> VReg {
         if inst.op == Op::ResourceLoad {
             return operands;
         }
@@ -56,23 +54,30 @@ impl Selector<'_> {
 
     /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
-        let (data, bytes) = offset::resource(resource.as_u32());
-        let [operands, value] = [0, 1].map(|operand| self.vector(inst.args[operand]));
+        let [addresses, value] = [0, 1].map(|operand| self.vector(inst.args[operand]));
         let mask = self.mask(inst.args[2]);
-        let operands = self.word_aligned(inst, operands);
+        let addresses = self.word_aligned(inst, addresses);
+        self.store_words(inst, (resource, at), [addresses, value, mask], |this| {
+            this.scatter_words(resource, at, [addresses, value, mask]);
+        });
+    }
+
+    /// The same word by word. What it makes, no other code may use.
+    fn scatter_words(&mut self, resource: Resource, at: u32, [addresses, value, mask]: [VReg; 3]) {
+        let (data, bytes) = offset::resource(resource.as_u32());
         // Memory is never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.word(at.saturating_add(4));
         let bytes = self.simd.load(Address::at(self.resources, bytes).in_all_lanes());
         let least = self.simd.op(X::Pminud, &[bytes], needed);
         let fits = self.lanes_equal(least, needed);
         let room = self.simd.op(X::Psubd, &[bytes], needed);
-        let least = self.simd.op(X::Pminud, &[operands], room);
-        let mut inside = self.lanes_equal(least, operands);
+        let least = self.simd.op(X::Pminud, &[addresses], room);
+        let mut inside = self.lanes_equal(least, addresses);
         for other in [fits, mask] {
             inside = self.simd.masks(X::Pand, X::Kand, inside, other);
         }
         // The word in front is at 0.
-        let offsets = self.simd.op(X::Paddd, &[operands], needed);
+        let offsets = self.simd.op(X::Paddd, &[addresses], needed);
         let offsets = self.simd.keep(inside, offsets.into());
         let offsets = self.keep_offsets(offsets);
         let data = self.simd.load_pointer(Address::at(self.resources, data));
@@ -82,24 +87,40 @@ impl Selector<'_> {
         });
     }
 
-    /// Each lane's word. Lanes that are outside load what operand 0 would, and drop it.
-    fn gather_words(&mut self, window: Window, resource: Resource, at: u32, operands: VReg) -> VReg {
-        let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
-        let least = self.simd.op(X::Pminud, &[operands], last);
-        let inside = self.lanes_equal(least, operands);
-        let offsets = self.simd.keep(inside, operands.into());
+    /// Each lane's word, `last` in all lanes. Lanes that are outside load what operand 0 would, and drop it.
+    pub(super) fn gather_words(&mut self, window: Window, last: VReg, addresses: VReg) -> VReg {
+        let least = self.simd.op(X::Pminud, &[addresses], last);
+        let inside = self.lanes_equal(least, addresses);
+        let offsets = self.simd.keep(inside, addresses.into());
         let words = self.gather_lanes(window.base, offsets, |_| 0);
         self.simd.keep(inside, words.into())
     }
 
+    /// The bytes of memory that a group shares, if a word at `at` is inside. A call has checked that there are as many.
+    pub(super) fn shared_bytes(&self, resource: Resource, at: u32) -> Option<u32> {
+        match self.func.resources[resource].memory {
+            Some(MemoryKind::Shared(bytes)) => {
+                Some(bytes & !3).filter(|&bytes| at.checked_add(4).is_some_and(|end| end <= bytes))
+            }
+            _ => None,
+        }
+    }
+
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
-    fn window(&mut self, resource: Resource, at: u32) -> Window {
+    pub(super) fn window(&mut self, resource: Resource, at: u32) -> Window {
         let key = Memo::Window(resource, at);
         if let Some(&[base, last, ..]) = self.here.memo.get(&key) {
             return Window { base, last };
         }
         let (data, bytes) = offset::resource(resource.as_u32());
-        let data = self.simd.load_pointer(Address::at(self.resources, data));
+        let data =
+            self.memoised(Memo::Data(resource), |this| this.simd.load_pointer(Address::at(this.resources, data)));
+        if let Some(shared) = self.shared_bytes(resource, at) {
+            let base = if at == 0 { data } else { self.simd.address(Address::at(data, at as i32)) };
+            let last = self.simd.literal(shared - 4 - at);
+            self.here.memo.insert(key, [base, last, base, last]);
+            return Window { base, last };
+        }
         let bytes = self.simd.load_word(Address::at(self.resources, bytes));
         // Resources are never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.literal(at.saturating_add(4));

@@ -1,6 +1,7 @@
 //! The constant pool: what instructions read from behind the code, each constant once.
 
 use foldhash::HashMap;
+use shaderjit_ir::batch::Steps;
 
 /// A constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,6 +14,8 @@ pub enum Constant {
     Row([u32; 4], u8),
     /// As many words as there are lanes, from the first on, each so many more than that before.
     Count(u32, u32, u8),
+    /// As many words as there are lanes: what a lane has more than the first by its steps, shifted right.
+    Steps(Steps, u8, u8),
     /// As many words as there are lanes: the numbers from the first on, each followed by what is as many more.
     Interleaved(u32, u8),
 }
@@ -25,6 +28,7 @@ impl Constant {
             Constant::Pair(words, pairs) => words.repeat(usize::from(pairs)),
             Constant::Row(words, rows) => words.repeat(usize::from(rows)),
             Constant::Count(first, step, lanes) => (0..u32::from(lanes)).map(|lane| first + step * lane).collect(),
+            Constant::Steps(steps, shift, lanes) => (0..lanes).map(|lane| steps.of_lane(lane) >> shift).collect(),
             Constant::Interleaved(first, lanes) => {
                 let lanes = u32::from(lanes);
                 (first..first + lanes / 2).flat_map(|number| [number, number + lanes]).collect()
@@ -36,9 +40,10 @@ impl Constant {
     /// A power of two that it is to be aligned to.
     pub fn align(self) -> usize {
         match self {
-            Constant::Word(_, lanes) | Constant::Count(_, _, lanes) | Constant::Interleaved(_, lanes) => {
-                4 * usize::from(lanes)
-            }
+            Constant::Word(_, lanes)
+            | Constant::Count(_, _, lanes)
+            | Constant::Steps(_, _, lanes)
+            | Constant::Interleaved(_, lanes) => 4 * usize::from(lanes),
             Constant::Pair(_, pairs) => 8 * usize::from(pairs),
             Constant::Row(_, rows) => 16 * usize::from(rows),
         }

@@ -27,6 +27,7 @@ mod allocate;
 mod arithmetic;
 mod buffer;
 mod call_out;
+mod coalesce;
 mod code;
 mod constants;
 mod control;
@@ -63,7 +64,7 @@ use finish::Finished;
 use foldhash::{HashMap, HashSet};
 use lanes::OffsetSlots;
 use regalloc2::VReg;
-use shaderjit_ir::batch::BatchProgram;
+use shaderjit_ir::batch::{BatchProgram, Steps, lane_steps};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::set::EntitySet;
@@ -189,6 +190,8 @@ struct Selector<'a> {
     slots: SecondaryMap<Value, Option<Address>>,
     /// For each row, the words that instructions take of it, bit 0 for the first.
     row_words: SecondaryMap<Value, u8>,
+    /// How addresses grow from lane to lane.
+    steps: SecondaryMap<Value, Option<Steps>>,
     /// The doubles whose bits code may see.
     seen_doubles: EntitySet<Value>,
     blocks: SecondaryMap<Block, u32>,
@@ -283,6 +286,7 @@ impl<'a> Selector<'a> {
             values: program.value_map(),
             slots: program.value_map(),
             row_words,
+            steps: if program.facts.scattered { lane_steps(program) } else { SecondaryMap::new() },
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
             here: Here::default(),

@@ -32,6 +32,12 @@ pub enum Memo {
     Window(Resource, u32),
     /// The last operand that is in range, in all lanes.
     LastInWindow(Resource, u32),
+    /// Where a resource begins.
+    Data(Resource),
+    /// The address of lane 0, or of the word it is in, if the others have its shape.
+    First(Value, bool),
+    /// The last such address from which so many bytes more can be read than a word, at a fixed offset of a resource.
+    LastInReach(Resource, u32, u32),
     /// A literal in all lanes.
     Word(u32),
 }

@@ -102,7 +102,7 @@ pub struct Encoded {
     pub vvvv: u8,
     pub in_immediate: u8,
     pub rm: Rm,
-    /// The mask, which zeroes lanes unless the instruction blends; 0 for none.
+    /// The mask, which zeroes lanes unless the instruction blends or stores; 0 for none.
     pub mask: u8,
     pub immediate: u32,
 }
@@ -298,7 +298,8 @@ impl Bytes {
             (unit, broadcast) = (if encoding.wide { 8 } else { 4 }, 1);
         }
         let length = inst.size as u8;
-        let zeroes = u8::from(inst.mask != 0 && !matches!(inst.op, Op::Blendmps | Op::Blendmpd));
+        let merges = matches!(inst.op, Op::Blendmps | Op::Blendmpd | Op::StoreVector);
+        let zeroes = u8::from(inst.mask != 0 && !merges);
         self.put([
             0x62,
             (!inst.reg >> 3 & 1) << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | (!inst.reg >> 4 & 1) << 4 | encoding.map,

@@ -26,6 +26,7 @@ fn sizes(op: Op) -> &'static [Size] {
         (Op::Broadcastsd | Op::Permpd, _) => &[Size::Y, Size::Z],
         (Op::InsertHalf | Op::ExtractHalf, _) => &[Size::Z],
         (Op::Broadcastss, _) => &[Size::X, Size::Y, Size::Z],
+        (Op::Permps, _) => &[Size::Y, Size::Z],
         _ if !has_vectors || encoding.unit != 0 || op == Op::Zero => &[Size::X],
         (_, Prefixes::Vex) => &[Size::X, Size::Y],
         _ => &[Size::X, Size::Y, Size::Z],
@@ -227,7 +228,12 @@ fn memory_operands_broadcast_and_masks_are_where_the_decoder_finds_them() {
 }
 
 #[test]
-fn blends_merge_and_other_masked_instructions_zero() {
+fn blends_and_stores_merge_and_other_masked_instructions_zero() {
+    let (mut store, _) =
+        encoded(Op::StoreVector, Size::Z, &registers(Op::StoreVector.form(), true, |index, _| index as u8));
+    store.rm = Rm::Memory(addresses().into_iter().next().expect("there are addresses"));
+    store.mask = 1;
+    assert!(!decode(&store).zeroing_masking());
     for (op, zeroes) in [(Op::Movups, true), (Op::Broadcastss, true), (Op::Blendmps, false), (Op::Blendmpd, false)] {
         let (mut inst, _) = encoded(op, Size::Z, &registers(op.form(), false, |index, _| index as u8));
         inst.mask = 1;

@@ -1,0 +1,176 @@
+//! Affine addresses: how a value grows from lane to lane, as memory coalescing asks.
+
+use super::Parts;
+use crate::entity::Value;
+use crate::function::{Imm, InstData};
+use crate::op::{Op, SysVal};
+use cranelift_entity::SecondaryMap;
+use std::collections::HashMap;
+
+/// What a lane has more than lane 0: for each bit of the lane's number that is set, one of these, the lowest first. So
+/// `[4, 8, 16, 32]` are the addresses of words side by side, and `[4, 8, 0, 0]` those of four, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Steps(pub [u32; 4]);
+
+impl Steps {
+    /// What a lane has more.
+    pub fn of_lane(self, lane: u8) -> u32 {
+        (0..4).filter(|bit| lane >> bit & 1 == 1).map(|bit: usize| self.0[bit]).fold(0, u32::wrapping_add)
+    }
+
+    fn map(self, f: impl Fn(u32) -> u32) -> Steps {
+        Steps(self.0.map(f))
+    }
+
+    /// Whether adding them carries nothing from one bit to another: no two share a bit.
+    fn are_disjoint(self) -> bool {
+        self.0.iter().try_fold(0, |all, step| (all & step == 0).then_some(all | step)).is_some()
+    }
+}
+
+/// A value that has steps, and how many of lane 0's lowest bits are zero.
+#[derive(Clone, Copy)]
+struct Growth {
+    steps: Steps,
+    zeros: u32,
+}
+
+/// The steps of 32-bit values, as far as the arithmetic that makes them tells.
+///
+/// They are likely, not certain, so whoever relies on them checks them: a bound (`select` with a literal, `umin`) is taken
+/// to hold in all lanes, and a slot to have what is stored there last in the order of the program.
+pub fn lane_steps(program: &Parts) -> SecondaryMap<Value, Option<Steps>> {
+    let mut finder = Finder { program, growths: SecondaryMap::new(), slots: HashMap::new() };
+    let mut steps = SecondaryMap::new();
+    for inst in program.order.iter().flat_map(|&block| program.insts_in(block)) {
+        if let (Op::SlotStore, Imm::Slot(slot)) = (inst.op, inst.imm) {
+            finder.slots.insert(slot, finder.of(inst.args[0]));
+        }
+        let Some(result) = inst.result.filter(|&result| !program.uniform.contains(result)) else { continue };
+        finder.growths[result] = finder.find(inst);
+        steps[result] = finder.growths[result].map(|growth| growth.steps);
+    }
+    steps
+}
+
+struct Finder<'p> {
+    program: &'p Parts,
+    growths: SecondaryMap<Value, Option<Growth>>,
+    slots: HashMap<u32, Option<Growth>>,
+}
+
+impl Finder<'_> {
+    fn of(&self, value: Value) -> Option<Growth> {
+        if !self.program.uniform.contains(value) {
+            return self.growths[value];
+        }
+        let zeros = match (self.constant(value), self.program.func.def_inst(value)) {
+            (Some(word), _) => word.trailing_zeros(),
+            (None, Some(shift)) if shift.op == Op::Ishl => self.constant(shift.args[1]).unwrap_or(0) & 31,
+            _ => 0,
+        };
+        Some(Growth { steps: Steps([0; 4]), zeros })
+    }
+
+    fn constant(&self, value: Value) -> Option<u32> {
+        self.program.func.constant(value).map(|bits| bits as u32)
+    }
+
+    fn find(&self, inst: &InstData) -> Option<Growth> {
+        let arg = |index: usize| self.of(inst.args[index]);
+        let literal = |index: usize| self.constant(inst.args[index]);
+        match (inst.op, inst.imm) {
+            (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => {
+                Some(Growth { steps: Steps([1, 2, 4, 8]), zeros: self.program.lanes.trailing_zeros() })
+            }
+            (Op::SlotLoad, Imm::Slot(slot)) => self.slots.get(&slot).copied().flatten(),
+            (Op::Iadd | Op::Or, _) => both(arg(0)?, arg(1)?, u32::wrapping_add),
+            (Op::Isub, _) => both(arg(0)?, arg(1)?, u32::wrapping_sub),
+            (Op::Imul, _) => match (literal(0), literal(1)) {
+                (Some(factor), _) => Some(arg(1)?.times(factor)),
+                (_, Some(factor)) => Some(arg(0)?.times(factor)),
+                _ => None,
+            },
+            (Op::Ishl, _) => Some(arg(0)?.times(1 << (literal(1)? & 31))),
+            (Op::Ushr, _) => arg(0)?.shifted_right(literal(1)? & 31),
+            (Op::And, _) => match (literal(0), literal(1)) {
+                (Some(mask), _) => arg(1)?.masked(mask),
+                (_, Some(mask)) => arg(0)?.masked(mask),
+                _ => None,
+            },
+            (Op::Umin | Op::Umax, _) => match self.program.uniform.contains(inst.args[0]) {
+                true => arg(1),
+                false => arg(0),
+            },
+            (Op::Select, _) => match (literal(1), literal(2)) {
+                (None, Some(_)) => arg(1),
+                (Some(_), None) => arg(2),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn both(a: Growth, b: Growth, f: impl Fn(u32, u32) -> u32) -> Option<Growth> {
+    let steps = Steps(std::array::from_fn(|bit| f(a.steps.0[bit], b.steps.0[bit])));
+    Some(Growth { steps, zeros: a.zeros.min(b.zeros) })
+}
+
+impl Growth {
+    fn times(self, factor: u32) -> Growth {
+        let zeros = self.zeros.saturating_add(factor.trailing_zeros()).min(32);
+        Growth { steps: self.steps.map(|step| step.wrapping_mul(factor)), zeros }
+    }
+
+    /// Whether every lane's bits are those of lane 0 and those of its steps, side by side.
+    fn is_disjoint(self) -> bool {
+        let all = self.steps.0.iter().fold(0, |all, step| all | step);
+        self.steps.are_disjoint() && u64::from(all) < 1 << self.zeros
+    }
+
+    fn shifted_right(self, by: u32) -> Option<Growth> {
+        let is_whole = self.steps.0.iter().all(|step| step.trailing_zeros() >= by);
+        let steps = self.steps.map(|step| step >> by);
+        (is_whole || self.is_disjoint()).then_some(Growth { steps, zeros: self.zeros.saturating_sub(by) })
+    }
+
+    fn masked(self, mask: u32) -> Option<Growth> {
+        if self.is_disjoint() {
+            return Some(Growth { steps: self.steps.map(|step| step & mask), ..self });
+        }
+        // A mask that rounds down to a power of two of which all steps are multiples.
+        let low = mask.trailing_zeros();
+        let rounds = mask.leading_ones() + low == 32;
+        let is_multiple = self.steps.0.iter().all(|step| step.trailing_zeros() >= low);
+        (rounds && is_multiple).then_some(Growth { zeros: self.zeros.max(low), ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread() -> Growth {
+        Growth { steps: Steps([1, 2, 4, 8]), zeros: 4 }
+    }
+
+    #[test]
+    fn rows_and_columns_of_threads_have_steps() {
+        let row = thread().shifted_right(3).unwrap();
+        let column = both(thread(), row.times(8), u32::wrapping_sub).unwrap();
+        assert_eq!((row.steps, column.steps), (Steps([0, 0, 0, 1]), Steps([1, 2, 4, 0])));
+        assert_eq!(thread().masked(7).unwrap().steps, column.steps);
+        let words = both(row.times(36), column.times(4), u32::wrapping_add).unwrap();
+        assert_eq!([0, 3, 7, 8, 15].map(|lane| words.steps.of_lane(lane)), [0, 12, 28, 36, 64]);
+    }
+
+    #[test]
+    fn what_carries_among_bits_has_none() {
+        let odd = both(thread().times(3), thread(), u32::wrapping_add).unwrap();
+        assert_eq!(odd.steps, Steps([4, 8, 16, 32]));
+        assert!(Growth { zeros: 0, ..thread() }.shifted_right(1).is_none());
+        assert!(thread().times(3).masked(6).is_none());
+        assert_eq!(thread().times(12).masked(!3).unwrap().steps, Steps([12, 24, 48, 96]));
+    }
+}
