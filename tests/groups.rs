@@ -5,7 +5,8 @@ mod support;
 
 use shaderjit::error::CallError;
 use shaderjit::{
-    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, MemoryView, Shader, TexelFormat,
+    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, Lanes, MemoryView, Shader,
+    TexelFormat,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -113,6 +114,48 @@ fn a_view_that_counts_has_a_counter() {
     assert_eq!(call.unordered_access(0, view).map(drop), Err(missing));
     call.unordered_access(0, view.counter(&counter)).unwrap().dispatch([1; 3]).unwrap();
     assert_eq!((buffer.to_bytes(), counter.word(0)), (vec![0, 0, 0, 0, 7, 0, 0, 0], Some(2)));
+}
+
+/// Atomics give lanes of the tail nothing, so these neither go round a loop that waits for an atomic nor enter one.
+#[test]
+fn lanes_of_the_tail_keep_no_group_waiting() {
+    let text = |threads: u32| {
+        format!(
+            "cs_5_0
+            dcl_thread_group {threads}, 1, 1
+            dcl_input vThreadIDInGroup.x
+            dcl_uav_raw u0
+            dcl_tgsm_raw g0, 256
+            ishl r0.x, vThreadIDInGroup.x, l(2)
+            imm_atomic_iadd r0.y, g0, r0.x, l(3)
+            iadd r0.y, r0.y, l(3)
+            imm_atomic_iadd r0.w, g0, r0.x, l(4)
+            if_z r0.w
+              loop
+                imm_atomic_iadd r0.w, u0, r0.x, l(0)
+                breakc_nz r0.w
+              endloop
+            endif
+            sync_g_t
+            loop
+              imm_atomic_iadd r0.y, u0, r0.x, l(1)
+              uge r0.z, r0.y, l(10)
+              breakc_nz r0.z
+            endloop"
+        )
+    };
+    for (lanes, threads) in Lanes::ALL.into_iter().flat_map(|lanes| [1, 3, 9, 18, 30].map(|threads| (lanes, threads))) {
+        let shader = Shader::parse(&Source::new(&text(threads)).container()).unwrap();
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let options = CompileOptions::default().lanes(lanes).backend(backend);
+            let code = Engine::new(Config::default().fuel(10_000)).unwrap().compile(&shader, &options).unwrap();
+            let counts = AtomicBuffer::zeroed(4 * threads as usize);
+            let mut call = code.call();
+            call.unordered_access(0, MemoryView::raw(&counts)).unwrap();
+            call.dispatch([1; 3]).unwrap_or_else(|error| panic!("{lanes:?}, {threads} threads, {backend:?}: {error}"));
+            assert!((0..threads as usize).all(|word| counts.word(word) == Some(11)), "{lanes:?}, {threads} threads");
+        }
+    }
 }
 
 /// What was written before a call ends stays, and nothing is written twice.

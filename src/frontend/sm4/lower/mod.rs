@@ -170,9 +170,6 @@ pub fn lower_with(
         return Err(lowering.invalid("the thread group is not declared"));
     }
     lowering.begin();
-    if program.version.stage != Stage::Compute && memory::may_wait(program) {
-        lowering.leave_tail();
-    }
     lowering.fill_indexed_inputs()?;
     while lowering.flow.is_running() {
         match program.instructions.get(lowering.next) {
