@@ -20,6 +20,7 @@
 //! returns.
 
 mod frames;
+mod invariant;
 mod values;
 
 use crate::builder::FunctionBuilder;
@@ -35,6 +36,7 @@ use crate::region::{Divergence, Item, RegionTree};
 use crate::types::Type;
 use crate::uniform::uniform_values;
 use frames::Frame;
+use invariant::hoist_invariants;
 use std::collections::BTreeMap;
 use values::ValueMap;
 
@@ -70,8 +72,10 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     // The block that returns must be empty: it is run by lanes that come from anywhere.
     merge_returns(func);
     simplify_params(func);
-    let tree = RegionTree::new(func);
-    let divergence = Divergence::new(func, &tree);
+    let (mut tree, mut divergence) = regions(func);
+    if hoist_invariants(func, &tree, &divergence) {
+        (tree, divergence) = regions(func);
+    }
     let mut writer = Writer::new(func, &tree, &divergence);
     limit("registers times blocks", writer.values.registers() * func.layout.len(), MAX_WORK)?;
     for index in 0..tree.items.len() {
@@ -82,6 +86,13 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     result.lockstep = true;
     *func = result;
     Ok(())
+}
+
+/// How the code nests, and where its lanes diverge.
+fn regions(func: &Function) -> (RegionTree, Divergence) {
+    let tree = RegionTree::new(func);
+    let divergence = Divergence::new(func, &tree);
+    (tree, divergence)
 }
 
 /// Takes `any` for what it is in one lane, which an invocation by itself is.
