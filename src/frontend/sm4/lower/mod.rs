@@ -44,6 +44,8 @@ use shaderjit_ir::FunctionBuilder;
 use shaderjit_ir::function::Origin;
 
 use self::call::Subroutines;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::feedback::without_status;
 use self::flow::Flow;
 pub use self::interface::ClassInstance;
 use self::interface::Classes;
