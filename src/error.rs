@@ -379,8 +379,9 @@ pub enum CallError {
         /// What is added to it.
         base_vertex: i32,
     },
-    /// The loops of one wave, which are the vertices that run together, took more than the configured fuel.
-    #[error("out of fuel: loops ran more than {fuel} instructions for one wave of vertices")]
+    /// The loops of one wave, which are the vertices that run together, took more than the configured fuel; or those of
+    /// a thread group more than that times its waves.
+    #[error("out of fuel: loops ran more than {fuel} instructions a wave")]
     OutOfFuel {
         /// What a wave may take: see [`Config::fuel`](crate::Config::fuel).
         fuel: u32,

@@ -74,6 +74,9 @@ impl Config {
     /// calls: fuel bounds the same program in the same way on every machine, a deadline bounds the time. Results are
     /// the same on all engines, running out of fuel included; how many vertices are in a wave decides, so with more
     /// [lanes](CompileOptions::lanes) a program whose lanes take different ways may run out of it sooner.
+    ///
+    /// The waves of a thread group pay together: a group runs out of fuel if they take more than this times their
+    /// number, however it is divided among them.
     pub fn fuel(mut self, wave: u32) -> Config {
         self.fuel.wave = wave;
         self

@@ -5,7 +5,8 @@ mod support;
 
 use shaderjit::error::CallError;
 use shaderjit::{
-    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, MemoryView, Shader, TexelFormat,
+    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, Lanes, MemoryView, Shader,
+    TexelFormat,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -113,6 +114,105 @@ fn a_view_that_counts_has_a_counter() {
     assert_eq!(call.unordered_access(0, view).map(drop), Err(missing));
     call.unordered_access(0, view.counter(&counter)).unwrap().dispatch([1; 3]).unwrap();
     assert_eq!((buffer.to_bytes(), counter.word(0)), (vec![0, 0, 0, 0, 7, 0, 0, 0], Some(2)));
+}
+
+/// Atomics give lanes of the tail nothing, so these neither go round a loop that waits for an atomic nor enter one.
+#[test]
+fn lanes_of_the_tail_keep_no_group_waiting() {
+    let text = |threads: u32| {
+        format!(
+            "cs_5_0
+            dcl_thread_group {threads}, 1, 1
+            dcl_input vThreadIDInGroup.x
+            dcl_uav_raw u0
+            dcl_tgsm_raw g0, 256
+            ishl r0.x, vThreadIDInGroup.x, l(2)
+            imm_atomic_iadd r0.y, g0, r0.x, l(3)
+            iadd r0.y, r0.y, l(3)
+            imm_atomic_iadd r0.w, g0, r0.x, l(4)
+            if_z r0.w
+              loop
+                imm_atomic_iadd r0.w, u0, r0.x, l(0)
+                breakc_nz r0.w
+              endloop
+            endif
+            sync_g_t
+            loop
+              imm_atomic_iadd r0.y, u0, r0.x, l(1)
+              uge r0.z, r0.y, l(10)
+              breakc_nz r0.z
+            endloop"
+        )
+    };
+    for (lanes, threads) in Lanes::ALL.into_iter().flat_map(|lanes| [1, 3, 9, 18, 30].map(|threads| (lanes, threads))) {
+        let shader = Shader::parse(&Source::new(&text(threads)).container()).unwrap();
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let options = CompileOptions::default().lanes(lanes).backend(backend);
+            let code = Engine::new(Config::default().fuel(10_000)).unwrap().compile(&shader, &options).unwrap();
+            let counts = AtomicBuffer::zeroed(4 * threads as usize);
+            let mut call = code.call();
+            call.unordered_access(0, MemoryView::raw(&counts)).unwrap();
+            call.dispatch([1; 3]).unwrap_or_else(|error| panic!("{lanes:?}, {threads} threads, {backend:?}: {error}"));
+            assert!((0..threads as usize).all(|word| counts.word(word) == Some(11)), "{lanes:?}, {threads} threads");
+        }
+    }
+}
+
+/// What the waves of a group take together decides, not how it is divided among waves and phases.
+#[test]
+fn groups_run_out_of_fuel_at_the_same_point_on_every_engine() {
+    // Thread 17 alone goes 100 rounds, and all go as many as thread 5 has put into shared memory.
+    let rounds = |limit: &str| {
+        format!(
+            "mov r0.x, l(0)
+            loop
+              iadd r0.x, r0.x, l(1)
+              uge r0.y, r0.x, {limit}
+              breakc_nz r0.y
+              atomic_iadd u0, l(0), l(1)
+            endloop\n"
+        )
+    };
+    let (own, shared) = (rounds("r0.z"), rounds("r0.w"));
+    let number = "ieq r0.z, vThreadIDInGroup.x, l(17)\nmovc r0.z, r0.z, l(100), l(2)\n";
+    let put = "ieq r1.x, vThreadIDInGroup.x, l(5)\nif_nz r1.x\nstore_raw g0.x, l(0), l(9)\nendif\nsync_g_t\n";
+    let without = format!("{number}{own}");
+    let cut = format!("{number}{put}ld_raw r0.w, l(0), g0.xxxx\n{own}{shared}sync_g_t\n{shared}");
+    // A barrier in a loop: the tile pays for its rounds.
+    let around = format!(
+        "{number}mov r2.x, l(0)\nloop\nuge r2.y, r2.x, l(5)\nbreakc_nz r2.y\n{own}sync_g_t\niadd r2.x, r2.x, l(1)\nendloop"
+    );
+    for text in [without, cut, around] {
+        let text = format!(
+            "cs_5_0\ndcl_thread_group 37, 1, 1\ndcl_input vThreadIDInGroup.x\ndcl_uav_raw u0\ndcl_tgsm_raw g0, 4\n{text}"
+        );
+        let shader = Shader::parse(&Source::new(&text).container()).unwrap();
+        let run = |fuel, lanes, backend| {
+            let options = CompileOptions::default().lanes(lanes).backend(backend);
+            let code = Engine::new(Config::default().fuel(fuel)).unwrap().compile(&shader, &options).unwrap();
+            let buffer = AtomicBuffer::zeroed(4);
+            let mut call = code.call();
+            call.unordered_access(0, MemoryView::raw(&buffer)).unwrap();
+            match call.dispatch([2, 1, 1]) {
+                Ok(()) => true,
+                Err(CallError::OutOfFuel { fuel: limit }) if limit == fuel => false,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        for lanes in Lanes::ALL {
+            let (mut too_little, mut enough) = (0, 1 << 20);
+            while enough - too_little > 1 {
+                let middle = (too_little + enough) / 2;
+                let is_enough = run(middle, lanes, Backend::Interpreter);
+                if is_enough { enough = middle } else { too_little = middle }
+            }
+            assert!(enough > 100, "{enough}");
+            assert!(
+                run(enough, lanes, Backend::Jit) && !run(too_little, lanes, Backend::Jit),
+                "{enough}, {lanes:?}\n{text}"
+            );
+        }
+    }
 }
 
 /// What was written before a call ends stays, and nothing is written twice.

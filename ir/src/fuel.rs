@@ -7,6 +7,9 @@
 //! block `s` to block `e` runs at most `before(e + 1) - before(s)`, the edge back to `t` costs
 //! `before(e + 1) - before(t)`, and the next stretch begins at `t`.
 //!
+//! The waves of a thread group pay together: a group ends early if, and only if, they take more than so many waves may.
+//! So it does not matter in which order their phases run, or which of them an engine has side by side.
+//!
 //! Passes after [`pass::weigh`](crate::pass::weigh) change how many instructions a block has, but not what it costs; so
 //! all forms of a program that are made from there on run out of fuel in the same place.
 
@@ -154,7 +157,7 @@ impl EdgeCosts {
 /// Why a wave ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Stop {
-    /// It would take more than a wave may.
+    /// It would take more than a wave may, or its group more than its waves.
     #[error("a wave ran out of fuel")]
     Wave,
     /// All waves together would take more than the call may.
@@ -170,6 +173,8 @@ pub enum Stop {
 pub struct Fuel<'a> {
     /// What each wave may take.
     pub wave: u32,
+    /// The thread group that the waves are of.
+    pub group: Option<GroupFuel<'a>>,
     /// What is left for all waves together; nothing if they are not bounded. Threads that run parts of a call share it.
     pub call: Option<&'a AtomicU64>,
     /// Says whether the call is to end. Asked between waves, and within one about every [`QUANTUM`]. Native code asks
@@ -177,10 +182,19 @@ pub struct Fuel<'a> {
     pub is_cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
+/// What the waves of a thread group may take together.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupFuel<'a> {
+    /// How many waves it has. One of them may take what the others leave.
+    pub waves: u32,
+    /// What is left for those that have not been [charged](Fuel::charge).
+    pub left: &'a AtomicU64,
+}
+
 impl From<u32> for Fuel<'_> {
     /// So much for each wave, and no other bound.
     fn from(wave: u32) -> Self {
-        Fuel { wave, call: None, is_cancelled: None }
+        Fuel { wave, group: None, call: None, is_cancelled: None }
     }
 }
 
@@ -190,10 +204,25 @@ impl fmt::Debug for Fuel<'_> {
     }
 }
 
-impl Fuel<'_> {
+impl<'a> Fuel<'a> {
+    /// The same for one thread group of so many waves, which `left` counts for.
+    pub fn of_group<'g>(self, waves: u32, left: &'g AtomicU64) -> Fuel<'g>
+    where
+        'a: 'g,
+    {
+        let fuel = Fuel { group: Some(GroupFuel { waves, left }), ..self };
+        left.store(fuel.most().into(), Ordering::Relaxed);
+        fuel
+    }
+
+    /// The most that one wave may take.
+    fn most(&self) -> u32 {
+        self.wave.saturating_mul(self.group.map_or(1, |group| group.waves))
+    }
+
     /// What a wave is given when it begins.
     pub fn first(&self) -> u32 {
-        self.wave.min(QUANTUM)
+        self.most().min(QUANTUM)
     }
 
     /// What a wave is given that has used up `granted` and has to pay `lacking` more. `pending` is what earlier waves
@@ -203,25 +232,29 @@ impl Fuel<'_> {
     /// There is no more, or the call is to end.
     pub fn more(&self, granted: u32, lacking: u32, pending: u64) -> Result<u32, Stop> {
         self.check()?;
-        let rest = self.wave - granted;
-        if lacking > rest {
+        let rest = self.most() - granted;
+        let needed = pending.saturating_add(u64::from(granted) + u64::from(lacking));
+        if lacking > rest || self.group.is_some_and(|group| group.left.load(Ordering::Relaxed) < needed) {
             return Err(Stop::Wave);
         }
-        let needed = pending.saturating_add(u64::from(granted) + u64::from(lacking));
         if self.call.is_some_and(|left| left.load(Ordering::Relaxed) < needed) {
             return Err(Stop::Call);
         }
         Ok(lacking.max(rest.min(QUANTUM)))
     }
 
-    /// Takes what waves have taken from what the call has left.
+    /// Takes what waves have taken from what their group and the call have left.
     ///
     /// # Errors
     /// There is less.
     pub fn charge(&self, taken: u64) -> Result<(), Stop> {
-        let Some(left) = self.call.filter(|_| taken > 0) else { return Ok(()) };
-        let charged = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
-        charged.map(drop).map_err(|_| Stop::Call)
+        let take = |left: Option<&AtomicU64>, stop| {
+            let Some(left) = left.filter(|_| taken > 0) else { return Ok(()) };
+            let charged = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
+            charged.map(drop).map_err(|_| stop)
+        };
+        take(self.group.map(|group| group.left), Stop::Wave)?;
+        take(self.call, Stop::Call)
     }
 
     /// Asks whether the call is to end.

@@ -20,6 +20,7 @@ impl Bounds<'_> {
         let is_bounded = self.cancel.is_some() || self.deadline.is_some();
         run(Fuel {
             wave: limits.wave,
+            group: None,
             call: Some(&left),
             is_cancelled: if is_bounded { Some(&is_cancelled) } else { None },
         })

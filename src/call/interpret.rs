@@ -12,6 +12,7 @@ use crate::jit::Loops;
 use shaderjit_ir::fuel::{Fuel, Meter};
 use shaderjit_ir::vm::{LANES, Machine, PhaseEnd, Shared};
 use shaderjit_ir::{Array, Function};
+use std::sync::atomic::AtomicU64;
 use std::{iter, mem};
 
 /// Has the interpreter driven, in waves of as many lanes as the shader has.
@@ -207,6 +208,8 @@ impl<'c> WaveRunner for Interpreted<'c, '_> {
             machines.iter_mut().for_each(|machine| self.loops.bind(machine, &shared, call.instance));
         }
         let (loops, lanes) = (self.loops, self.lanes);
+        let left = AtomicU64::new(0);
+        let fuel = fuel.of_group(waves as u32, &left);
         let result = (0..waves).step_by(memories).try_for_each(|first| {
             let first = first * lanes;
             let run = Phases { loops, shared: &shared, fuel, lanes, threads };

@@ -24,6 +24,8 @@ pub use custom_data::CustomData;
 pub use declaration::Declaration;
 pub use decode::{Body, Instruction, Operation, Program, Version};
 pub use dialect::Dialect;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use lower::without_status;
 pub use lower::{ClassInstance, LowerOptions, lower, lower_with, runs};
 pub use opcode::{Group, Opcode};
 pub use operand::{Operand, RegisterFile};

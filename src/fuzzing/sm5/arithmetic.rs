@@ -8,10 +8,13 @@ use crate::frontend::sm4::{Group, Opcode, OpcodeToken, Operand, RegisterFile, St
 use arbitrary::Result;
 use std::sync::LazyLock;
 
-/// The opcodes that run in vertex shaders, and in pixel shaders.
-pub static RUN: LazyLock<[Vec<Opcode>; 2]> = LazyLock::new(|| {
+/// The stages of programs.
+pub const STAGES: [Stage; 3] = [Stage::Vertex, Stage::Pixel, Stage::Compute];
+
+/// The opcodes that run in each of them.
+static RUN: LazyLock<[Vec<Opcode>; 3]> = LazyLock::new(|| {
     let of = |stage| Opcode::ALL.iter().copied().filter(|&opcode| runs(stage, opcode)).collect();
-    [Stage::Vertex, Stage::Pixel].map(of)
+    STAGES.map(of)
 });
 
 /// The components that an instruction reads, whatever it writes.
@@ -35,13 +38,18 @@ impl Generator<'_, '_> {
         opcode.introduced() <= newest
     }
 
+    /// The opcodes that run in the program's stage.
+    pub fn running(&self) -> impl Iterator<Item = Opcode> + use<> {
+        let stage = STAGES.iter().position(|&stage| stage == self.version.stage);
+        RUN[stage.expect("programs are of these stages")].iter().copied()
+    }
+
     /// The opcodes of the arithmetic groups that the program can have.
     pub fn arithmetic(&self) -> Vec<Opcode> {
         let is_plain = |opcode: &Opcode| {
             matches!(opcode.group(), Group::Float | Group::Bit | Group::Int | Group::Uint | Group::Double)
         };
-        let run = RUN[usize::from(!self.is_vertex())].iter().copied();
-        run.filter(is_plain).filter(|&opcode| self.has_opcode(opcode)).collect()
+        self.running().filter(is_plain).filter(|&opcode| self.has_opcode(opcode)).collect()
     }
 
     /// An instruction of any arithmetic opcode.

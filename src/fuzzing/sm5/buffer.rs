@@ -42,12 +42,11 @@ impl Generator<'_, '_> {
             });
         }
         let extended = self.extended(view, None)?;
-        self.emit_operation(OpcodeToken::new(opcode), Operation { extended, operands, padding: Box::default() });
-        Ok(())
+        self.access(OpcodeToken::new(opcode), Operation { extended, operands, padding: Box::default() })
     }
 
     /// A number that is mostly below `bound`. Some have all four components, of which instructions read the first.
-    fn address(&mut self, bound: u32) -> Result<Operand> {
+    pub fn address(&mut self, bound: u32) -> Result<Operand> {
         let address = self.small(bound)?;
         match address.components() {
             Components::Select(component) if self.u.arbitrary()? && address.file() == RegisterFile::Temp => {
@@ -61,13 +60,19 @@ impl Generator<'_, '_> {
 
     /// The operand that names a view.
     pub fn view_operand(&mut self, view: &View) -> Result<Operand> {
+        let components = self.view_swizzle()?;
+        let dynamic = self.one_in(3)?;
+        Ok(Operand::new(RegisterFile::Resource, components, self.register_of(view.binding, dynamic)?))
+    }
+
+    /// The components of a view that a load gives.
+    pub fn view_swizzle(&mut self) -> Result<Components> {
         let mut swizzle = Swizzle::IDENTITY;
         if self.one_in(3)? {
             let bits = (0..4).try_fold(0, |bits, n| Ok(bits | (self.component(Mask::ALL)? as u32) << (2 * n)))?;
             swizzle = Swizzle::from_bits(bits);
         }
-        let dynamic = self.one_in(3)?;
-        Ok(Operand::new(RegisterFile::Resource, Components::Swizzle(swizzle), self.register_of(view.binding, dynamic)?))
+        Ok(Components::Swizzle(swizzle))
     }
 
     /// The indices of an operand that names a constant buffer, view or sampler: its number, and which register of a

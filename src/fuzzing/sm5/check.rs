@@ -1,6 +1,7 @@
 //! What holds for every generated program.
 
 use super::Sm5Case;
+use super::compare::compare_effects;
 use super::data::Data;
 use crate::container::Container;
 use crate::error::{CallError, Error, LowerError};
@@ -14,7 +15,7 @@ use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use std::sync::LazyLock;
 
 /// Instructions that the loops of a wave may take.
-const FUEL: u32 = 20_000;
+pub(super) const FUEL: u32 = 20_000;
 
 /// For each kind of vectors: `mad` rounds twice, or once if the machine has that; NaNs have the bits they have, or all
 /// the same.
@@ -31,18 +32,19 @@ static ENGINES: LazyLock<Vec<[[Engine; 2]; 2]>> = LazyLock::new(|| {
 });
 
 /// The rows of every output element, an invocation after the other, or running out of fuel.
-type Results = Result<Vec<Vec<[u32; 4]>>, OutOfFuel>;
+pub(super) type Results = Result<Vec<Vec<[u32; 4]>>, OutOfFuel>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct OutOfFuel;
+pub(super) struct OutOfFuel;
 
 /// Nothing is wrong with the container, the program lists and encodes to what it was, and it gives the same on both
 /// engines as each invocation gives by itself before any pass.
 pub fn sm5(case: &Sm5Case) {
     let Some(lowered) = well_formed(case) else { return };
-    let data = fenced(|| Data::new(case.seed, &lowered.interface));
+    let data = fenced(|| Data::new(case.seed, &lowered.interface, !case.own));
     // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where
     // all NaNs have the same bits.
+    let compare = if has_effects(&lowered) { compare_effects } else { compare };
     let [as_they_are, canonical] = &case.way.of(&ENGINES)[usize::from(case.fused)];
     if compare(case, as_they_are, &lowered, &data).is_err() {
         let Lowered { mut function, interface } = lowered;
@@ -52,6 +54,11 @@ pub fn sm5(case: &Sm5Case) {
             panic!("{difference}\n{case:?}\n{data:?}\nlowered to\n{}", lowered.function);
         }
     }
+}
+
+/// Whether a program has memory that is written, or a thread group is all there is to run.
+fn has_effects(Lowered { function, interface }: &Lowered) -> bool {
+    interface.thread_group.is_some() || function.resources.values().any(|resource| resource.memory.is_some())
 }
 
 /// Checks the container and the program, and lowers it; none if that grows too large.
@@ -84,7 +91,8 @@ fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> R
         Err(error) => panic!("{error}\n{case:?}\nlowered to\n{}", lowered.function),
     };
     let mut call = code.call();
-    fenced(|| data.bind(&mut call, &lowered.interface, &streams));
+    let buffers = data.buffers();
+    fenced(|| data.bind(&mut call, &lowered.interface, &streams, &buffers));
     let native = results(case, fenced(|| call.run(data.range())));
     let interpreted = results(case, call.interpret(data.range()));
     if let Some(difference) = difference(&native, &interpreted) {
@@ -100,7 +108,7 @@ fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> R
 }
 
 /// What a call gives; all that may go wrong with it is that it takes too long.
-fn results(case: &Sm5Case, outputs: Result<Outputs, CallError>) -> Results {
+pub(super) fn results(case: &Sm5Case, outputs: Result<Outputs, CallError>) -> Results {
     match outputs {
         Ok(outputs) => {
             let elements = (0..outputs.elements().len()).filter_map(|element| outputs.element(element));
@@ -147,7 +155,7 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
 }
 
 /// Where two results differ first. Bits are equal if both are a NaN: outputs do not say which of them are floats.
-fn difference(a: &Results, b: &Results) -> Option<String> {
+pub(super) fn difference(a: &Results, b: &Results) -> Option<String> {
     let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
     let (Ok(a), Ok(b)) = (a, b) else {
         return (a.is_err() != b.is_err()).then(|| format!("fuel: {} and {}", a.is_ok(), b.is_ok()));

@@ -1,10 +1,11 @@
 //! What a program is run on: everything that its interface asks for, bound, too short, or not bound at all.
 
-use super::image::{image, sampler};
+use super::image::{image, layout, sampler};
 use crate::call::{BufferView, Call, VertexBufferView};
-use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceKind, UniformKind};
+use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceFile, ResourceKind, UniformKind};
+use crate::memory::{AtomicBuffer, BoundMemory, MemoryView};
 use crate::options::default_format;
-use crate::texture::{BoundTextures, Image, SamplerState, TexelFormat, Texture};
+use crate::texture::{BoundTextures, Image, ImageLayout, SamplerState, TexelFormat, Texture};
 use arbitrary::{Result, Unstructured};
 use shaderjit_ir::Type;
 use shaderjit_ir::arbitrary::edge_bits;
@@ -24,6 +25,8 @@ pub struct Data {
     pub first: u32,
     /// The number of the instance.
     pub instance: u32,
+    /// How many thread groups there are.
+    pub grid: [u32; 3],
     /// For each input element four components of every invocation, of which it has the first.
     pub inputs: Vec<Vec<[u32; 4]>>,
     /// For each uniform space its bytes; none for tables, and for what is not bound.
@@ -43,21 +46,48 @@ pub enum Bound {
     /// A typed buffer.
     Elements(Vec<u8>, TexelFormat),
     Texture(Image<'static>),
+    /// Memory that is written.
+    Memory(Written),
+}
+
+/// What a view that is written shows.
+#[derive(Debug)]
+pub struct Written {
+    bytes: Vec<u8>,
+    /// What typed views take them for.
+    format: TexelFormat,
+    /// What images are.
+    layout: Option<ImageLayout>,
+    /// Where the counter begins.
+    count: u32,
+    /// The resource whose bytes it shows instead of its own.
+    same_as: Option<usize>,
+}
+
+/// Of each resource that is written the bytes and the counter, while programs run.
+pub struct Buffers(Vec<Option<[AtomicBuffer; 2]>>);
+
+impl Buffers {
+    /// The bytes as they are now.
+    pub fn to_bytes(&self) -> Vec<Vec<u8>> {
+        self.0.iter().flatten().flatten().map(AtomicBuffer::to_bytes).collect()
+    }
 }
 
 impl Data {
-    /// Makes up what an interface asks for.
-    pub fn new(seed: u64, interface: &Interface) -> Data {
+    /// Makes up what an interface asks for. Views may show the same bytes if `shares`.
+    pub fn new(seed: u64, interface: &Interface, shares: bool) -> Data {
         let bytes = random(seed, 1 << 14);
-        Self::generate(&mut Unstructured::new(&bytes), interface).expect("choices end, but do not fail")
+        Self::generate(&mut Unstructured::new(&bytes), interface, shares).expect("choices end, but do not fail")
     }
 
-    fn generate(u: &mut Unstructured<'_>, interface: &Interface) -> Result<Data> {
+    fn generate(u: &mut Unstructured<'_>, interface: &Interface, shares: bool) -> Result<Data> {
         let count = u.int_in_range(1..=INVOCATIONS)?;
         let skipped = if u.ratio(1, 4)? { u.int_in_range(0..=count - 1)? } else { 0 };
         // Numbers may pass 2^32.
         let first = if u.ratio(1, 8)? { edge_bits(u, Type::I32)? as u32 } else { u.int_in_range(0..=9)? };
         let instance = u.int_in_range(0..=3)?;
+        let grid = [u.int_in_range(1..=2)?, u.int_in_range(1..=2)?, 1];
         let mut inputs = Vec::new();
         for element in &interface.inputs {
             let mut rows = Vec::new();
@@ -73,13 +103,25 @@ impl Data {
         }
         let mut uniforms = Vec::new();
         for uniform in &interface.uniforms {
-            let is_bound = uniform.kind != UniformKind::Table && !u.ratio(1, 10)?;
+            let is_bound = matches!(uniform.kind, UniformKind::ConstantBuffer { .. }) && !u.ratio(1, 10)?;
             uniforms.push(if is_bound { Some(words(u, 4 * uniform.rows as usize)?) } else { None });
         }
         let mut resources = Vec::new();
-        for resource in &interface.resources {
+        for (number, resource) in interface.resources.iter().enumerate() {
             resources.push(match resource.kind {
+                // Counters come with their views, and groups make what they share.
+                _ if matches!(resource.file, ResourceFile::Counter | ResourceFile::Shared { .. }) => Bound::Nothing,
                 _ if u.ratio(1, 8)? => Bound::Nothing,
+                kind if resource.file == ResourceFile::UnorderedAccess => {
+                    let mut written = written(u, kind)?;
+                    let is_buffer = |number: &usize| {
+                        matches!(&resources[*number], Bound::Memory(Written { layout: None, same_as: None, .. }))
+                    };
+                    if shares && written.layout.is_none() && u.ratio(1, 4)? {
+                        written.same_as = (0..number).rev().find(is_buffer);
+                    }
+                    Bound::Memory(written)
+                }
                 ResourceKind::TypedBuffer { .. } => Bound::Elements(words(u, 30)?, *u.choose(TexelFormat::ALL)?),
                 ResourceKind::Texture { shape, .. } => Bound::Texture(image(u, shape)?),
                 _ => Bound::Bytes(words(u, 30)?),
@@ -89,7 +131,7 @@ impl Data {
         for _ in &interface.samplers {
             samplers.push(if u.ratio(1, 8)? { None } else { Some(sampler(u)?) });
         }
-        Ok(Data { count, skipped, first, instance, inputs, uniforms, resources, samplers })
+        Ok(Data { count, skipped, first, instance, grid, inputs, uniforms, resources, samplers })
     }
 
     /// The invocations that run.
@@ -106,8 +148,57 @@ impl Data {
         interface.inputs.iter().zip(&self.inputs).map(stream).collect()
     }
 
+    /// Memory for one run.
+    pub fn buffers(&self) -> Buffers {
+        let buffers = |bound: &Bound| match bound {
+            Bound::Memory(written) => {
+                let counter = written.count.to_le_bytes();
+                Some([AtomicBuffer::from_bytes(&written.bytes), AtomicBuffer::from_bytes(&counter)])
+            }
+            _ => None,
+        };
+        Buffers(self.resources.iter().map(buffers).collect())
+    }
+
+    /// The view of a resource that is written, if one is bound.
+    fn view<'b>(&self, number: usize, decl: &ResourceDecl, buffers: &'b Buffers) -> Option<MemoryView<'b>> {
+        let (Bound::Memory(written), Some([_, counter])) = (&self.resources[number], &buffers.0[number]) else {
+            return None;
+        };
+        let [bytes, _] = buffers.0[written.same_as.unwrap_or(number)].as_ref()?;
+        let view = match (decl.kind, written.layout) {
+            (ResourceKind::RawBuffer, _) => MemoryView::raw(bytes),
+            (ResourceKind::StructuredBuffer { stride }, _) => MemoryView::structured(bytes, stride),
+            (_, Some(layout)) => MemoryView::image(bytes, layout),
+            (_, None) => MemoryView::typed(bytes, written.format),
+        };
+        Some(view.counter(counter))
+    }
+
+    /// The same for the interpreter.
+    pub fn views<'b>(&self, interface: &Interface, buffers: &'b Buffers) -> BoundMemory<'b> {
+        let mut views = BoundMemory::new(interface.resources.len());
+        for (number, decl) in interface.resources.iter().enumerate() {
+            let Some(view) = self.view(number, decl, buffers) else { continue };
+            let is_counter = |other: &ResourceDecl| {
+                other.file == ResourceFile::Counter && (other.slot, other.space) == (decl.slot, decl.space)
+            };
+            if let Some(counter) = interface.resources.iter().position(is_counter) {
+                views.bind(counter, view.counter_view());
+            }
+            views.bind(number, Some(view));
+        }
+        views
+    }
+
     /// Binds all of it.
-    pub fn bind<'a>(&'a self, call: &mut Call<'a>, interface: &Interface, streams: &'a [Vec<u8>]) {
+    pub fn bind<'a>(
+        &'a self,
+        call: &mut Call<'a>,
+        interface: &Interface,
+        streams: &'a [Vec<u8>],
+        buffers: &'a Buffers,
+    ) {
         let fits = "the data were made for the interface";
         call.unbound_as_zero(true).first_vertex_id(self.first).instance(self.instance);
         for (number, (element, bytes)) in interface.inputs.iter().zip(streams).enumerate() {
@@ -120,10 +211,14 @@ impl Data {
                 call.constant_buffer_in_space(slot, space, bytes).expect(fits);
             }
         }
-        for (decl, bound) in interface.resources.iter().zip(&self.resources) {
+        for (number, (decl, bound)) in interface.resources.iter().zip(&self.resources).enumerate() {
             let (slot, space) = (decl.slot, decl.space);
+            if let Some(view) = self.view(number, decl, buffers) {
+                call.unordered_access_in_space(slot, space, view).expect(fits);
+                continue;
+            }
             let resource = match (bound, decl.kind) {
-                (Bound::Nothing, _) => continue,
+                (Bound::Nothing | Bound::Memory(_), _) => continue,
                 (Bound::Texture(image), _) => {
                     call.texture_in_space(slot, space, image).expect(fits);
                     continue;
@@ -157,7 +252,7 @@ impl Data {
     /// What the interpreter reads of each resource: see [`ResourceKind`].
     pub fn resource_bytes(&self, interface: &Interface) -> Vec<Vec<u8>> {
         let bytes = |(bound, decl): (&Bound, &ResourceDecl)| match (bound, decl.kind) {
-            (Bound::Nothing | Bound::Texture(_), _) => Vec::new(),
+            (Bound::Nothing | Bound::Texture(_) | Bound::Memory(_), _) => Vec::new(),
             (Bound::Bytes(bytes), ResourceKind::StructuredBuffer { stride }) => {
                 bytes[..bytes.len() / stride as usize * stride as usize].to_vec()
             }
@@ -189,8 +284,8 @@ impl Data {
 
 impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Data { count, skipped, first, instance, inputs, uniforms, resources, samplers } = self;
-        writeln!(f, "invocations {skipped} to {count}, numbered from {first} on, instance {instance}")?;
+        let Data { count, skipped, first, instance, grid, inputs, uniforms, resources, samplers } = self;
+        writeln!(f, "invocations {skipped} to {count}, numbered from {first} on, instance {instance}, grid {grid:?}")?;
         for (number, rows) in inputs.iter().enumerate() {
             writeln!(f, "input {number}: {rows:08x?}")?;
         }
@@ -231,6 +326,24 @@ fn words(u: &mut Unstructured<'_>, most: usize) -> Result<Vec<u8>> {
     }
     bytes.truncate(bytes.len().saturating_sub(u.int_in_range(0..=3)?));
     Ok(bytes)
+}
+
+/// Memory that a view of a kind shows.
+fn written(u: &mut Unstructured<'_>, kind: ResourceKind) -> Result<Written> {
+    let formats: Vec<TexelFormat> = TexelFormat::ALL.iter().copied().filter(|format| format.can_be_written()).collect();
+    // Atomics are for words.
+    let words_alone = [TexelFormat::R32Uint, TexelFormat::R32Sint];
+    let formats = if u.arbitrary()? { &words_alone[..] } else { &formats };
+    let format = *u.choose(formats)?;
+    let layout = match kind {
+        ResourceKind::Texture { shape, .. } => Some(layout(u, shape, format)?),
+        _ => None,
+    };
+    let bytes = match layout {
+        Some(layout) => random(u.arbitrary()?, layout.bytes().expect("the sizes are within the limits")),
+        None => words(u, 30)?,
+    };
+    Ok(Written { bytes, format, layout, count: u.int_in_range(0..=4)?, same_as: None })
 }
 
 /// So many random bytes, or a few more (SplitMix64).

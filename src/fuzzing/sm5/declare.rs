@@ -34,6 +34,8 @@ pub struct Declared {
     pub table_rows: u32,
     /// `t#`.
     pub views: Vec<View>,
+    /// `u#` and `g#`.
+    pub memory: Vec<Memory>,
     /// `s#`.
     pub samplers: Vec<Sampler>,
     /// An array of interface slots.
@@ -90,6 +92,16 @@ pub struct View {
     pub return_types: [ReturnType; 4],
 }
 
+/// Memory that programs write.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    pub view: View,
+    /// Whether it is a `g#`, and so a group's own.
+    pub is_shared: bool,
+    /// Whether it has a hidden counter.
+    pub counts: bool,
+}
+
 /// A sampler.
 #[derive(Clone, Copy)]
 pub struct Sampler {
@@ -116,7 +128,11 @@ impl Generator<'_, '_> {
         self.declare_buffers()?;
         self.declare_views()?;
         self.declare_samplers()?;
-        self.declare_signatures()?;
+        self.declare_memory()?;
+        match self.version.stage {
+            Stage::Compute => self.declare_group()?,
+            _ => self.declare_signatures()?,
+        }
         self.declare_temps()?;
         self.declare_subroutines()
     }
@@ -196,7 +212,7 @@ impl Generator<'_, '_> {
     }
 
     /// What number `id` of a file is bound to: in shader model 5.1 one register or some, in a register space.
-    fn bind(&mut self, file: RegisterFile, id: u32) -> Result<Binding> {
+    pub fn bind(&mut self, file: RegisterFile, id: u32) -> Result<Binding> {
         let has_spaces = self.version.has_register_spaces();
         let (indices, has_components) = match file {
             _ if has_spaces => (3, file != RegisterFile::Sampler),
@@ -218,13 +234,18 @@ impl Generator<'_, '_> {
     /// Temporary registers and arrays of them.
     fn declare_temps(&mut self) -> Result<()> {
         self.declared.temps = self.u.int_in_range(1..=8)?;
-        self.declare_as(Opcode::DclTemps, Declaration::Temps(self.declared.temps + MAX_LOOPS.div_ceil(4)));
+        self.declare_as(Opcode::DclTemps, Declaration::Temps(self.own_register() + 1));
         for register in 0..self.u.int_in_range(0..=2)? {
             let (size, components) = (self.u.int_in_range(1..=6)?, self.u.int_in_range(1..=4u32)?);
             self.declare_as(Opcode::DclIndexableTemp, Declaration::IndexableTemp { register, size, components });
             self.declared.arrays.push(Array { size, mask: Mask::from_bits((1 << components) - 1) });
         }
         Ok(())
+    }
+
+    /// The `r#` behind all others, for what a thread has to itself.
+    pub fn own_register(&self) -> u32 {
+        self.declared.temps + MAX_LOOPS.div_ceil(4)
     }
 
     /// Whether the program is a vertex shader.

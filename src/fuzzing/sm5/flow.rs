@@ -5,7 +5,7 @@ use super::declare::MAX_LOOPS;
 use super::place::scalar_temp;
 use crate::frontend::sm4::opcode::DataClass;
 use crate::frontend::sm4::operand::{Component, Components, Swizzle};
-use crate::frontend::sm4::{Opcode, OpcodeToken, Operand, RegisterFile, Test};
+use crate::frontend::sm4::{Opcode, OpcodeToken, Operand, RegisterFile, Stage, Test};
 use arbitrary::Result;
 use shaderjit_ir::Type;
 use shaderjit_ir::arbitrary::edge_bits;
@@ -24,6 +24,18 @@ pub struct Scope {
     in_loop: bool,
     /// Whether there is a loop or switch to leave.
     breakable: bool,
+    /// Whether not all threads of the group come here together.
+    pub parted: bool,
+}
+
+impl Scope {
+    /// Where not all threads may come together.
+    pub const PARTED: Scope = Scope { depth: 0, in_loop: false, breakable: false, parted: true };
+
+    /// Inside a construct that all threads enter and leave together.
+    pub fn together(self) -> Scope {
+        Scope { depth: self.depth + 1, in_loop: false, breakable: false, parted: false }
+    }
 }
 
 /// A kind of statement.
@@ -31,6 +43,10 @@ pub struct Scope {
 enum Statement {
     Plain,
     View,
+    Memory,
+    Barrier,
+    GroupIf,
+    GroupLoop,
     If,
     Loop,
     Switch,
@@ -43,9 +59,13 @@ enum Statement {
 }
 
 /// How often each kind is tried.
-const STATEMENTS: [(Statement, usize); 11] = [
+const STATEMENTS: [(Statement, usize); 15] = [
     (Statement::Plain, 24),
     (Statement::View, 6),
+    (Statement::Memory, 12),
+    (Statement::Barrier, 2),
+    (Statement::GroupIf, 1),
+    (Statement::GroupLoop, 1),
     (Statement::If, 4),
     (Statement::Loop, 2),
     (Statement::Switch, 2),
@@ -60,6 +80,7 @@ const STATEMENTS: [(Statement, usize); 11] = [
 impl Generator<'_, '_> {
     /// The main function. What is in the registers at its end is what it gives, unless it returns before.
     pub fn main_function(&mut self) -> Result<()> {
+        self.begin_threads();
         let callable = if self.declared.is_chain { 2 } else { self.declared.labels };
         (self.callable, self.calls) = (0..callable, MAIN_CALLS);
         while self.budget != 0 && !self.u.is_empty() {
@@ -78,6 +99,9 @@ impl Generator<'_, '_> {
                 let destination = Operand::new(register.file, components, indices);
                 self.emit(OpcodeToken::new(Opcode::Mov), vec![destination, source]);
             }
+        }
+        if self.version.stage == Stage::Compute {
+            self.store_temps()?;
         }
         self.emit(OpcodeToken::new(Opcode::Ret), Vec::new());
         Ok(())
@@ -109,6 +133,12 @@ impl Generator<'_, '_> {
         });
         match weighted.expect("the number is below the sum").0 {
             Statement::View if !self.declared.views.is_empty() => self.view_access()?,
+            Statement::Memory if !self.declared.memory.is_empty() => self.memory_access()?,
+            Statement::Barrier if self.has_model(5, 0) => self.sync(scope.parted)?,
+            Statement::GroupIf if is_open && self.has_barriers && !scope.parted => self.group_branch(scope)?,
+            Statement::GroupLoop if is_open && self.has_barriers && !scope.parted && self.loops < MAX_LOOPS => {
+                self.group_loop(scope)?;
+            }
             Statement::If if is_open => self.branch(scope)?,
             Statement::Loop if is_open && self.loops < MAX_LOOPS => self.repeat(scope)?,
             Statement::Switch if is_open => self.switch(scope)?,
@@ -116,13 +146,15 @@ impl Generator<'_, '_> {
             Statement::InterfaceCall if self.may_call() && self.declared.interface.is_some() => {
                 self.interface_call()?
             }
-            Statement::Discard if !self.is_vertex() => {
+            Statement::Discard if self.version.stage == Stage::Pixel => {
                 let (token, condition) = self.test(Opcode::Discard)?;
                 self.emit(token, vec![condition]);
             }
             // Little happens after the main function returns.
+            Statement::Jump if self.has_barriers && !scope.breakable => self.plain()?,
             Statement::Jump if scope.depth != 0 || self.one_in(3)? => return self.jump(scope),
-            Statement::Debug if self.has_model(5, 0) => return self.debug(),
+            // Who ends early comes to no barrier.
+            Statement::Debug if self.has_model(5, 0) && !self.has_barriers => return self.debug(),
             Statement::Nop => self.emit(OpcodeToken::new(Opcode::Nop), Vec::new()),
             _ => self.plain()?,
         }
@@ -151,7 +183,7 @@ impl Generator<'_, '_> {
     fn branch(&mut self, scope: Scope) -> Result<()> {
         let (token, condition) = self.test(Opcode::If)?;
         self.emit(token, vec![condition]);
-        let scope = Scope { depth: scope.depth + 1, ..scope };
+        let scope = Scope { depth: scope.depth + 1, parted: true, ..scope };
         self.block(scope, 6)?;
         if self.u.arbitrary()? {
             self.emit(OpcodeToken::new(Opcode::Else), Vec::new());
@@ -181,7 +213,7 @@ impl Generator<'_, '_> {
             let minus_one = Operand::immediate_words(RegisterFile::Immediate32, &[u32::MAX]);
             self.emit(OpcodeToken::new(Opcode::IAdd), vec![counter, count, minus_one]);
         }
-        self.block(Scope { depth: scope.depth + 1, in_loop: true, breakable: true }, 6)?;
+        self.block(Scope { depth: scope.depth + 1, in_loop: true, breakable: true, parted: true }, 6)?;
         if !is_bounded && !self.one_in(4)? {
             let (token, condition) = self.test(Opcode::BreakC)?;
             self.emit(token, vec![condition]);
@@ -214,7 +246,7 @@ impl Generator<'_, '_> {
                     self.emit(OpcodeToken::new(Opcode::Case), vec![value]);
                 }
             }
-            self.block(Scope { depth: scope.depth + 1, breakable: true, ..scope }, 4)?;
+            self.block(Scope { depth: scope.depth + 1, breakable: true, parted: true, ..scope }, 4)?;
             if group + 1 == groups || !self.one_in(3)? {
                 self.emit(OpcodeToken::new(Opcode::Break), Vec::new());
             }
@@ -225,7 +257,7 @@ impl Generator<'_, '_> {
 
     /// Leaves something, always or where a test holds. Whether what follows can be reached.
     fn jump(&mut self, scope: Scope) -> Result<bool> {
-        let mut kinds = vec![(Opcode::Ret, Opcode::RetC)];
+        let mut kinds = Vec::from_iter((!self.has_barriers).then_some((Opcode::Ret, Opcode::RetC)));
         kinds.extend(scope.in_loop.then_some((Opcode::Continue, Opcode::ContinueC)));
         kinds.extend(scope.breakable.then_some((Opcode::Break, Opcode::BreakC)));
         // Returns are the rarer, for little happens after them.

@@ -6,9 +6,8 @@ use arbitrary::{Result, Unstructured};
 use shaderjit_ir::Type;
 use shaderjit_ir::arbitrary::edge_bits;
 
-/// A small image in any format, with any number of levels.
-pub fn image(u: &mut Unstructured<'_>, shape: TextureShape) -> Result<Image<'static>> {
-    let format = *u.choose(TexelFormat::ALL)?;
+/// The layout of a small image with one level.
+pub fn layout(u: &mut Unstructured<'_>, shape: TextureShape, format: TexelFormat) -> Result<ImageLayout> {
     let [width, height, depth] = [u.int_in_range(1..=7)?, u.int_in_range(1..=7)?, u.int_in_range(1..=4)?];
     let layout = match shape {
         TextureShape::D1 | TextureShape::D1Array => ImageLayout::texture_1d(format, width),
@@ -19,13 +18,15 @@ pub fn image(u: &mut Unstructured<'_>, shape: TextureShape) -> Result<Image<'sta
         TextureShape::D3 => ImageLayout::texture_3d(format, width, height, depth),
         TextureShape::Cube | TextureShape::CubeArray => ImageLayout::cube(format, width.min(5)),
     };
-    let layout = if shape.is_array() { layout.slices(u.int_in_range(1..=3)?) } else { layout };
-    let largest = match shape {
-        TextureShape::D1 | TextureShape::D1Array => width,
-        TextureShape::D3 => width.max(height).max(depth),
-        _ if shape.is_cube() => width.min(5),
-        _ => width.max(height),
-    };
+    Ok(if shape.is_array() { layout.slices(u.int_in_range(1..=3)?) } else { layout })
+}
+
+/// A small image in any format, with any number of levels.
+pub fn image(u: &mut Unstructured<'_>, shape: TextureShape) -> Result<Image<'static>> {
+    let format = *u.choose(TexelFormat::ALL)?;
+    let layout = layout(u, shape, format)?;
+    let info = layout.info();
+    let largest = info.width.max(info.height).max(info.depth);
     let levels = if shape.is_multisampled() { 1 } else { u.int_in_range(1..=largest.ilog2() + 1)? };
     let layout = layout.levels(levels);
     let count = layout.bytes().expect("the sizes are within the limits");

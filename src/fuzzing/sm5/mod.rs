@@ -1,26 +1,31 @@
 //! Valid SM4 and SM5 programs, generated from the opcode table: the validator finds nothing wrong with them, they list
 //! and encode to what they were, and both engines give the same bits, which are those of every invocation run alone
-//! before any pass.
+//! before any pass. What writes memory is compared with one reference interpreter a wave, run barrier by barrier.
 //!
 //! | file | what it makes |
 //! |---|---|
 //! | `declare`, `signature` | registers, buffers, views, interfaces; what of them a signature says |
 //! | `place`, `operand` | sources and destinations of everything declared |
 //! | `arithmetic` | instructions from their line in the table alone |
-//! | `buffer`, `texture` | reads of buffers, accesses of textures |
+//! | `buffer`, `texture`, `memory` | reads of buffers, accesses of textures and of memory that is written |
 //! | `flow`, `subroutine` | statements; what is called, and what an interface calls |
+//! | `group` | thread groups: their numbers, and control flow that all of them share |
 //! | `container` | the parts of the container |
 //! | `data`, `image` | what the program is run on |
 //! | `check` | the promises |
+//! | `compare` | what programs leave in memory, on every engine and on the oracle |
 
 mod arithmetic;
 mod buffer;
 mod check;
+mod compare;
 mod container;
 mod data;
 mod declare;
 mod flow;
+mod group;
 mod image;
+mod memory;
 mod operand;
 mod place;
 mod signature;
@@ -36,6 +41,7 @@ use crate::frontend::sm4::{
 use crate::fuzzing::Way;
 use crate::{CompileOptions, ListingOptions, Shader};
 use arbitrary::{Arbitrary, Result, Unstructured};
+use arithmetic::STAGES;
 use declare::Declared;
 use std::fmt;
 
@@ -55,20 +61,25 @@ pub struct Sm5Case {
     pub fused: bool,
     /// How native code is made.
     pub way: Way,
+    /// Whether no thread touches what another one does in memory, so that each does what it does alone.
+    pub own: bool,
 }
 
 impl<'a> Arbitrary<'a> for Sm5Case {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Sm5Case> {
         let (seed, fused) = (u.arbitrary()?, u.arbitrary()?);
         let way = u.arbitrary()?;
-        let stage = *u.choose(&[Stage::Vertex, Stage::Pixel])?;
-        let (major, minor) = *u.choose(&[(5, 0), (4, 0), (5, 0), (4, 1), (5, 1), (5, 0)])?;
+        let stage = *u.choose(&STAGES)?;
+        let versions = [(5, 0), (4, 0), (5, 0), (4, 1), (5, 1), (5, 0)];
+        // Older compute shaders have little of what newer ones have.
+        let (major, minor) =
+            if stage == Stage::Compute { *u.choose(&[(5, 0), (5, 1)])? } else { *u.choose(&versions)? };
         let mut generator = Generator::new(u, Version { stage, major, minor })?;
         generator.program()?;
-        let Generator { version, declared, declarations, code, .. } = generator;
+        let Generator { version, declared, declarations, code, own, .. } = generator;
         let program = Program { offset: 0, version, instructions: [declarations, code].concat() };
         let classes = declared.interface.iter().flat_map(|interface| interface.classes.clone()).collect();
-        Ok(Sm5Case { container: container::container(&program, &declared), classes, seed, fused, way })
+        Ok(Sm5Case { container: container::container(&program, &declared), classes, seed, fused, way, own })
     }
 }
 
@@ -117,6 +128,10 @@ struct Generator<'a, 'u> {
     budget: u32,
     /// Loops so far.
     loops: u32,
+    /// Whether threads of a group wait for each other, so that all have to come to the main function's end.
+    has_barriers: bool,
+    /// Whether threads keep to memory of their own.
+    own: bool,
     /// Whether what is chosen prepares an index, and so has none that is dynamic.
     preparing: bool,
     /// Subroutines that may be called where the code is: those behind the one it is in, so that none calls itself.
@@ -139,6 +154,8 @@ impl<'a, 'u> Generator<'a, 'u> {
             plain,
             budget,
             loops: 0,
+            has_barriers: false,
+            own: false,
             preparing: false,
             callable: 0..0,
             calls: 0,
@@ -148,6 +165,8 @@ impl<'a, 'u> Generator<'a, 'u> {
     /// Declarations, the main function, the subroutines.
     fn program(&mut self) -> Result<()> {
         self.plain = self.arithmetic();
+        let is_compute = self.version.stage == Stage::Compute;
+        (self.has_barriers, self.own) = (is_compute && !self.one_in(4)?, is_compute && self.one_in(4)?);
         self.declare()?;
         self.main_function()?;
         self.subroutines()

@@ -98,7 +98,8 @@ impl Generator<'_, '_> {
             }
         } else {
             (self.budget, self.calls) = (STATEMENTS, CALLS);
-            self.block(Scope::default(), STATEMENTS)?;
+            // Calls may be where not all threads come.
+            self.block(Scope::PARTED, STATEMENTS)?;
         }
         self.emit(OpcodeToken::new(Opcode::Ret), Vec::new());
         Ok(())

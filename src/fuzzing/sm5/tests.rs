@@ -1,27 +1,23 @@
 use super::check::well_formed;
 use super::data::random;
-use super::{Sm5Case, sm5};
+use super::{STAGES, Sm5Case, sm5};
+use crate::error::Error;
+use crate::frontend::sm4::codes::SyncFlags;
 use crate::frontend::sm4::{Group, Opcode, Stage, runs};
+use crate::{Config, Engine};
 use arbitrary::{Arbitrary, Unstructured};
+use shaderjit_ir::pass::PassError;
 use std::collections::BTreeMap;
 
 /// Programs that are the same each time.
 fn programs() -> impl Iterator<Item = Sm5Case> {
-    (0..200).map(|seed| Sm5Case::arbitrary(&mut Unstructured::new(&random(seed, 8_000))).unwrap())
+    (0..400).map(|seed| Sm5Case::arbitrary(&mut Unstructured::new(&random(seed, 8_000))).unwrap())
 }
 
 #[test]
 fn every_opcode_that_runs_is_generated() {
     let is_instruction = |opcode: &&Opcode| !matches!(opcode.group(), Group::Declaration | Group::CustomData);
-    let runs = |opcode: &&Opcode| [Stage::Vertex, Stage::Pixel].into_iter().any(|stage| runs(stage, **opcode));
-    // No version that is generated has tiled resources. What writes memory is compared function by function
-    // (`fuzzing::groups`).
-    let is_left_out = |opcode: &Opcode| match opcode.group() {
-        Group::Atomic | Group::TiledFeedback => true,
-        Group::Memory => !matches!(opcode, Opcode::LdRaw | Opcode::LdStructured),
-        _ => *opcode == Opcode::Sync,
-    };
-    let runs = |opcode: &&Opcode| !is_left_out(opcode) && runs(opcode);
+    let runs = |opcode: &&Opcode| STAGES.into_iter().any(|stage| runs(stage, **opcode));
     let mut counts: BTreeMap<Opcode, u32> =
         Opcode::ALL.iter().filter(is_instruction).filter(runs).map(|&opcode| (opcode, 0)).collect();
     for case in programs() {
@@ -34,6 +30,30 @@ fn every_opcode_that_runs_is_generated() {
         counts.iter().filter(|(_, count)| **count == 0).map(|(opcode, _)| opcode.mnemonic()).collect();
     assert!(missing.is_empty(), "no program has {missing:?}");
     println!("{} opcodes, the rarest {:?}", counts.len(), counts.iter().min_by_key(|(_, count)| **count));
+}
+
+#[test]
+fn most_thread_groups_with_barriers_run_as_native_code() {
+    let engine = Engine::new(Config::default()).unwrap();
+    let (mut groups, mut barriers, mut native, mut apart, mut own) = (0, 0, 0, 0, 0);
+    for case in programs().filter(|case| case.program().version.stage == Stage::Compute) {
+        let waits = |flags: SyncFlags| flags.contains(SyncFlags::THREADS);
+        groups += 1;
+        own += u32::from(case.own);
+        if !case.program().instructions.iter().any(|instruction| instruction.token.sync().is_some_and(waits)) {
+            continue;
+        }
+        barriers += 1;
+        match engine.compile(&case.shader(), &case.options()) {
+            Ok(code) => native += u32::from(code.is_native()),
+            Err(error) => {
+                assert!(matches!(error, Error::Pass(PassError::DivergentBarrier { .. })), "{error}");
+                apart += 1;
+            }
+        }
+    }
+    println!("{groups} groups, {own} keep to themselves, {barriers} wait, {native} of them native, {apart} refused");
+    assert!(own * 8 > groups && barriers * 4 > groups && native * 4 > barriers);
 }
 
 /// `ARBTEST_BUDGET_MS` says for how long, `ARBTEST_SEED` which one.

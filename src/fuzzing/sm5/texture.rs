@@ -1,7 +1,6 @@
 //! Accesses of textures.
 
 use super::Generator;
-use super::arithmetic::RUN;
 use super::declare::{Sampler, View};
 use super::operand::Shape;
 use crate::frontend::sm4::codes::{Dimension, InfoReturn, ReturnType, SamplerMode};
@@ -60,8 +59,7 @@ fn accesses(opcode: Opcode, view: &View) -> bool {
 impl Generator<'_, '_> {
     /// An access of a declared texture, or a question about it.
     pub fn texture_access(&mut self, view: &View) -> Result<()> {
-        let run = RUN[usize::from(!self.is_vertex())].iter().copied();
-        let of_view = run.filter(|&opcode| opcode.group() == Group::Texture && accesses(opcode, view));
+        let of_view = self.running().filter(|&opcode| opcode.group() == Group::Texture && accesses(opcode, view));
         let opcodes = of_view.filter(|&opcode| self.has_opcode(opcode));
         let opcodes: Vec<Opcode> =
             opcodes.filter(|&opcode| !has_sampler(opcode) || !self.samplers(opcode).is_empty()).collect();
@@ -83,8 +81,7 @@ impl Generator<'_, '_> {
         let offsets = if may_offset && self.one_in(3)? { Some(self.texel_offsets(view.dimension)?) } else { None };
         let extended = self.extended(view, offsets)?;
         let padding = if self.one_in(16)? { Box::from([0]) } else { Box::default() };
-        self.emit_operation(token, Operation { extended, operands, padding });
-        Ok(())
+        self.access(token, Operation { extended, operands, padding })
     }
 
     fn texture_operand(&mut self, opcode: Opcode, number: usize, view: &View) -> Result<Operand> {
@@ -124,7 +121,7 @@ impl Generator<'_, '_> {
     }
 
     /// Four integers that are mostly small: coordinates, slice and level.
-    fn texel_address(&mut self) -> Result<Operand> {
+    pub fn texel_address(&mut self) -> Result<Operand> {
         let source = self.source(DataClass::Int, Mask::ALL, false)?;
         if self.one_in(5)? {
             return Ok(source);

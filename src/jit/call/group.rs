@@ -3,7 +3,8 @@
 
 use super::{Batch, Progress, Span};
 use crate::error::CallError;
-use shaderjit_ir::fuel::{Fuel, Stop};
+use shaderjit_ir::fuel::Stop;
+use std::sync::atomic::AtomicU64;
 
 impl super::WaveRunner<'_> {
     /// Runs a group of `batch.count` threads. If `uniforms_changed` is false, the uniforms are those of the group
@@ -11,7 +12,8 @@ impl super::WaveRunner<'_> {
     ///
     /// # Errors
     /// [`CallError::Invalid`] and [`CallError::ShortBuffer`] if uniforms or resources are missing or too short;
-    /// [`CallError::OutOfFuel`] if a loop runs too long.
+    /// [`CallError::OutOfFuel`] if loops run too long: code that is cut may stop no sooner than at the group's end, for
+    /// only a wave of its own that takes all the group has ends it before.
     pub fn run_group(&mut self, batch: &Batch<'_>, uniforms_changed: bool) -> Result<(), CallError> {
         let (code, lanes, threads) = (self.code, self.lanes(), batch.count as usize);
         code.check_memory(batch)?;
@@ -30,10 +32,8 @@ impl super::WaveRunner<'_> {
             self.is_bound = true;
         }
         let waves = threads.div_ceil(lanes);
-        // Waves of a tile pay together.
-        let share = if code.info.is_cut { waves as u32 } else { 1 };
-        let fuel = Fuel { wave: batch.fuel.wave.saturating_mul(share), ..batch.fuel };
-        let batch = &Batch { fuel, ..*batch };
+        let left = AtomicU64::new(0);
+        let batch = &Batch { fuel: batch.fuel.of_group(waves as u32, &left), ..*batch };
         let at_once = if code.info.is_cut { waves } else { code.info.vertices_at_once / lanes };
         for first in (0..waves).step_by(at_once) {
             let vertices = first * lanes..(first + at_once).min(waves) * lanes;

@@ -160,7 +160,7 @@ impl Writer<'_> {
         let header = self.b.create_block();
         let active = self.frame_is_divergent(frame).then(|| {
             let active = self.b.declare_var(Type::I1);
-            let mask = outside.unwrap_or_else(|| self.b.i1(true));
+            let mask = self.lanes_or_all();
             self.b.def_var(active, mask);
             active
         });

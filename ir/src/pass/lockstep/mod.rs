@@ -7,17 +7,20 @@
 //! * a value that joins is a `select` by the mask of the edge it comes over;
 //! * a divergent loop runs while any lane continues; what lanes that left computed is captured under the mask of each
 //!   iteration, because later iterations compute it again for the others;
-//! * stores and atomics take the mask, which begins as the active lanes for those on memory; outputs become registers,
-//!   set under the mask and written once at the end.
+//! * stores and atomics take the mask; outputs become registers, set under the mask and written once at the end.
 //!
 //! Code runs only while at least one lane is active, so a uniform value is always some active lane's.
 //!
 //! A mask of `None` means "every lane that entered the function": straight-line code and uniform branches pay nothing.
+//! In a function that writes memory, those that entered are the lanes with an [invocation](SysVal::Active) of their
+//! own: lanes of the tail, to which atomics give nothing, neither write nor have others wait for them in a loop. They
+//! still compute what all lanes do. Other functions have no such mask, for it does not matter what their tails do.
 //!
 //! A function all of whose branches are uniform is in that form already, but for outputs that are not set where it
 //! returns.
 
 mod frames;
+mod invariant;
 mod values;
 
 use crate::builder::FunctionBuilder;
@@ -33,6 +36,7 @@ use crate::region::{Divergence, Item, RegionTree};
 use crate::types::Type;
 use crate::uniform::uniform_values;
 use frames::Frame;
+use invariant::hoist_invariants;
 use std::collections::BTreeMap;
 use values::ValueMap;
 
@@ -56,20 +60,22 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     straighten(func);
     limit("block count", func.layout.len(), MAX_BLOCKS)?;
     forget_any(func);
-    mask_writes(func);
     func.layout = cfg::reverse_postorder(func);
     if let Some(block) = returns_with_outputs(func)
         && branches_agree(func)
     {
         set_outputs_last(func, block);
+        mask_writes(func);
         func.lockstep = true;
         return Ok(());
     }
     // The block that returns must be empty: it is run by lanes that come from anywhere.
     merge_returns(func);
     simplify_params(func);
-    let tree = RegionTree::new(func);
-    let divergence = Divergence::new(func, &tree);
+    let (mut tree, mut divergence) = regions(func);
+    if hoist_invariants(func, &tree, &divergence) {
+        (tree, divergence) = regions(func);
+    }
     let mut writer = Writer::new(func, &tree, &divergence);
     limit("registers times blocks", writer.values.registers() * func.layout.len(), MAX_WORK)?;
     for index in 0..tree.items.len() {
@@ -80,6 +86,13 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     result.lockstep = true;
     *func = result;
     Ok(())
+}
+
+/// How the code nests, and where its lanes diverge.
+fn regions(func: &Function) -> (RegionTree, Divergence) {
+    let tree = RegionTree::new(func);
+    let divergence = Divergence::new(func, &tree);
+    (tree, divergence)
 }
 
 /// Takes `any` for what it is in one lane, which an invocation by itself is.
@@ -103,7 +116,7 @@ fn forget_any(func: &mut Function) {
     }
 }
 
-/// Puts all that writes memory under a mask: the active lanes.
+/// Puts all that writes memory under a mask, the lanes that enter, where every branch is uniform.
 fn mask_writes(func: &mut Function) {
     if !func.writes_memory() {
         return;
@@ -177,6 +190,8 @@ struct Writer<'a> {
     frames: Vec<Frame>,
     /// The mask of the code being written.
     mask: Mask,
+    /// What a mask of `None` stands for.
+    entered: Mask,
     /// One register a component of each output element that is written at all.
     outputs: Vec<[Option<(Variable, Type)>; 4]>,
     /// The first barrier to which lanes come by themselves.
@@ -189,9 +204,13 @@ impl<'a> Writer<'a> {
         b.declare_as(func);
         // Masks and selects come on top.
         b.reserve(func.size() + func.size() / 2);
+        let entered = func.writes_memory().then(|| {
+            let (active, zero) = (b.sysval(SysVal::Active), b.i32(0));
+            b.ine([active, zero])
+        });
         let values = ValueMap::new(func, tree, divergence, &mut b);
         let outputs = vec![[None; 4]; func.outputs as usize];
-        Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, outputs, parted: None }
+        Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, entered, outputs, parted: None }
     }
 
     fn finish(mut self) -> Function {
@@ -278,7 +297,9 @@ impl<'a> Writer<'a> {
 
     /// An op and its operands, under the current mask if it writes.
     fn under_mask(&mut self, op: Op, mut args: Operands) -> (Op, Operands) {
-        match (op.masked(), self.mask, args.last_mut()) {
+        // What is the function's own may be written by all lanes.
+        let mask = if op.writes_buffers() { self.lanes() } else { self.mask };
+        match (op.masked(), mask, args.last_mut()) {
             (_, _, Some(mask)) if op.is_masked() => {
                 *mask = self.and_mask(*mask);
                 (op, args)
@@ -288,9 +309,19 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The current mask, `None` only if it is all lanes there are.
+    fn lanes(&self) -> Mask {
+        self.mask.or(self.entered)
+    }
+
+    /// The current mask as a value.
+    fn lanes_or_all(&mut self) -> Value {
+        self.lanes().unwrap_or_else(|| self.b.i1(true))
+    }
+
     /// The current mask narrowed by a condition.
     fn and_mask(&mut self, condition: Value) -> Value {
-        match self.mask {
+        match self.lanes() {
             None => condition,
             Some(mask) => self.b.and([mask, condition]),
         }
@@ -380,10 +411,7 @@ impl<'a> Writer<'a> {
             self.values.write_param(&mut self.b, param, value);
         }
         if let Some(arrived) = self.frames[position].arrived() {
-            let mask = match self.mask {
-                Some(mask) => mask,
-                None => self.b.i1(true),
-            };
+            let mask = self.lanes_or_all();
             let mask = if is_first {
                 mask
             } else {

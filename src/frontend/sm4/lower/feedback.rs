@@ -15,7 +15,7 @@ use crate::frontend::sm4::token::OpcodeToken;
 const MAPPED: u32 = 0;
 
 /// The same access without a status, whose operand is the second.
-fn without_status(opcode: Opcode) -> Option<Opcode> {
+pub(crate) fn without_status(opcode: Opcode) -> Option<Opcode> {
     Some(match opcode {
         Opcode::Gather4S => Opcode::Gather4,
         Opcode::Gather4CS => Opcode::Gather4C,

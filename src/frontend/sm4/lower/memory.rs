@@ -9,7 +9,7 @@
 
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::memory::{AtomicFunction, MemoryKind};
-use shaderjit_ir::{FunctionBuilder, Op, Resource, SysVal, Type, Value};
+use shaderjit_ir::{FunctionBuilder, Op, Resource, Type, Value};
 
 use super::Lowering;
 use super::choice::{Answer, Choice};
@@ -18,8 +18,8 @@ use super::resource::InStructure;
 use super::texture;
 use crate::error::LowerError;
 use crate::frontend::sm4::codes::InfoReturn;
-use crate::frontend::sm4::decode::{Operation, Program};
-use crate::frontend::sm4::opcode::{DataClass, Group, Opcode};
+use crate::frontend::sm4::decode::Operation;
+use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
 use crate::frontend::sm4::token::OpcodeToken;
 use crate::frontend::{ResourceFile, ResourceKind};
@@ -87,22 +87,7 @@ pub(super) fn limit_shared(bytes: u64) -> Result<(), Refusal> {
     limit("number of bytes that a group shares", bytes, MAX_SHARED_BYTES)
 }
 
-/// Whether a loop may go on until an atomic gives something.
-pub(super) fn may_wait(program: &Program) -> bool {
-    let has = |is: fn(Opcode) -> bool| program.instructions.iter().any(|instruction| is(instruction.opcode()));
-    has(|opcode| opcode == Opcode::Loop) && has(|opcode| opcode.group() == Group::Atomic && opcode.destinations() > 0)
-}
-
 impl Lowering {
-    /// Ends lanes that only repeat an invocation: atomics give them zeros, for which they could wait longer than it.
-    pub(super) fn leave_tail(&mut self) {
-        let (active, zero) = (self.b.sysval(SysVal::Active), self.b.i32(0));
-        let is_active = self.b.ine([active, zero]);
-        let (body, exit) = (self.b.create_block(), self.flow.activations[0].exit);
-        self.b.br_if(is_active, body, exit);
-        self.start_joined(body);
-    }
-
     /// Lowers an instruction on memory that is written.
     pub(super) fn memory_operation(&mut self, token: OpcodeToken, operation: &Operation) -> Result<(), LowerError> {
         let (opcode, operands) = (token.opcode, &operation.operands[..]);

@@ -44,6 +44,8 @@ use shaderjit_ir::FunctionBuilder;
 use shaderjit_ir::function::Origin;
 
 use self::call::Subroutines;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::feedback::without_status;
 use self::flow::Flow;
 pub use self::interface::ClassInstance;
 use self::interface::Classes;
@@ -170,9 +172,6 @@ pub fn lower_with(
         return Err(lowering.invalid("the thread group is not declared"));
     }
     lowering.begin();
-    if program.version.stage != Stage::Compute && memory::may_wait(program) {
-        lowering.leave_tail();
-    }
     lowering.fill_indexed_inputs()?;
     while lowering.flow.is_running() {
         match program.instructions.get(lowering.next) {

@@ -1,7 +1,7 @@
 //! Opcode tokens and their extensions from what they say, for programs that are generated.
 
 use super::{Extended, MAX_EXTENDED, OpcodeToken, Test, extended_token, opcode_token};
-use crate::frontend::sm4::codes::{Dimension, InfoReturn, ReturnType};
+use crate::frontend::sm4::codes::{Dimension, InfoReturn, ReturnType, SyncFlags};
 use crate::frontend::sm4::opcode::Opcode;
 use crate::frontend::sm4::operand::Mask;
 
@@ -24,6 +24,11 @@ impl OpcodeToken {
     /// The same with these destination components precise.
     pub(crate) fn exact(self, mask: Mask) -> Self {
         OpcodeToken { bits: opcode_token::PRECISE.set(self.bits, mask.bits().into()), ..self }
+    }
+
+    /// The same with what it waits for.
+    pub(crate) fn waiting(self, flags: SyncFlags) -> Self {
+        OpcodeToken { bits: flags.set(self.bits), ..self }
     }
 
     /// The same with what it returns.
