@@ -37,8 +37,8 @@ struct Growth {
 
 /// The steps of 32-bit values, as far as the arithmetic that makes them tells.
 ///
-/// They are likely, not certain, so whoever relies on them checks them: a bound (`select` with a literal, `umin`) is taken
-/// to hold in all lanes, and a slot to have what is stored there last in the order of the program.
+/// They are likely, not certain, so whoever relies on them checks them: a bound (`select` with a literal, `umin`) is
+/// taken to hold in all lanes, and a slot to have what is stored there last in the order of the program.
 pub fn lane_steps(program: &Parts) -> SecondaryMap<Value, Option<Steps>> {
     let mut finder = Finder { program, growths: SecondaryMap::new(), slots: HashMap::new() };
     let mut steps = SecondaryMap::new();
