@@ -1,4 +1,5 @@
-//! What programs leave in memory: the same on every engine, and what one reference interpreter a wave leaves that is run
+//! What programs leave in memory: the same on every engine, and what one reference interpreter a wave leaves
+//! that is run
 //! barrier by barrier. It knows nothing of cuts. Threads race as they like, because effects happen by phase, wave and
 //! lane.
 

@@ -1,7 +1,7 @@
 //! Coalesced accesses: where the words of all lanes lie side by side, one access of memory has them all.
 //!
-//! The [steps](Steps) of an address say how they likely lie. Code sees whether they do, and goes word by word where they
-//! do not. Of an address without steps it tries whether its words are in order, as threads like to have them.
+//! The [steps](Steps) of an address say how they likely lie. Code sees whether they do, and goes word by word where
+//! they do not. Of an address without steps it tries whether its words are in order, as threads like to have them.
 
 use super::Selector;
 use super::buffer::Window;
