@@ -5,8 +5,8 @@ mod support;
 
 use shaderjit::error::CallError;
 use shaderjit::{
-    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, Lanes, MemoryView, Shader,
-    TexelFormat,
+    AtomicBuffer, Backend, BufferView, CompileOptions, CompiledShader, Config, Engine, ImageLayout, Lanes, MemoryView,
+    Shader, TexelFormat, Vectors,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -114,6 +114,87 @@ fn a_view_that_counts_has_a_counter() {
     assert_eq!(call.unordered_access(0, view).map(drop), Err(missing));
     call.unordered_access(0, view.counter(&counter)).unwrap().dispatch([1; 3]).unwrap();
     assert_eq!((buffer.to_bytes(), counter.word(0)), (vec![0, 0, 0, 0, 7, 0, 0, 0], Some(2)));
+}
+
+/// Lanes take words side by side, the same one, rows of eight, some of which are outside, and words far from each other.
+#[test]
+fn words_are_where_their_addresses_say_however_lanes_lie() {
+    const THREADS: u32 = 40;
+    const BYTES: [u32; 2] = [100, 128];
+    // How an address is computed from a thread's number, and what it is.
+    type Address = (&'static str, fn(u32) -> u32);
+    const ADDRESSES: [Address; 9] = [
+        ("ishl r1.x, r0.x, l(2)", |n| n * 4),
+        ("ishl r1.x, r0.x, l(2)\niadd r1.x, r1.x, l(-8)", |n| (n * 4).wrapping_sub(8)),
+        ("ishl r1.x, r0.x, l(2)\niadd r1.x, r1.x, l(52)", |n| n * 4 + 52),
+        ("and r1.x, r0.x, l(7)\nishl r1.x, r1.x, l(2)", |n| (n & 7) * 4),
+        ("ushr r1.x, r0.x, l(3)\nishl r1.x, r1.x, l(4)", |n| (n >> 3) * 16),
+        ("ushr r1.x, r0.x, l(3)\nimul null, r1.x, r1.x, l(28)", |n| (n >> 3) * 28),
+        ("imul null, r1.x, r0.x, l(12)", |n| n * 12),
+        ("ineg r1.x, r0.x\nishl r1.x, r1.x, l(2)\niadd r1.x, r1.x, l(96)", |n| 96u32.wrapping_sub(n * 4)),
+        ("umin r1.x, r0.x, l(9)\nishl r1.x, r1.x, l(2)", |n| n.min(9) * 4),
+    ];
+    // Every other number of a thread is stored first, where it is inside.
+    let stored = |address: u32| (address < BYTES[1] && (address / 4).is_multiple_of(2)).then_some(address / 4 + 1);
+    let mut text = format!(
+        "cs_5_0
+        dcl_thread_group {THREADS}, 1, 1
+        dcl_input vThreadIDInGroup.x
+        dcl_resource_raw t0
+        dcl_uav_raw u0
+        dcl_tgsm_raw g0, {}
+        mov r0.x, vThreadIDInGroup.x
+        iadd r0.y, r0.x, l(1)
+        ishl r0.z, r0.x, l(2)
+        and r0.w, r0.x, l(1)
+        if_z r0.w
+          store_raw g0.x, r0.z, r0.y
+        endif
+        sync_g_t\n",
+        BYTES[1]
+    );
+    for (number, (code, _)) in ADDRESSES.iter().enumerate() {
+        let at = number as u32 * THREADS * 8;
+        text += &format!(
+            "{code}
+            ld_raw r2.x, r1.x, t0.xxxx
+            ld_raw r2.y, r1.x, g0.xxxx
+            iadd r3.x, r0.z, l({at})
+            store_raw u0.x, r3.x, r2.x
+            iadd r3.x, r0.z, l({})
+            store_raw u0.x, r3.x, r2.y\n",
+            at + THREADS * 4
+        );
+    }
+    let bytes: Vec<u8> = (0..BYTES[0] as u8).map(|byte| byte.wrapping_mul(37)).collect();
+    let loaded = |address: u32| {
+        let start = address as usize;
+        bytes.get(start..start.saturating_add(4)).map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
+    };
+    let wanted: Vec<u32> = ADDRESSES
+        .iter()
+        .flat_map(|(_, address)| {
+            let of_buffer = (0..THREADS).map(move |n| loaded(address(n)));
+            of_buffer.chain((0..THREADS).map(move |n| stored(address(n)).unwrap_or(0)))
+        })
+        .collect();
+    let shader = Shader::parse(&Source::new(&text).container()).unwrap();
+    for vectors in Vectors::of_this_machine() {
+        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let code = engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+            assert_eq!(code.is_native(), backend == Backend::Jit);
+            let memory = AtomicBuffer::zeroed(4 * wanted.len());
+            let mut call = code.call();
+            call.buffer(0, BufferView::raw(&bytes)).unwrap();
+            call.unordered_access(0, MemoryView::raw(&memory)).unwrap().dispatch([1; 3]).unwrap();
+            let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
+            for (number, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
+                let (address, thread) = (number as u32 / THREADS, number as u32 % THREADS);
+                assert_eq!(got, wanted, "{vectors:?}, {backend:?}, access {address} of thread {thread}");
+            }
+        }
+    }
 }
 
 /// Atomics give lanes of the tail nothing, so these neither go round a loop that waits for an atomic nor enter one.

@@ -307,4 +307,15 @@ mod tests {
         assert_eq!(dark, (10.0 / 255.0 / 12.92) as f32);
         assert!((middle - 0.215_860_5).abs() < 1e-7, "{middle}");
     }
+    #[test]
+    fn formats_of_words_decode_to_the_words() {
+        let words = [0x8000_0001, 0x7f80_0001, 0xdead_beef, 3].map(u32::to_le_bytes);
+        let formats = TexelFormat::ALL.iter().filter(|format| format.is_words());
+        assert!(formats.clone().count() >= 12);
+        for format in formats {
+            let bytes = &words.as_flattened()[..format.bytes()];
+            let decoded = format.decode(bytes).map(u32::to_le_bytes);
+            assert_eq!(&decoded.as_flattened()[..bytes.len()], bytes, "{}", format.name());
+        }
+    }
 }
