@@ -2,6 +2,7 @@
 //! reference interpreter a wave, run barrier by barrier; it knows nothing of cuts. Threads race as they like: effects
 //! happen by phase, wave and lane on every engine, so results are the same to the bit.
 
+use super::waves::{Halt, come_together, run_waves};
 use crate::error::{CallError, JitError};
 use crate::frontend::{ResourceDecl, ResourceFile, ResourceKind};
 use crate::jit::{self, Batch, CodegenOptions, Layout, Loops, Scratch, Target};
@@ -11,7 +12,7 @@ use crate::texture::{BoundTextures, TexelFormat};
 use arbitrary::{Arbitrary, Result, Unstructured};
 use shaderjit_ir::fuel::Meter;
 use shaderjit_ir::function::{Imm, Origin};
-use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
+use shaderjit_ir::interp::{Bindings, InterpOptions};
 use shaderjit_ir::memory::{AtomicFunction, MemoryKind};
 use shaderjit_ir::pass::PassError;
 use shaderjit_ir::verify::Verified;
@@ -239,36 +240,25 @@ fn threads<const L: usize>(case: &GroupCase, first: u32) -> [u32; L] {
     std::array::from_fn(|lane| (first + lane as u32).min(case.threads - 1))
 }
 
-/// Whether all waves have come to the same: a barrier, which has an offset, or the end.
-fn together<T: PartialEq>(ends: &[Option<T>]) -> std::result::Result<bool, ()> {
-    if ends.iter().all(|end| *end == ends[0]) { Ok(ends[0].is_some()) } else { Err(()) }
+/// Halts but for parting are no outcome: there is fuel, and lanes agree.
+fn parted(halt: Halt) {
+    match halt {
+        Halt::Parted => {}
+        Halt::Stopped(error) => panic!("{error}"),
+    }
 }
 
 /// The oracle.
 fn reference<const L: usize>(func: &Function, case: &GroupCase) -> Ended {
     let options = InterpOptions { fuel: FUEL.into(), fused: true };
     with_memory(|memory| {
-        let firsts = (0..case.threads).step_by(L);
-        let mut waves: Vec<_> = firsts
-            .map(|first| {
-                let mut interpreter = Interpreter::<L>::new(func);
-                let run = interpreter.begin(&options).expect("there is fuel");
-                (interpreter, run, threads::<L>(case, first))
-            })
-            .collect();
-        loop {
-            let mut ends = Vec::new();
-            for (interpreter, run, vertex_id) in &mut waves {
-                let (inputs, uniforms, resources) = (&[], &[], &[&[][..]; 3]);
-                let bindings =
-                    Bindings { inputs, vertex_id: *vertex_id, instance_id: 0, uniforms, resources, textures: memory };
-                let end = interpreter.run_until_barrier(run, &bindings, &options).expect("lanes agree, and end");
-                ends.push(end.map(|inst| func.insts[inst].origin));
-            }
-            if !together(&ends)? {
-                return Ok(());
-            }
-        }
+        let (inputs, uniforms, resources) = (&[], &[], &[&[][..]; 3]);
+        let bindings = |first| {
+            let vertex_id = threads::<L>(case, first);
+            Bindings { inputs, vertex_id, instance_id: 0, uniforms, resources, textures: memory }
+        };
+        let waves: Vec<_> = (0..case.threads).step_by(L).map(bindings).collect();
+        run_waves(func, &waves, &options).map(drop).map_err(parted)
     })
 }
 
@@ -299,7 +289,7 @@ fn fast(func: &Function, case: &GroupCase, lanes: usize, loops: Loops) -> Ended 
                     }
                 });
             }
-            if !together(&ends)? {
+            if !come_together(&ends).map_err(parted)? {
                 return Ok(());
             }
         }

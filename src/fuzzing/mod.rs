@@ -9,6 +9,7 @@ mod part;
 mod passes;
 mod pica_run;
 mod sm5;
+mod waves;
 mod way;
 
 pub use differential::{DifferentialCase, differential};

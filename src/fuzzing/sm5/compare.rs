@@ -1,7 +1,5 @@
-//! What programs leave in memory: the same on every engine, and what one reference interpreter a wave leaves
-//! that is run
-//! barrier by barrier. It knows nothing of cuts. Threads race as they like, because effects happen by phase, wave and
-//! lane.
+//! What programs leave in memory: the same on every engine, and what the [oracle](crate::fuzzing::waves) of thread
+//! groups leaves. Threads race as they like, because effects happen by phase, wave and lane.
 
 use super::Sm5Case;
 use super::check::{FUEL, OutOfFuel, Results, difference, results};
@@ -9,11 +7,12 @@ use super::data::{Buffers, Data};
 use crate::error::{CallError, Error};
 use crate::frontend::{Interface, Lowered, UniformKind};
 use crate::fuzzing::fenced;
+use crate::fuzzing::waves::{Halt, run_waves};
 use crate::memory::GroupMemory;
 use crate::{Backend, Engine, Lanes};
 use shaderjit_ir::Function;
 use shaderjit_ir::fuel::Fuel;
-use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
+use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions};
 use shaderjit_ir::pass::PassError;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -165,45 +164,32 @@ impl<const L: usize> Oracle<'_, L> {
     fn group(&mut self, invocations: Range<u32>, fuel: Fuel<'_>) -> Result<(), Outcome> {
         let options = InterpOptions { fuel, fused: self.fused };
         let uniforms: Vec<&[[u32; 4]]> = self.rows.iter().map(Vec::as_slice).collect();
-        let stopped = |error| match error {
-            InterpError::Stopped(_) => Outcome::OutOfFuel,
-            error => panic!("{error}\n{}", self.function),
-        };
-        let mut waves = Vec::new();
-        for first in invocations.clone().step_by(L) {
-            let mut interpreter = Interpreter::<L>::new(self.function);
-            let run = interpreter.begin(&options).map_err(stopped)?;
-            // Lanes of the tail repeat the last.
-            let lanes: [u32; L] = std::array::from_fn(|lane| (first + lane as u32).min(invocations.end - 1));
+        // Lanes of the tail repeat the last.
+        let lanes = |first: u32| std::array::from_fn(|lane| (first + lane as u32).min(invocations.end - 1));
+        let waves: Vec<[u32; L]> = invocations.clone().step_by(L).map(lanes).collect();
+        let rows_of = |lanes: &[u32; L]| -> Vec<[[u32; L]; 4]> {
             let element = |rows: &Vec<[u32; 4]>| {
                 std::array::from_fn(|component| lanes.map(|invocation| rows[invocation as usize][component]))
             };
-            let inputs: Vec<[[u32; L]; 4]> = self.data.inputs.iter().map(element).collect();
-            waves.push((interpreter, run, lanes, inputs));
-        }
+            self.data.inputs.iter().map(element).collect()
+        };
+        let inputs: Vec<_> = waves.iter().map(rows_of).collect();
         let first = if self.interface.thread_group.is_some() { 0 } else { self.data.first };
-        loop {
-            let mut ends = Vec::new();
-            for (interpreter, run, lanes, inputs) in &mut waves {
-                let bindings = Bindings {
-                    inputs,
-                    vertex_id: lanes.map(|invocation| first.wrapping_add(invocation)),
-                    instance_id: self.data.instance,
-                    uniforms: &uniforms,
-                    resources: &self.resources,
-                    textures: self.memory,
-                };
-                let end = interpreter.run_until_barrier(run, &bindings, &options).map_err(stopped)?;
-                ends.push(end.map(|inst| self.function.insts[inst].origin));
-            }
-            if ends.iter().any(|end| *end != ends[0]) {
-                return Err(Outcome::Parted);
-            }
-            if ends[0].is_none() {
-                break;
-            }
-        }
-        for (interpreter, _, lanes, _) in &waves {
+        let bindings = waves.iter().zip(&inputs).map(|(lanes, inputs)| Bindings {
+            inputs,
+            vertex_id: lanes.map(|invocation| first.wrapping_add(invocation)),
+            instance_id: self.data.instance,
+            uniforms: &uniforms,
+            resources: &self.resources,
+            textures: self.memory,
+        });
+        let bindings: Vec<Bindings<'_, L>> = bindings.collect();
+        let interpreters = run_waves(self.function, &bindings, &options).map_err(|halt| match halt {
+            Halt::Parted => Outcome::Parted,
+            Halt::Stopped(InterpError::Stopped(_)) => Outcome::OutOfFuel,
+            Halt::Stopped(error) => panic!("{error}\n{}", self.function),
+        })?;
+        for (interpreter, lanes) in interpreters.iter().zip(&waves) {
             let own = lanes.windows(2).take_while(|pair| pair[0] != pair[1]).count() + 1;
             for ((rows, output), element) in
                 self.outputs.iter_mut().zip(interpreter.outputs()).zip(&self.interface.outputs)

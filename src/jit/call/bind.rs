@@ -80,11 +80,8 @@ impl Code {
         }
         for (index, memory) in info.memory.iter().enumerate() {
             if let Some(MemoryKind::Shared(bytes)) = memory {
-                let words = batch
-                    .textures
-                    .words(Resource::from_u32(index as u32))
-                    .map_or(0, |words| words.len().saturating_sub(1));
-                check_len(|| format!("shared memory {index}"), Some(*bytes as usize & !3), words * 4)?;
+                let bound = memory_args(batch.textures.words(Resource::from_u32(index as u32)));
+                check_len(|| format!("shared memory {index}"), Some(*bytes as usize & !3), bound.bytes as usize)?;
             }
         }
         Ok(())

@@ -96,14 +96,11 @@ impl Selector<'_> {
         self.simd.keep(inside, words.into())
     }
 
-    /// The bytes of memory that a group shares, if a word at `at` is inside. A call has checked that there are as many.
-    pub(super) fn shared_bytes(&self, resource: Resource, at: u32) -> Option<u32> {
-        match self.func.resources[resource].memory {
-            Some(MemoryKind::Shared(bytes)) => {
-                Some(bytes & !3).filter(|&bytes| at.checked_add(4).is_some_and(|end| end <= bytes))
-            }
-            _ => None,
-        }
+    /// The largest operand for which four bytes can be read of memory that a group shares, if that has any there. A
+    /// call has checked that it is as long as declared.
+    pub(super) fn last_shared(&self, resource: Resource, at: u32) -> Option<u32> {
+        let Some(MemoryKind::Shared(bytes)) = self.func.resources[resource].memory else { return None };
+        (bytes & !3).checked_sub(4)?.checked_sub(at)
     }
 
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
@@ -115,9 +112,9 @@ impl Selector<'_> {
         let (data, bytes) = offset::resource(resource.as_u32());
         let data =
             self.memoised(Memo::Data(resource), |this| this.simd.load_pointer(Address::at(this.resources, data)));
-        if let Some(shared) = self.shared_bytes(resource, at) {
+        if let Some(last) = self.last_shared(resource, at) {
             let base = if at == 0 { data } else { self.simd.address(Address::at(data, at as i32)) };
-            let last = self.simd.literal(shared - 4 - at);
+            let last = self.simd.literal(last);
             self.here.memo.insert(key, [base, last, base, last]);
             return Window { base, last };
         }

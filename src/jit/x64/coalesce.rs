@@ -46,58 +46,68 @@ impl Selector<'_> {
         (0..self.simd.lanes()).all(|lane| shape.steps.of_lane(lane) == 4 * u32::from(lane))
     }
 
-    /// The address of lane 0 if the others have the shape's, else one that is out of every range.
-    fn first_in_shape(&mut self, key: Memo, addresses: VReg, shape: Shape) -> VReg {
-        self.memoised(key, |this| {
-            let lanes = this.simd.lanes();
-            let mut expected = this.simd.op(X::Broadcastss, &[], addresses);
-            if shape.steps != Steps([0; 4]) {
-                let steps = this.simd.code.constant(Constant::Steps(shape.steps, 0, lanes));
-                expected = this.simd.op(X::Paddd, &[expected], steps);
-            }
-            let (first, nowhere) = (this.simd.first_word(addresses), this.simd.literal(u32::MAX));
-            if this.simd.has_masks() {
-                let differs = this.simd.op_imm(X::PcmpdMask, &[addresses], expected, integer::NOT_EQUAL);
-                this.simd.test_mask(differs);
-            } else {
-                let equal = this.lanes_equal(addresses, expected);
-                let bits = this.simd.mask_bits(equal);
-                this.simd.compare_imm(X::CmpImmediate, bits, (1 << lanes) - 1);
-            }
-            this.simd.choose(Condition::Equal, first, nowhere)
-        })
+    /// Compares the address of lane 0 with the last one from which a shape is inside, and gives it. `LessEqual` holds
+    /// then if all lanes have the shape's addresses and all of it is inside. Nothing where it never is.
+    fn compare_first(
+        &mut self,
+        address: Value,
+        (is_aligned, addresses): (bool, VReg),
+        (resource, at): (Resource, u32),
+        shape: Shape,
+    ) -> Option<VReg> {
+        let known = self.last_shared(resource, at).map(|last| last.checked_sub(shape.reach));
+        if known == Some(None) {
+            return None;
+        }
+        let last = self.window(resource, at).last;
+        let first = self.memoised(Memo::First(address, is_aligned), |this| this.first_in_shape(addresses, shape));
+        if let Some(limit) = known.flatten() {
+            self.simd.compare_imm(X::CmpImmediate64, first, limit);
+        } else {
+            let key = Memo::LastInReach(resource, at, shape.reach);
+            // Below zero where it never is.
+            let limit = self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, last, shape.reach));
+            self.simd.compare(X::Cmp64, first, limit);
+        }
+        Some(first)
     }
 
-    /// Compares the first address with the last one from which all of the shape is inside; `LessEqual` says that it is.
-    /// Nothing where it never is.
-    fn compare_reach(&mut self, first: VReg, resource: Resource, at: u32, last: VReg, shape: Shape) -> Option<()> {
-        if let Some(bytes) = self.shared_bytes(resource, at) {
-            let limit = (bytes - 4 - at).checked_sub(shape.reach)?;
-            self.simd.compare_imm(X::CmpImmediate64, first, limit);
-            return Some(());
+    /// The address of lane 0 if the others have the shape's, else one that is out of every range.
+    fn first_in_shape(&mut self, addresses: VReg, shape: Shape) -> VReg {
+        let lanes = self.simd.lanes();
+        let mut expected = self.simd.op(X::Broadcastss, &[], addresses);
+        if shape.steps != Steps([0; 4]) {
+            let steps = self.simd.code.constant(Constant::Steps(shape.steps, 0, lanes));
+            expected = self.simd.op(X::Paddd, &[expected], steps);
         }
-        let key = Memo::LastInReach(resource, at, shape.reach);
-        // Below zero where it never is.
-        let limit = self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, last, shape.reach));
-        self.simd.compare(X::Cmp64, first, limit);
-        Some(())
+        let (first, nowhere) = (self.simd.first_word(addresses), self.simd.literal(u32::MAX));
+        if self.simd.has_masks() {
+            let differs = self.simd.op_imm(X::PcmpdMask, &[addresses], expected, integer::NOT_EQUAL);
+            self.simd.test_mask(differs);
+        } else {
+            let equal = self.lanes_equal(addresses, expected);
+            self.compare_with_all(equal);
+        }
+        self.simd.choose(Condition::Equal, first, nowhere)
+    }
+
+    /// `Equal` says whether a mask, a vector, holds in all lanes.
+    fn compare_with_all(&mut self, mask: VReg) {
+        let bits = self.simd.mask_bits(mask);
+        self.simd.compare_imm(X::CmpImmediate, bits, (1 << self.simd.lanes()) - 1);
     }
 
     /// Each lane's word of a resource. Lanes that are outside get zero.
     pub(super) fn load_words(&mut self, inst: &InstData, resource: Resource, at: u32) -> VReg {
         let (window, address) = (self.window(resource, at), inst.args[0]);
         let addresses = self.vector(address);
-        let addresses = self.word_aligned(inst, addresses);
-        let key = Memo::First(address, inst.op != Op::ResourceLoad);
-        let shape = self.shape(address).filter(|&shape| {
-            let first = self.first_in_shape(key, addresses, shape);
-            self.compare_reach(first, resource, at, window.last, shape).is_some()
-        });
-        let Some(shape) = shape else {
+        let addresses = (inst.op != Op::ResourceLoad, self.word_aligned(inst, addresses));
+        let shape = self.shape(address);
+        let first = shape.and_then(|shape| self.compare_first(address, addresses, (resource, at), shape));
+        let ((_, addresses), Some((shape, first))) = (addresses, shape.zip(first)) else {
             let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
-            return self.gather_words(window, last, addresses);
+            return self.gather_words(window, last, addresses.1);
         };
-        let first = self.here.memo[&key][0];
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let apart = self.simd.code.cold_block();
         let loaded = self.simd.code.param(join, Class::V);
@@ -146,17 +156,10 @@ impl Selector<'_> {
         [addresses, value, mask]: [VReg; 3],
         apart: impl FnOnce(&mut Self),
     ) {
-        let key = Memo::First(inst.args[0], true);
-        let window = self.window(resource, at);
-        let is_in_order = |this: &Self, shape: &Shape| this.is_in_order(*shape);
-        let shape = self.shape(inst.args[0]).filter(|shape| is_in_order(self, shape)).filter(|&shape| {
-            let first = self.first_in_shape(key, addresses, shape);
-            self.compare_reach(first, resource, at, window.last, shape).is_some()
-        });
-        if shape.is_none() {
-            return apart(self);
-        }
-        let first = self.here.memo[&key][0];
+        let (window, address) = (self.window(resource, at), inst.args[0]);
+        let shape = self.shape(address).filter(|&shape| self.is_in_order(shape));
+        let first = shape.and_then(|shape| self.compare_first(address, (true, addresses), (resource, at), shape));
+        let Some(first) = first else { return apart(self) };
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let one_by_one = self.simd.code.cold_block();
         let address = Address::indexed(window.base, first, 0, 0);
@@ -168,8 +171,7 @@ impl Selector<'_> {
             let inside = self.simd.code.block();
             self.simd.code.branch(Condition::LessEqual, (inside, &[]), (one_by_one, &[]));
             self.simd.code.switch_to(inside);
-            let bits = self.simd.mask_bits(mask);
-            self.simd.compare_imm(X::CmpImmediate, bits, (1 << self.simd.lanes()) - 1);
+            self.compare_with_all(mask);
             self.simd.code.branch(Condition::Equal, (together, &[]), (one_by_one, &[]));
             self.simd.code.switch_to(together);
             self.simd.store(value, address);

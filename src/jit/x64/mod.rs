@@ -286,7 +286,10 @@ impl<'a> Selector<'a> {
             values: program.value_map(),
             slots: program.value_map(),
             row_words,
-            steps: if program.facts.scattered { lane_steps(program) } else { SecondaryMap::new() },
+            steps: match &program.facts {
+                facts if facts.scattered && facts.uses_resources => lane_steps(program),
+                _ => SecondaryMap::new(),
+            },
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
             here: Here::default(),

@@ -266,8 +266,6 @@ define_ops! {
 
     // ---- shuffles within rows of 128 bits
     Permilps "vpermilps" VV both(1, 3, 0x04).imm8();
-    // Of all words: the first operand says which.
-    Permps "vpermps" VVV both(1, 2, 0x16);
     Shufps "vshufps" VVV both(0, 1, 0xc6).imm8();
     Unpcklps "vunpcklps" VVV both(0, 1, 0x14);
     Unpckhps "vunpckhps" VVV both(0, 1, 0x15);
@@ -276,6 +274,8 @@ define_ops! {
     Pshufb "vpshufb" VVV both(1, 2, 0x00);
 
     // ---- shuffles among rows
+    // Of all words: the first operand says which.
+    Permps "vpermps" VVV both(1, 2, 0x16);
     Permpd "vpermpd" VV both(1, 3, 0x01).w_of_both().imm8();
     Permt2d "vpermt2d" ACCUMULATE evex(1, 2, 0x7e);
 
