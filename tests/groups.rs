@@ -116,7 +116,8 @@ fn a_view_that_counts_has_a_counter() {
     assert_eq!((buffer.to_bytes(), counter.word(0)), (vec![0, 0, 0, 0, 7, 0, 0, 0], Some(2)));
 }
 
-/// Lanes take words side by side, the same one, rows of eight, some of which are outside, and words far from each other.
+/// Lanes take words side by side, the same one, rows of eight, some of which are outside, and words far from each
+/// other.
 #[test]
 fn words_are_where_their_addresses_say_however_lanes_lie() {
     const THREADS: u32 = 40;
