@@ -72,7 +72,7 @@ impl CompiledShader {
 
     /// Number of the input element with that semantic; upper and lower case are the same.
     pub fn input(&self, semantic: &str, index: u32) -> Option<usize> {
-        find(&self.interface().inputs, semantic, index)
+        find(self.interface().signature_inputs(), semantic, index)
     }
 
     /// Number of the output element with that semantic; upper and lower case are the same.

@@ -207,9 +207,11 @@ impl Workshop {
         self.config.add_to_key(self.fused, &mut key);
         let key = key.finish();
         let make = || {
-            let passed = match self.run_passes(shader, options) {
-                Err(Error::Pass(PassError::Limit { .. })) if is_graph(shader, options) => {
-                    self.run_passes(shader, &options.clone().flow(FlowForm::Dispatch))?
+            let mut options = options.clone();
+            let passed = match self.run_passes(shader, &options) {
+                Err(Error::Pass(PassError::Limit { .. })) if is_graph(shader, &options) => {
+                    options = options.flow(FlowForm::Dispatch);
+                    self.run_passes(shader, &options)?
                 }
                 outcome => outcome?,
             };
@@ -218,8 +220,8 @@ impl Workshop {
             let static_rows = bounds::static_rows(&function);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
-                entry: options.entry,
                 stage: shader.entry(options.entry)?.stage,
+                options,
                 shader: shader.clone(),
                 variables: OnceLock::new(),
                 facts,
@@ -229,9 +231,12 @@ impl Workshop {
                 function,
                 exact,
                 bytecode: OnceLock::new(),
+                traced: OnceLock::new(),
                 digest: shader.stored_digest(),
                 limits: self.config.fuel,
                 fused: self.fused,
+                #[cfg(feature = "fuzzing")]
+                canonical_nans: self.config.canonical_nans,
                 times,
             })))
         };
@@ -245,7 +250,7 @@ impl Workshop {
     fn run_passes(&self, shader: &Shader, options: &CompileOptions) -> Result<Passed, Error> {
         let start = Instant::now();
         #[cfg_attr(not(feature = "fuzzing"), expect(unused_mut, reason = "only fuzzing changes it"))]
-        let Lowered { mut function, interface } = shader.lower_for(options)?;
+        let Lowered { mut function, interface, .. } = shader.lower_for(options)?;
         let lower_time = start.elapsed();
         #[cfg(feature = "fuzzing")]
         if self.config.canonical_nans {

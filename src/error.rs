@@ -199,14 +199,26 @@ pub enum LowerError {
     },
 }
 
+impl LowerError {
+    /// Absolute byte offset of the cause.
+    pub const fn offset(&self) -> usize {
+        match *self {
+            Self::Unsupported { offset, .. }
+            | Self::Invalid { offset, .. }
+            | Self::Unbound { offset, .. }
+            | Self::Limit { offset, .. } => offset,
+        }
+    }
+}
+
 /// Why an opcode does not run, where its name does not tell.
 fn reason(what: &str) -> &'static str {
     match what {
         "sample" | "sample_b" | "sample_c" | "lod" | "sample_cl_s" | "sample_b_cl_s" | "sample_c_cl_s" => {
-            ", whose level of detail comes from the texture coordinates of neighbouring pixels, and each pixel runs alone"
+            ", whose level of detail comes from neighbouring pixels, which only pixel shaders have"
         }
         what if what.starts_with("deriv_") => {
-            ", which subtracts values of neighbouring pixels, and each pixel runs alone"
+            ", which subtracts values of neighbouring pixels, which only pixel shaders have"
         }
         _ => "",
     }
@@ -282,6 +294,12 @@ pub enum TextureError {
     Bits {
         /// How many it was to have.
         bits: u8,
+    },
+    /// Images of this shape are not made of compressed blocks.
+    #[error("a {shape} has no compressed blocks")]
+    Blocks {
+        /// The shape.
+        shape: TextureShape,
     },
     /// The texels are more bytes than this machine can address.
     #[error("more bytes than there can be")]
@@ -445,6 +463,43 @@ impl CallError {
     }
 }
 
+/// What can be wrong with a draw.
+#[cfg(feature = "raster")]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RasterError {
+    /// Sizes or formats that no target has.
+    #[error("{what}")]
+    Target {
+        /// Which, and what there can be.
+        what: String,
+    },
+    /// States that make no sense, alone or together.
+    #[error("{what}")]
+    State {
+        /// Which, and why.
+        what: String,
+    },
+    /// The vertices are no vertices to draw.
+    #[error("the vertices cannot be drawn: {what}")]
+    Vertices {
+        /// Why.
+        what: String,
+    },
+    /// The pixel shader has an input that the vertices lack.
+    #[error("the vertices have no {}, which the pixel shader reads", Printable(.input))]
+    Link {
+        /// The input's semantic.
+        input: String,
+    },
+    /// The shader given for pixels is none.
+    #[error("the shader given for pixels is no pixel shader")]
+    NoPixelShader,
+    /// A run of the pixel shader.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 /// Any error of this crate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -470,6 +525,10 @@ pub enum Error {
     /// From making a texture.
     #[error(transparent)]
     Texture(#[from] TextureError),
+    /// From drawing.
+    #[cfg(feature = "raster")]
+    #[error(transparent)]
+    Raster(#[from] RasterError),
     /// The shader has no program of that number.
     #[error("there is no entry {entry}: the shader has {count}")]
     UnknownEntry {
@@ -478,4 +537,17 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+}
+
+impl Error {
+    /// Absolute byte offset of the cause, if there is one place in the file that causes it.
+    pub fn offset(&self) -> Option<usize> {
+        match self {
+            Error::Container(error) => error.offset(),
+            Error::Decode(error) => Some(error.offset()),
+            Error::Lower(error) => Some(error.offset()),
+            Error::Call(CallError::PartedAtBarrier { offset, .. }) => offset.map(|offset| offset as usize),
+            _ => None,
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What a program that has been through every pass asks of its caller, found by looking at each instruction once.
 
+use crate::frontend::pixel::HiddenInput;
 use crate::frontend::{GeometryInterface, Interface, StateRow, UniformKind};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
@@ -15,9 +16,9 @@ pub(crate) struct Facts {
     /// Which uniform spaces the caller must bind, for a component is read that has no value of its own; one entry a
     /// space.
     pub needs_uniforms: Vec<bool>,
-    /// Bytes of each constant buffer that may be read: up to the last component whose row is known, and all that is
-    /// declared where an index is not. One entry a space, 0 for other spaces: what the container fixes is not the
-    /// caller's to bind.
+    /// Bytes of each constant buffer or uniform block that may be read: up to the last component whose row is known,
+    /// and all that is declared where an index is not. One entry a space, 0 for other spaces: what the container fixes
+    /// is not the caller's to bind.
     pub reads_bytes: Vec<usize>,
     /// For each uniform space, whether some index of a row is not known.
     pub is_indexed: Vec<bool>,
@@ -48,6 +49,14 @@ impl Facts {
         for &inst in function.layout.iter().flat_map(|&block| &function.blocks[block].insts) {
             facts.add(function, interface, &function.insts[inst]);
         }
+        for (number, hidden) in
+            (interface.signature_inputs().len()..).zip(interface.pixel.iter().flat_map(|pixel| &pixel.hidden))
+        {
+            // Where pixels are bound row by row, it is what the attribute is.
+            if let HiddenInput::Value(element) = *hidden {
+                facts.reads_input[element as usize] |= facts.reads_input[number];
+            }
+        }
         facts
     }
 
@@ -70,10 +79,10 @@ impl Facts {
                         (preset.space, preset.row) == (space, row) && preset.mask[usize::from(component)] == u32::MAX
                     });
                 self.is_indexed[index] |= op != Op::UniformLoad;
-                let is_given = interface.uniforms[index].kind == UniformKind::Group;
+                let is_given = matches!(interface.uniforms[index].kind, UniformKind::Group | UniformKind::Patch);
                 self.needs_uniforms[index] |= function.spaces[space].table.is_none() && !is_preset && !is_given;
                 let decl = &interface.uniforms[index];
-                if matches!(decl.kind, UniformKind::ConstantBuffer { .. }) {
+                if decl.kind.is_bytes() {
                     let end = match op {
                         Op::UniformLoad => 16 * row as usize + 4 * usize::from(component) + 4,
                         _ => 16 * decl.rows as usize,

@@ -32,16 +32,21 @@
 //! * Any input bytes end in a result or in a typed [`enum@Error`] with a byte offset, in bounded time and memory.
 //! * No call reads or writes past the end of a buffer. Every call ends, if need be in
 //!   [`OutOfFuel`](error::CallError::OutOfFuel).
-//! * `unsafe` code is in the module that runs native code only. No signature contains a type of Cranelift.
+//! * `unsafe` code is in the module that runs native code, in the vectors of the sampler, and behind the feature `capi`
+//!   where C calls. No signature contains a type of Cranelift.
 //!
 //! # Features
 //!
-//! None is on by default. `cli` builds the command-line tool; `rayon` adds calls that run on every thread of a pool.
-//! `unstable` makes the front ends, the passes and the back end public, for the tools and tests of the repository: any
-//! release may change them.
+//! None is on by default. `cli` builds the command-line tool; `raster` adds a rasteriser; `rayon` adds calls that run
+//! on every thread of a pool; `capi` is what `cargo cinstall` makes a C library of, `include/shaderjit.h`. `unstable`
+//! makes the front ends, the passes and the back end public, for the tools and tests of the repository: any release may
+//! change them.
 
+mod assembly;
 mod cache;
 mod call;
+#[cfg(feature = "capi")]
+mod capi;
 mod compiled;
 pub mod container;
 mod disassemble;
@@ -74,14 +79,18 @@ mod pipeline;
 pub mod pipeline;
 mod prepared;
 pub mod printable;
+#[cfg(feature = "raster")]
+pub mod raster;
 pub mod scan;
 mod shader;
 mod stage;
+pub mod tessellator;
 #[cfg(test)]
 #[path = "../tests/support/containers.rs"]
 mod test_data;
 pub mod texture;
 mod tiering;
+mod traced;
 mod uniform_value;
 #[cfg(feature = "unstable")]
 mod unstable;
@@ -90,11 +99,15 @@ mod variables;
 mod vertex_format;
 
 #[doc(inline)]
+pub use assembly::Topology;
+#[doc(inline)]
 pub use cache::CacheStats;
 #[doc(inline)]
 pub use call::{
-    BufferView, Call, Difference, DistinctVertices, Far, IndexedOutputs, Indices, InputRate, OutputLayout, OutputView,
-    Outputs, Place, Tolerance, VertexBufferView,
+    BufferView, Call, Descriptor, Difference, DistinctVertices, Draw, DrawVertices, Far, IndexedOutputs, Indices,
+    InputRate, Invocation, OutputLayout, OutputView, Outputs, Patches, Place, Plane, Primitive, PrimitiveIds,
+    Primitives, Quad, Quads, StageTimes, Step, Stream, Tessellated, Tolerance, TracedAccess, Tracer, VertexBufferView,
+    VertexTable, Write, WrittenAs,
 };
 #[doc(inline)]
 pub use compiled::{CompileTimes, CompiledShader};
@@ -107,8 +120,17 @@ pub use error::Error;
 #[doc(inline)]
 pub use frontend::pica::{FloatPrecision, FlowForm};
 #[doc(inline)]
+pub use frontend::pixel::{
+    DepthOutput, Interpolation, Location, PixelInput, PixelInterface, PixelOutput, sample_positions,
+};
+#[doc(inline)]
+pub use frontend::primitive::{
+    DomainInterface, EmitterInterface, FactorPlace, HullInterface, PrimitiveInputs, PrimitiveStage, StreamInterface,
+};
+#[doc(inline)]
 pub use frontend::{
-    ComponentType, Element, Interface, ResourceDecl, ResourceFile, ResourceKind, SamplerDecl, UniformDecl, UniformKind,
+    ComponentType, Element, Interface, RegisterName, ResourceDecl, ResourceFile, ResourceKind, SamplerDecl,
+    UniformDecl, UniformKind,
 };
 #[doc(inline)]
 pub use memory::{AtomicBuffer, MemoryView};
@@ -123,7 +145,8 @@ pub use shader::{EntryPoint, Shader, ShaderFormat};
 pub use stage::Stage;
 #[doc(inline)]
 pub use texture::{
-    AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, Texture, TextureShape,
+    AddressMode, BlockFormat, Comparison, Filter, Image, ImageLayout, Precision, Reduction, SamplerState, TexelFormat,
+    Texture, TextureShape,
 };
 #[doc(inline)]
 pub use uniform_value::{Scalar, UniformValue};

@@ -3,7 +3,7 @@
 use crate::cache::KeyBuilder;
 use crate::error::CallError;
 use crate::frontend::sm4::ClassInstance;
-use crate::frontend::{ComponentType, Element, Interface, find, label, pica, sm4};
+use crate::frontend::{ComponentType, Element, Interface, find, label, pica, sm4, spirv};
 use crate::jit::Layout;
 use crate::pica_uniforms::PicaUniforms;
 use crate::vertex_format::VertexFormat;
@@ -256,6 +256,8 @@ pub struct CompileOptions {
     pub(crate) unbounded: Option<NonZero<u32>>,
     /// For PICA200 programs.
     pub(crate) pica: pica::LowerOptions,
+    /// For SPIR-V modules.
+    pub(crate) spirv: spirv::LowerOptions,
     formats: Vec<(String, u32, VertexFormat)>,
     outputs: Option<Vec<(String, u32)>>,
 }
@@ -289,8 +291,8 @@ impl CompileOptions {
         self
     }
 
-    /// How many samples a pixel of the target has, 0 (no target) to 32: the answer to a Direct3D shader that asks the
-    /// rasteriser. Each invocation is a whole pixel all the same. Default: 1.
+    /// How many samples a pixel of the target has, 0 (no target) to 32: the answer to a shader that asks the
+    /// rasteriser, and where it evaluates attributes at a sample. Default: 1.
     pub fn samples(mut self, samples: u32) -> CompileOptions {
         self.samples = Some(samples);
         self
@@ -301,6 +303,29 @@ impl CompileOptions {
     /// refused.
     pub fn unbounded(mut self, registers: NonZero<u32>) -> CompileOptions {
         self.unbounded = Some(registers);
+        self
+    }
+
+    /// Gives a specialisation constant of a SPIR-V module a value, by the number that its `SpecId` is: an integer or a
+    /// float by its bits, a truth value by 0 or something else. The others have the values that the module gives them.
+    pub fn specialization(mut self, number: u32, bits: u64) -> CompileOptions {
+        self.spirv.constants.insert(number, bits);
+        self
+    }
+
+    /// Says which elements of an array of descriptors are ever bound, for SPIR-V modules that choose one of them at run
+    /// time: code is made for each, and the others read zero. Default: all of arrays of up to 64; larger ones, and
+    /// those without an end, are refused.
+    pub fn descriptors(mut self, set: u32, binding: u32, elements: impl IntoIterator<Item = u32>) -> CompileOptions {
+        self.spirv.descriptors.entry((set, binding)).or_default().extend(elements);
+        self
+    }
+
+    /// How many control points the patches have that a tessellation control shader of SPIR-V reads, 1 to 32: what
+    /// `gl_PatchVerticesIn` is. Default: as many as the module's input arrays are long; those of GLSL have no length,
+    /// and then as many as it makes.
+    pub fn patch_vertices(mut self, count: u32) -> CompileOptions {
+        self.spirv.patch_vertices = Some(count);
         self
     }
 
@@ -408,7 +433,10 @@ impl CompileOptions {
             classes,
             samples,
             unbounded,
-            pica: pica::LowerOptions { numbers, flow, bools, ints, slots },
+            // What is lowered with names is for traces alone, and never in the cache.
+            pica: pica::LowerOptions { numbers, flow, bools, ints, slots, debug: _ },
+            // Its number of samples is the one above.
+            spirv: spirv::LowerOptions { constants, descriptors, patch_vertices, samples: _ },
         } = self;
         key.number(*entry as u64);
         key.number(classes.len() as u64);
@@ -416,6 +444,16 @@ impl CompileOptions {
             key.number(slot.into()).bytes(instance.as_bytes()).number((*number).into());
         }
         key.number(samples.map_or(u64::MAX, u64::from));
+        key.number(constants.len() as u64);
+        for (&number, &bits) in constants {
+            key.number(number.into()).number(bits);
+        }
+        key.number(descriptors.len() as u64);
+        for (&(set, binding), elements) in descriptors {
+            key.number(set.into()).number(binding.into()).number(elements.len() as u64);
+            elements.iter().for_each(|&element| _ = key.number(element.into()));
+        }
+        key.number(patch_vertices.map_or(0, u64::from));
         key.number(unbounded.map_or(0, |registers| registers.get().into()));
         key.number(*numbers as u64).number(*flow as u64);
         key.bytes(&bools.map_or(Vec::new(), |bools| bools.to_le_bytes().to_vec()));
@@ -427,15 +465,22 @@ impl CompileOptions {
     /// What a program of shader model 4 or 5 is lowered for, with the class instances that the names mean.
     pub(crate) fn sm4(&self, classes: BTreeMap<u32, ClassInstance>) -> sm4::LowerOptions {
         let default = sm4::LowerOptions::default();
-        sm4::LowerOptions { classes, samples: self.samples.unwrap_or(default.samples), unbounded: self.unbounded }
+        let (samples, unbounded) = (self.samples.unwrap_or(default.samples), self.unbounded);
+        sm4::LowerOptions { classes, samples, unbounded, debug: false }
+    }
+
+    /// What a SPIR-V module is lowered for.
+    pub(crate) fn spirv(&self) -> spirv::LowerOptions {
+        spirv::LowerOptions { samples: self.samples, ..self.spirv.clone() }
     }
 
     /// The layout these options ask for.
     pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
         let mut inputs: Vec<VertexFormat> = interface.inputs.iter().map(default_format).collect();
         for (semantic, index, format) in &self.formats {
-            let element = find(&interface.inputs, semantic, *index);
-            let element = element.ok_or_else(|| unknown("input", (semantic, *index), &interface.inputs))?;
+            let elements = interface.signature_inputs();
+            let element = find(elements, semantic, *index);
+            let element = element.ok_or_else(|| unknown("input", (semantic, *index), elements))?;
             inputs[element] = *format;
         }
         let mut outputs: Vec<u8> = interface.outputs.iter().map(|element| element.components() as u8).collect();

@@ -4,10 +4,11 @@ use crate::cache::Key;
 use crate::container::digest::Digest;
 use crate::facts::Facts;
 use crate::frontend::Interface;
-use crate::options::{FuelLimits, Lanes};
+use crate::options::{CompileOptions, FuelLimits, Lanes};
 use crate::pipeline::{self, PassOptions};
-use crate::shader::Shader;
+use crate::shader::{Shader, ShaderFormat};
 use crate::stage::Stage;
+use crate::traced::TracedProgram;
 use crate::variables::Variables;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::verify::Verified;
@@ -20,8 +21,8 @@ use std::time::Duration;
 pub(crate) struct Prepared {
     /// Identifies the program and the options of the passes.
     pub key: Key,
-    /// Number of the program in its container.
-    pub entry: usize,
+    /// What it was lowered for.
+    pub options: CompileOptions,
     pub stage: Stage,
     /// Where it came from, for the names of its variables.
     pub shader: Shader,
@@ -34,6 +35,8 @@ pub(crate) struct Prepared {
     pub exact: Option<ExactForm>,
     /// What the interpreter runs, once it is needed.
     pub bytecode: OnceLock<Bytecode>,
+    /// What is traced, once somebody asks.
+    pub traced: OnceLock<Box<TracedProgram>>,
     /// What it asks of its caller.
     pub facts: Facts,
     /// How many rows native code reads without a check; one entry a space.
@@ -46,6 +49,9 @@ pub(crate) struct Prepared {
     pub limits: FuelLimits,
     /// Whether `fma` is what `fmad` became; folding asks.
     pub fused: bool,
+    /// Whether all NaNs have the same bits.
+    #[cfg(feature = "fuzzing")]
+    pub canonical_nans: bool,
     /// Time for decoding and lowering, and for the passes.
     pub times: [Duration; 2],
 }
@@ -80,6 +86,16 @@ impl Prepared {
         })
     }
 
+    /// The program as it was lowered, before any pass, with its names.
+    pub fn traced(&self) -> &TracedProgram {
+        self.traced.get_or_init(|| Box::new(TracedProgram::new(&self.shader, &self.options)))
+    }
+
+    /// Whether the front end says what values are in the program: that of SPIR-V does not.
+    pub fn can_be_traced(&self) -> bool {
+        !matches!(self.shader.format(), ShaderFormat::Spirv | ShaderFormat::Vbc)
+    }
+
     /// How many lanes suit the program where vectors have so many.
     pub fn lanes(&self, of_vectors: u8) -> Lanes {
         *self.lanes.get_or_init(|| {
@@ -97,7 +113,7 @@ impl Prepared {
 
     /// The variables that the container names.
     pub fn variables(&self) -> &Variables {
-        self.variables.get_or_init(|| Variables::read(&self.shader, self.entry, &self.interface))
+        self.variables.get_or_init(|| Variables::read(&self.shader, self.options.entry, &self.interface))
     }
 
     /// Bytes the IR occupies, roughly.

@@ -9,7 +9,7 @@ use crate::container::vbc::{self, Vbc};
 use crate::disassemble::{self, ListingOptions};
 use crate::error::{ContainerError, DecodeError, Error, LowerError};
 use crate::frontend::pica::operand::Address;
-use crate::frontend::{Interface, Lowered, ResourceFile, UniformKind, pica, sm4};
+use crate::frontend::{Interface, Lowered, ResourceFile, UniformKind, pica, sm4, spirv};
 use crate::interfaces;
 use crate::options::CompileOptions;
 use crate::stage::Stage;
@@ -61,8 +61,10 @@ pub enum ShaderFormat {
     Shbin,
     /// A Nintendo 3DS unlinked shader object (`DVOJ`).
     Dvoj,
-    /// The Vega engine's `VBC`: SPIR-V, which can be looked at but not run.
+    /// The Vega engine's `VBC`: SPIR-V with reflection.
     Vbc,
+    /// A bare SPIR-V module.
+    Spirv,
     /// PICA200 program words without a container.
     PicaWords,
 }
@@ -75,6 +77,7 @@ impl ShaderFormat {
             ShaderFormat::Shbin => "SHBIN",
             ShaderFormat::Dvoj => "DVOJ",
             ShaderFormat::Vbc => "VBC",
+            ShaderFormat::Spirv => "SPIR-V",
             ShaderFormat::PicaWords => "PICA200 words",
         }
     }
@@ -157,6 +160,7 @@ impl Shader {
             Some(Container::Shbin(_)) => ShaderFormat::Shbin,
             Some(Container::Dvoj(_)) => ShaderFormat::Dvoj,
             Some(Container::Vbc(_)) => ShaderFormat::Vbc,
+            Some(Container::Spirv(_)) => ShaderFormat::Spirv,
             None => ShaderFormat::PicaWords,
         }
     }
@@ -165,6 +169,14 @@ impl Shader {
     pub fn container(&self) -> Option<Container<'_>> {
         match &*self.source {
             Source::Container(bytes) => Some(Container::parse(bytes).expect("`parse` accepted the same bytes")),
+            Source::Pica(_) => None,
+        }
+    }
+
+    /// The container's bytes, unless it is a raw program.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &*self.source {
+            Source::Container(bytes) => Some(bytes),
             Source::Pica(_) => None,
         }
     }
@@ -186,12 +198,17 @@ impl Shader {
         }
     }
 
-    /// Number of programs: one, but in a `SHBIN` the number of its executables, and in a `VBC` the number of its
-    /// stages.
+    /// Number of programs: one, but in a `SHBIN` the number of its executables, in a `VBC` that of its stages, and in
+    /// a SPIR-V module that of its entry points.
     pub fn entry_count(&self) -> usize {
         match self.container() {
             Some(Container::Shbin(shbin)) => shbin.dvle_count(),
             Some(Container::Vbc(vbc)) => vbc.stage_list().count(),
+            Some(Container::Spirv(file)) => match spirv_entries(file.bytes()) {
+                Ok((_, entries)) => entries.len(),
+                // What is wrong with it, whoever asks for the first will know.
+                Err(_) => 1,
+            },
             _ => 1,
         }
     }
@@ -224,6 +241,13 @@ impl Shader {
                 let stage = vbc.stage_list().nth(index).expect("the index was checked");
                 Ok(EntryPoint { name: stage.name().to_string(), stage: stage.into() })
             }
+            Some(Container::Spirv(file)) => {
+                let (_, entries) = spirv_entries(file.bytes())?;
+                let entry = &entries[index];
+                let what =
+                    || LowerError::Unsupported { what: format!("{:?} shaders", entry.model), offset: entry.offset };
+                Ok(EntryPoint { name: entry.name.clone(), stage: spirv::stage(entry.model).ok_or_else(what)? })
+            }
             None => {
                 let is_geometry = matches!(&*self.source, Source::Pica(PicaProgram { emitted: Some(_), .. }));
                 let stage = if is_geometry { Stage::Geometry } else { Stage::Vertex };
@@ -244,6 +268,16 @@ impl Shader {
 
     /// Decodes and lowers a program to the IR of one invocation. No pass has run on it yet.
     pub(crate) fn lower_for(&self, options: &CompileOptions) -> Result<Lowered, Error> {
+        self.lower_with(options, false)
+    }
+
+    /// The same, and what the function's values are in the program.
+    pub(crate) fn lower_to_trace(&self, options: &CompileOptions) -> Result<Lowered, Error> {
+        self.lower_with(options, true)
+    }
+
+    fn lower_with(&self, options: &CompileOptions, debug: bool) -> Result<Lowered, Error> {
+        let pica_options = &pica::LowerOptions { debug, ..options.pica };
         let index = options.entry;
         self.check_entry(index)?;
         let dxbc = match self.container() {
@@ -256,8 +290,12 @@ impl Shader {
                 let program = sm4_program(&dxbc)?;
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;
                 let outputs = dxbc.output_signature()?.ok_or(ContainerError::MissingPart { what: "OSGN" })?;
-                let lower_options = options.sm4(classes);
-                let lowered = sm4::lower_with(&program, &inputs, &outputs, &lower_options);
+                let patch_constants = dxbc.patch_constant_signature()?;
+                let patch_constants =
+                    &patch_constants.unwrap_or(dxbc::Signature { part: FourCc::PCSG, elements: Vec::new() });
+                let signatures = sm4::Signatures { inputs: &inputs, outputs: &outputs, patch_constants };
+                let lower_options = sm4::LowerOptions { debug, ..options.sm4(classes) };
+                let lowered = sm4::lower_with(&program, &signatures, &lower_options);
                 let mut lowered = lowered.map_err(|error| match error {
                     LowerError::Unbound { slot, offset, .. } => {
                         LowerError::Unbound { slot, candidates: interfaces::candidates(&dxbc, slot), offset }
@@ -267,9 +305,15 @@ impl Shader {
                 name_bindings(&dxbc, &mut lowered.interface);
                 Ok(lowered)
             }
-            (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index, &options.pica),
-            (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj, &options.pica),
-            (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
+            (Some(Container::Shbin(shbin)), _) => pica::lower_shbin(&shbin, index, pica_options),
+            (Some(Container::Dvoj(dvoj)), _) => pica::lower_dvoj(&dvoj, pica_options),
+            (Some(Container::Vbc(vbc)), _) => {
+                let (module, entry) = vbc_module(&vbc, index)?;
+                Ok(spirv::lower(&module, entry, &options.spirv())?)
+            }
+            (Some(Container::Spirv(file)), _) => {
+                Ok(spirv::lower(&spirv::Module::decode(file.bytes(), 0)?, index, &options.spirv())?)
+            }
             (None, Source::Pica(raw)) => {
                 let program = pica::decode(&raw.words, &raw.descriptors, 0)?;
                 let entry = u16::try_from(raw.entry).ok().filter(|&entry| usize::from(entry) < raw.words.len());
@@ -277,8 +321,8 @@ impl Shader {
                     entry.ok_or(DecodeError::Invalid { what: "entry point", value: raw.entry.into(), offset: 0 })?;
                 let entry = Address(entry);
                 Ok(match raw.emitted {
-                    Some(emitted) => pica::lower_geometry(&program, entry, emitted, &options.pica)?,
-                    None => pica::lower(&program, entry, &options.pica)?,
+                    Some(emitted) => pica::lower_geometry(&program, entry, emitted, pica_options)?,
+                    None => pica::lower(&program, entry, pica_options)?,
                 })
             }
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
@@ -295,7 +339,11 @@ impl Shader {
             (Some(Container::Dxbc(dxbc)), _) => disassemble::dxbc::dxbc(&dxbc, &sm4_program(&dxbc)?, options),
             (Some(Container::Shbin(shbin)), _) => disassemble::pica::shbin(&shbin, index, options),
             (Some(Container::Dvoj(dvoj)), _) => disassemble::pica::dvoj(&dvoj, options),
-            (Some(Container::Vbc(vbc)), _) => Err(spirv_unsupported(&vbc, index)),
+            (Some(Container::Vbc(vbc)), _) => {
+                let vbc::SpirV { offset, bytes, .. } = vbc.stages().nth(index).expect("the index was checked")?;
+                disassemble::spirv(&spirv::Module::decode(bytes, offset)?, options)
+            }
+            (Some(Container::Spirv(file)), _) => disassemble::spirv(&spirv::Module::decode(file.bytes(), 0)?, options),
             (None, Source::Pica(raw)) => disassemble::pica::words(&raw.words, &raw.descriptors, raw.entry, options),
             (None, Source::Container(_)) => unreachable!("`container` gives every container"),
         }
@@ -312,12 +360,24 @@ impl Shader {
     }
 }
 
-/// Why stage `index` of a `VBC` goes no further.
-fn spirv_unsupported(vbc: &Vbc<'_>, index: usize) -> Error {
-    match vbc.stages().nth(index).expect("the index was checked") {
-        Ok(module) => LowerError::Unsupported { what: "SPIR-V".to_string(), offset: module.offset }.into(),
-        Err(error) => error.into(),
+/// A SPIR-V module and its entry points, of which there is at least one.
+fn spirv_entries(bytes: &[u8]) -> Result<(spirv::Module, Vec<spirv::EntryPoint>), Error> {
+    let module = spirv::Module::decode(bytes, 0)?;
+    let entries = spirv::entry_points(&module)?;
+    if entries.is_empty() {
+        return Err(LowerError::Invalid { what: "the module has no entry point".to_string(), offset: 0 }.into());
     }
+    Ok((module, entries))
+}
+
+/// The module of stage `index` of a `VBC`, and the number of its entry point: the first that is one of the stage.
+fn vbc_module(vbc: &Vbc<'_>, index: usize) -> Result<(spirv::Module, usize), Error> {
+    let vbc::SpirV { stage, offset, bytes } = vbc.stages().nth(index).expect("the index was checked")?;
+    let module = spirv::Module::decode(bytes, offset)?;
+    let entries = spirv::entry_points(&module)?;
+    let entry = entries.iter().position(|entry| spirv::stage(entry.model) == Some(stage.into()));
+    let what = || LowerError::Invalid { what: format!("no entry point is one of stage {stage}"), offset };
+    Ok((module, entry.ok_or_else(what)?))
 }
 
 /// The header of the tokenized program of a `DXBC`.
@@ -404,6 +464,7 @@ mod tests {
             file: ResourceFile::Resource,
             slot,
             space,
+            index: None,
             kind: ResourceKind::RawBuffer,
             name: None,
         });

@@ -32,8 +32,8 @@ fn transform() -> Arc<CompiledShader> {
 
 /// 16 bytes an element, in signature order.
 fn bind<'a>(call: &mut Call<'a>, code: &'a CompiledShader, vertices: &'a [u8]) {
-    let count = code.interface().inputs.len();
-    for (element, &format) in code.layout().inputs.iter().enumerate() {
+    let count = code.interface().signature_inputs().len();
+    for (element, &format) in code.layout().inputs.iter().enumerate().take(count) {
         call.input_element(element, VertexBufferView::new(format, &vertices[16 * element..], 16 * count)).unwrap();
     }
 }
@@ -359,9 +359,9 @@ fn compiled_shaders_and_calls_cross_threads() {
     is_send_and_sync::<Shader>();
 }
 
-/// A `VBC` is looked into; its SPIR-V is not run.
+/// Each stage of a `VBC` is a program, which must have an entry point to run.
 #[test]
-fn spirv_is_a_typed_error() {
+fn stages_without_entry_points_are_a_typed_error() {
     let mut bytes = b"VBC\x01\x01\x05\0\0\0\0\0\0\0\x05\0".to_vec();
     bytes.extend([0; 10 + 18]);
     (0..2)
@@ -369,9 +369,10 @@ fn spirv_is_a_typed_error() {
     let shader = Shader::parse(&bytes).unwrap();
     assert_eq!((shader.format().name(), shader.format().is_pica(), shader.entry_count()), ("VBC", false, 2));
     assert_eq!((shader.entry(1).unwrap().name.as_str(), shader.entry(1).unwrap().stage), ("frag", Stage::Pixel));
-    let unsupported = |offset| Err(LowerError::Unsupported { what: "SPIR-V".to_string(), offset }.into());
-    assert_eq!(shader.interface(&CompileOptions::default().entry(0)).map(drop), unsupported(43));
-    assert_eq!(shader.disassemble(1, Default::default()).map(drop), unsupported(63));
+    let what = "no entry point is one of stage vert".to_string();
+    let invalid = Err(LowerError::Invalid { what, offset: 43 }.into());
+    assert_eq!(shader.interface(&CompileOptions::default().entry(0)).map(drop), invalid);
+    assert!(shader.disassemble(1, Default::default()).unwrap().contains("; Version: 1.5"));
     assert_eq!(
         shader.interface(&CompileOptions::default().entry(2)).map(drop),
         Err(Error::UnknownEntry { entry: 2, count: 2 })
@@ -416,14 +417,6 @@ fn pixels_are_shaded_and_discarded() {
     // Vertices are not discarded.
     let code = transform();
     assert!(code.call().unbound_as_zero(true).run(0..3).unwrap().discarded().eq([false; 3]));
-}
-
-#[test]
-fn what_pixels_need_of_their_neighbours_is_unsupported() {
-    let refused = engine().compile(&shader("dxbc/ps_deriv/PS4.ps_4_0.fxc101.dxbc"), &CompileOptions::default());
-    let Err(Error::Lower(LowerError::Unsupported { what, offset })) = refused else { panic!("{refused:?}") };
-    assert_eq!(what, "deriv_rtx");
-    assert!(offset > 0);
 }
 
 /// A container's program replaced by a `vs_5_0` program of these tokens.

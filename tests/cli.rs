@@ -202,7 +202,7 @@ fn usage_errors_have_a_code_of_their_own() {
 
 #[test]
 fn unsupported_and_missing_things_are_named() {
-    let message = fails(&["run", &data("dxbc/tess_line/HS.hs_5_0.fxc101.dxbc")], 1);
+    let message = fails(&["run", &data("dxil/tessellation/hull.hs_6_1.dxil")], 1);
     assert!(message.contains("unsupported: ") && message.contains("at offset 0x"), "{message}");
     let file = data("dxbc/vs_transform/VS.vs_5_0.fxc101.dxbc");
     let input = data("dxbc/vs_transform/in.r0.0.bin");
@@ -258,7 +258,7 @@ fn a_run_of_pixels_says_which_are_discarded() {
         // Raw output has the signature's elements alone.
         assert_eq!(shaderjit(&[&args[..], &["--format", "raw"]].concat()).stdout.len(), 2 * 16);
     }
-    assert!(stdout(&["diff", &file]).starts_with("no difference in 4096 vertices of 2 output elements"));
+    assert!(stdout(&["diff", &file]).starts_with("no difference in 4096 pixels of 2 output elements"));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn class_instances_are_bound_by_name() {
     let all = [&args[..], &["--class", "3=sun", "--class", "4=flatM"]].concat();
     assert_eq!(stdout(&all).lines().count(), 3);
     let diff = [&["diff", &file], &sun[..], &["--class", "3=lamps", "--class", "4=flatM"]].concat();
-    assert!(stdout(&diff).starts_with("no difference in 4096 vertices"));
+    assert!(stdout(&diff).starts_with("no difference in 4096 pixels"));
     fails(&[&args[..], &["--class", "sun"]].concat(), 2);
 }
 
@@ -346,6 +346,10 @@ fn listings_show_what_they_are_asked_for() {
     assert!(assembly.starts_with(prologue), "{assembly}");
     assert!(assembly.contains("ret"), "{assembly}");
     assert!(stdout(&["completions", "bash"]).contains("shaderjit"));
+    let folder = Folder::new("man");
+    assert_eq!(stdout(&["man", folder.0.to_str().unwrap()]), "");
+    let page = |verb: &str| std::fs::read_to_string(folder.0.join(format!("shaderjit-{verb}.1"))).unwrap();
+    assert!(VERBS.into_iter().all(|verb| page(verb).contains(verb)) && page("trace").contains("until"));
 }
 
 #[test]
@@ -422,7 +426,7 @@ fn textures_and_samplers_are_bound_by_slot_and_kind() {
     let message = fails(&run(&[]), 1);
     assert!(message.contains("sampler s0 is not bound"), "{message}");
     let message = fails(&run(&["--smp", "0=bilinear"]), 2);
-    assert!(message.contains("none of point, linear, cmppoint and cmp"), "{message}");
+    assert!(message.contains("none of point, linear, aniso, cmppoint and cmp"), "{message}");
     let message = fails(&["run", &file, "--srv", "0=tex2d:rgba8:4x4,zero:63"], 1);
     assert!(message.contains("t0: there are 63 bytes, the texels have 64"), "{message}");
     let output = shaderjit(&run(&["--smp", "0=point", "--smp", "5=linear:border"]));
@@ -586,8 +590,42 @@ fn memory_that_pixels_write_is_printed_and_compared() {
         assert_eq!(std::fs::read(&path).unwrap()[..4], [21, 0, 0, 0]);
     }
     let text = stdout(&[&["diff"], &options[..]].concat());
-    assert_eq!(text, "no difference in 21 vertices and the memory that they write\n");
-    assert!(stdout(&[&["bench", "--millis", "1"], &options[..]].concat()).contains(" ns/vertex"));
+    assert_eq!(text, "no difference in 21 pixels and the memory that they write\n");
+    assert!(stdout(&[&["bench", "--millis", "1"], &options[..]].concat()).contains(" ns/pixel"));
     let message = fails(&["run", &container, "--input", &input], 1);
     assert!(message.contains("u1"), "{message}");
+}
+
+#[test]
+fn draws_are_pictures_or_lines() {
+    let file = |name: &str| data(&format!("dxbc/pipe_two/{name}"));
+    let (vertex, pixel) = (file("VS.vs_5_0.fxc101.dxbc"), file("PS.ps_5_0.fxc101.dxbc"));
+    let (input, indices, constants) =
+        (file("in.r0.0.bin"), format!("{}:u32", file("in.r0.1.bin")), format!("0={}", file("in.r0.2.bin")));
+    let scene = ["--vs", &vertex, "--ps", &pixel, "--in", &input, "--ib", &indices, "--cb", &constants];
+    let options = [&scene[..], &["--rt", "40x30", "--depth", "less", "--cull", "back", "--samples", "4"]].concat();
+
+    let picture = Temporary::new("picture", b"");
+    assert_eq!(stdout(&[&["render"], &options[..], &["-o", picture.path()]].concat()), "");
+    let file = std::io::BufReader::new(std::fs::File::open(picture.path()).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((reader.info().width, reader.info().height, pixels.len()), (40, 30, 40 * 30 * 4));
+    // Something is drawn in the middle, and nothing in the corner.
+    let alpha = |x: usize, y: usize| pixels[4 * (40 * y + x) + 3];
+    assert_eq!((alpha(20, 15), alpha(0, 0)), (255, 0));
+
+    let lines = stdout(&[&["run"], &options[..]].concat());
+    assert_eq!(lines.lines().filter(|line| line.starts_with("rt0(")).count(), 40 * 30);
+    assert_eq!(lines.lines().filter(|line| line.starts_with("depth(")).count(), 40 * 30);
+    for threads in ["1", "3"] {
+        assert_eq!(stdout(&[&["run", "--threads", threads], &options[..]].concat()), lines);
+    }
+    fails(&[&["run", &vertex], &options[..]].concat(), 2);
+    fails(&[&["run"], &scene[..]].concat(), 2);
+    fails(&["run"], 2);
+    fails(&["render", "--rt", "4x4"], 2);
+    let message = fails(&["run", "--vs", &vertex, "--ps", &vertex, "--count", "3", "--rt", "4x4"], 1);
+    assert!(message.contains("no pixel shader"), "{message}");
 }

@@ -5,8 +5,8 @@ mod support;
 
 use shaderjit::error::CallError;
 use shaderjit::{
-    AtomicBuffer, Backend, BufferView, CompileOptions, CompiledShader, Config, Engine, ImageLayout, Lanes, MemoryView,
-    Shader, TexelFormat, Vectors,
+    AtomicBuffer, Backend, BufferView, CompileOptions, CompiledShader, Config, Engine, Image, ImageLayout, Lanes,
+    MemoryView, Shader, TexelFormat, Vectors,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -195,6 +195,101 @@ fn words_are_where_their_addresses_say_however_lanes_lie() {
                 assert_eq!(got, wanted, "{vectors:?}, {backend:?}, access {address} of thread {thread}");
             }
         }
+    }
+}
+
+/// Shader model 5.1: an index chooses the view that is written, and whose counter counts. Registers that the range does
+/// not have take nothing.
+#[test]
+fn an_index_chooses_among_views_that_are_written() {
+    let text = "cs_5_1
+        dcl_thread_group 8, 1, 1
+        dcl_input vThreadIDInGroup.x
+        dcl_uav_raw u0[2][5], 1
+        dcl_uav_structured!0x800000 u1[0][1], 8, 0
+        dcl_uav_typed_buffer (uint,uint,uint,uint) u2[7][8], 2
+        and r0.xy, vThreadIDInGroup.xxxx, l(3, 1, 0, 0)
+        store_raw u0[r0.x + 2].x, l(0), vThreadIDInGroup.x
+        store_raw u0[r0.x + 4].x, l(4), l(9)
+        imm_atomic_alloc r0.z, u1[r0.y + 0]
+        store_structured u1[r0.y + 0].xy, r0.z, l(0), vThreadIDInGroup.x
+        imm_atomic_iadd r0.w, u2[r0.y + 7], l(1), vThreadIDInGroup.x
+        ld_uav_typed r1.x, l(1), u2[r0.y + 7].xyzw
+        ieq r1.y, r0.z, l(3)
+        if_nz r1.y
+          store_uav_typed u2[r0.y + 7].xyzw, l(0, 0, 0, 0), r1.xxxx
+        endif";
+    let shader = Shader::parse(&Source::new(text).container()).unwrap();
+    for (lanes, backend) in Lanes::ALL.into_iter().flat_map(|it| [(it, Backend::Jit), (it, Backend::Interpreter)]) {
+        let options = CompileOptions::default().lanes(lanes).backend(backend);
+        let code = Engine::new(Config::default()).unwrap().compile(&shader, &options).unwrap();
+        let raw = [(); 4].map(|()| AtomicBuffer::zeroed(8));
+        let structured = [(); 2].map(|()| [AtomicBuffer::zeroed(32), AtomicBuffer::zeroed(4)]);
+        let typed = [(); 2].map(|()| AtomicBuffer::zeroed(8));
+        let mut call = code.call();
+        for (slot, buffer) in (2..).zip(&raw) {
+            call.unordered_access_in_space(slot, 1, MemoryView::raw(buffer)).unwrap();
+        }
+        for (slot, [buffer, counter]) in (0..).zip(&structured) {
+            call.unordered_access(slot, MemoryView::structured(buffer, 8).counter(counter)).unwrap();
+        }
+        for (slot, buffer) in (7..).zip(&typed) {
+            call.unordered_access_in_space(slot, 2, MemoryView::typed(buffer, TexelFormat::R32Uint)).unwrap();
+        }
+        call.dispatch([1; 3]).unwrap();
+        let words = |buffer: &AtomicBuffer| -> Vec<u32> { (0..).map_while(|index| buffer.word(index)).collect() };
+        assert_eq!(
+            raw.each_ref().map(words),
+            [vec![4, 0], vec![5, 0], vec![6, 9], vec![7, 9]],
+            "{lanes:?}, {backend:?}"
+        );
+        for (parity, [buffer, counter]) in (0..).zip(&structured) {
+            let numbers = [0, 2, 4, 6].map(|number| number + parity);
+            assert_eq!((words(buffer), counter.word(0)), (numbers.map(|number| [number; 2]).concat(), Some(4)));
+            let sum = numbers.iter().sum();
+            assert_eq!(words(&typed[parity as usize]), [sum, sum], "{lanes:?}, {backend:?}");
+        }
+    }
+}
+
+/// Shader model 5.1: a table is as long as the program likes.
+#[test]
+fn tables_hold_hundreds_of_views() {
+    let text = "cs_5_1
+        dcl_thread_group 5, 1, 1
+        dcl_input vThreadIDInGroup.x
+        dcl_resource_raw t0[0][399], 0
+        dcl_resource_texture2dms (float,float,float,float) t1[10000][20000], 1
+        dcl_uav_raw u0[0][399], 0
+        dcl_uav_raw u1[5][100000], 1
+        imul null, r0.x, vThreadIDInGroup.x, l(99)
+        ld_raw r0.y, l(0), t0[r0.x + 0].xxxx
+        store_raw u0[r0.x + 3].x, l(0), r0.y
+        ldms r0.z, l(0, 0, 0, 0), t1[19999].xxxx, l(1)
+        store_raw u1[99999].x, l(0), r0.z";
+    let shader = Shader::parse(&Source::new(text).container()).unwrap();
+    let image = ImageLayout::texture_2d_ms(TexelFormat::R32Uint, 1, 1, 2);
+    let image = Image::new(image, [7u32, 11].map(u32::to_le_bytes).concat()).unwrap();
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let options = CompileOptions::default().backend(backend);
+        let code = Engine::new(Config::default()).unwrap().compile(&shader, &options).unwrap();
+        let given: Vec<[u8; 4]> = (0..400u32).map(|slot| (slot + 1000).to_le_bytes()).collect();
+        let taken: Vec<AtomicBuffer> = (0..400).map(|_| AtomicBuffer::zeroed(4)).collect();
+        let last = AtomicBuffer::zeroed(4);
+        let mut call = code.call();
+        for (slot, (bytes, buffer)) in (0..).zip(given.iter().zip(&taken)) {
+            call.buffer(slot, BufferView::raw(bytes)).unwrap();
+            call.unordered_access(slot, MemoryView::raw(buffer)).unwrap();
+        }
+        call.texture_in_space(19999, 1, &image).unwrap();
+        call.unordered_access_in_space(99999, 1, MemoryView::raw(&last)).unwrap();
+        call.dispatch([1; 3]).unwrap();
+        for (slot, buffer) in taken.iter().enumerate() {
+            let number = slot.checked_sub(3).filter(|number| number % 99 == 0 && *number < 5 * 99);
+            let wanted = number.map_or(0, |number| number as u32 + 1000);
+            assert_eq!(buffer.word(0), Some(wanted), "{slot}, {backend:?}");
+        }
+        assert_eq!(last.word(0), Some(11), "{backend:?}");
     }
 }
 

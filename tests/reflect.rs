@@ -28,8 +28,8 @@ fn schema() -> (Schemas, SchemaIndex) {
 #[test]
 fn every_document_is_valid() {
     let (schemas, schema) = schema();
-    let containers = containers(&["dxbc", "dxil", "shbin"]);
-    assert!(containers.len() > 380);
+    let containers = containers(&["dxbc", "dxil", "shbin", "spv", "vbc"]);
+    assert!(containers.len() > 780);
     for (path, _) in containers {
         let path = path.to_str().unwrap();
         let document = json(&["--json", path]);

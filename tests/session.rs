@@ -1,6 +1,6 @@
-//! README's terminal session is what the tool prints.
+//! README's terminal sessions are what the tool prints.
 //!
-//! `BLESS=1 cargo test --all-features --test session` rewrites it. A line that begins with `$ ` is run by `sh` at the
+//! `BLESS=1 cargo test --all-features --test session` rewrites them. A line that begins with `$ ` is run by `sh` at the
 //! root of the repository; what follows, up to the next such line, is what it prints.
 #![cfg(unix)]
 
@@ -23,19 +23,24 @@ fn output(command: &str) -> String {
 }
 
 #[test]
-fn the_session_of_the_readme_is_what_happens() {
+fn the_sessions_of_the_readme_are_what_happens() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = std::fs::read_to_string(path).expect("there is a README");
-    let start = readme.find(BEGIN).expect("README has a session") + BEGIN.len();
-    let length = readme[start..].find(END).expect("the session ends");
-    let session = &readme[start..start + length];
-
-    let commands: Vec<&str> = session.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
-    assert!(commands.len() >= 4 && session.lines().count() <= 60, "a session of a few commands");
-    let actual: String = commands.iter().map(|command| format!("$ {command}\n{}", output(command))).collect();
+    let (mut actual, mut rest, mut count) = (String::new(), readme.as_str(), 0);
+    while let Some((before, session)) = rest.split_once(BEGIN) {
+        let (session, behind) = session.split_once(END).expect("the session ends");
+        let commands: Vec<&str> = session.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+        assert!(session.lines().count() <= 60, "a session of a few commands");
+        count += commands.len();
+        let printed = commands.iter().map(|command| format!("$ {command}\n{}", output(command)));
+        actual += &format!("{before}{BEGIN}{}{END}", printed.collect::<String>());
+        rest = behind;
+    }
+    actual += rest;
+    assert!(count >= 6, "sessions of a few commands");
     if env::var_os("BLESS").is_some() {
-        std::fs::write(path, format!("{}{actual}{}", &readme[..start], &readme[start + length..])).expect("it is ours");
+        std::fs::write(path, actual).expect("it is ours");
     } else {
-        assert_eq!(session, actual, "BLESS=1 cargo test --all-features --test session rewrites README's session");
+        assert_eq!(readme, actual, "BLESS=1 cargo test --all-features --test session rewrites README's sessions");
     }
 }

@@ -170,3 +170,38 @@ fn malformed_parts_have_exit_code_1_and_the_rest_is_printed() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text.contains("malformed: ") && text.contains("SHEX") && text.contains("OSGN"), "{text}");
 }
+
+#[test]
+fn explore_links_every_instruction_from_bytes_to_native_code() {
+    for file in ["dxbc/vs_switch/VS.vs_5_0.fxc101.dxbc", "pica/t01_transform.shbin"] {
+        let (file, html) = (data(file), Temporary::new("explore", b""));
+        assert_eq!(stdout(&["explore", &file, "-o", html.path()]), "");
+        let page = std::fs::read_to_string(html.path()).unwrap();
+        assert!(!page.contains("http:") && !page.contains("https:"), "it asks nothing of a network");
+        let (_, data) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();
+        let page: serde_json::Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+        let bytes = std::fs::read(&file).unwrap();
+        assert_eq!(page["bytes"].as_str().unwrap().len(), 2 * bytes.len());
+
+        let instructions = page["instructions"].as_array().unwrap();
+        let mut end = 0;
+        for instruction in instructions {
+            let [offset, size] = ["offset", "size"].map(|field| instruction[field].as_u64().unwrap());
+            assert!(size >= 4 && offset >= end && offset + size <= bytes.len() as u64);
+            end = offset + size;
+        }
+        let named = |lines: &serde_json::Value| -> std::collections::BTreeSet<u64> {
+            lines.as_array().unwrap().iter().filter_map(|line| line[0].as_u64()).collect()
+        };
+        let offsets = named(&page["listing"]);
+        assert_eq!(offsets.len(), instructions.len());
+        let stages = page["stages"].as_array().unwrap();
+        let names: Vec<&str> = stages.iter().map(|stage| stage["name"].as_str().unwrap()).collect();
+        assert_eq!((names[0], names[names.len() - 2], names[names.len() - 1]), ("IR", "batch", "asm"));
+        assert!(names.len() > 4, "{names:?}");
+        for stage in stages {
+            let found = named(&stage["lines"]);
+            assert!(!found.is_empty() && found.is_subset(&offsets), "{}", stage["name"]);
+        }
+    }
+}

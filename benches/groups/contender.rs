@@ -1,23 +1,14 @@
 //! Who runs the thread groups of a case.
 
 use crate::case::{Case, Plain};
-use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
+use crate::engines::{Engines, NATIVE_WAYS};
+use crate::names::{OURS, contenders};
 use shaderjit::{AtomicBuffer, Backend, CompileOptions, CompiledShader, Engine, Lanes};
+use std::iter;
 use std::sync::Arc;
 
 /// What the contenders are called: the library's first.
-pub const NAMES: [&str; OURS + 2] = [
-    "interpreter",
-    NATIVE_NAMES[0],
-    NATIVE_NAMES[1],
-    NATIVE_NAMES[2],
-    NATIVE_NAMES[3],
-    "plain Rust",
-    "plain Rust, another algorithm",
-];
-
-/// How many of them are the library.
-pub const OURS: usize = 1 + NATIVE_WAYS.len();
+pub const NAMES: [&str; OURS + 2] = contenders(["plain Rust", "plain Rust, another algorithm"]);
 
 /// Everybody who can do it, in the order of [`NAMES`].
 pub type Contenders<'a> = [Option<Box<dyn Contender + 'a>>; NAMES.len()];
@@ -37,8 +28,9 @@ pub fn all<'a>(case: &'a Case, engines: &Engines) -> Contenders<'a> {
     let native = |(vectors, lanes)| Some(ours(engines.of(vectors)?, Backend::Jit, lanes));
     let plain = |run: &'a Plain| Box::new(InPlain { run, words: case.words() }) as Box<dyn Contender>;
     let interpreter = ours(engines.narrow(), Backend::Interpreter, Lanes::Four);
-    let [narrow, twice, avx2, avx512] = NATIVE_WAYS.map(native);
-    [Some(interpreter), narrow, twice, avx2, avx512, Some(plain(&case.plain)), case.shorter.as_ref().map(plain)]
+    let others = [Some(plain(&case.plain)), case.shorter.as_ref().map(plain)];
+    let mut all = iter::once(Some(interpreter)).chain(NATIVE_WAYS.map(native)).chain(others);
+    std::array::from_fn(|_| all.next().expect("there are as many names"))
 }
 
 /// Native code, or the interpreter's.

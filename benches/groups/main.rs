@@ -12,6 +12,8 @@
 mod engines;
 #[path = "../measure/mod.rs"]
 mod measure;
+#[path = "../engines/names.rs"]
+mod names;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 

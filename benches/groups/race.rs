@@ -1,9 +1,10 @@
 //! The groups of a case, and everybody who can run them, checked and timed.
 
 use crate::case::Case;
-use crate::contender::{self, Contenders, NAMES, OURS};
+use crate::contender::{self, Contenders, NAMES};
 use crate::engines::Engines;
 use crate::measure::{measure, median};
+use crate::names::OURS;
 
 /// Rounds over all cases and contenders.
 const ROUNDS: usize = 15;

@@ -1,9 +1,14 @@
 //! How long something takes.
 
+mod median;
+
+pub use median::median;
 use std::time::{Duration, Instant};
 
-/// What a measurement takes at least. A single run is enough if it does.
+/// What a measurement takes at least, and how often it is taken at least: what lasts long is interrupted most.
 const AT_LEAST: Duration = Duration::from_millis(3);
+const FEWEST: usize = 3;
+
 /// Vertices or threads of what is timed at once, so that looking at the clock does not count.
 const AT_ONCE: u32 = 10_000;
 
@@ -16,19 +21,11 @@ pub fn measure(count: u32, mut run: impl FnMut()) -> f64 {
         (elapsed, elapsed.as_nanos() as f64 / (f64::from(count) * f64::from(runs)))
     };
     // The first run finds the caches as somebody else left them. In a long one that makes no difference.
-    let (long, first) = time(1);
-    if long >= AT_LEAST {
-        return first;
-    }
+    let (elapsed, first) = time(1);
+    let mut times = if elapsed >= AT_LEAST { vec![first] } else { Vec::new() };
     let begin = Instant::now();
-    let mut times = Vec::new();
-    while begin.elapsed() < AT_LEAST {
+    while begin.elapsed() < AT_LEAST || times.len() < FEWEST {
         times.push(time((AT_ONCE / count).max(1)).1);
     }
     median(times)
-}
-
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -1,8 +1,9 @@
 //! Who runs a draw call, and with what.
 
 use crate::draw::{Draw, Uniforms, floats};
-use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
+use crate::engines::{Engines, NATIVE_WAYS};
 use crate::hand::{self, Width};
+use crate::names::{OURS, contenders};
 use crate::plain::kernels::{k1, k2, k3, k4};
 use crate::plain::pica::{Machine, Program};
 use crate::plain::vertex::{self, Vec4, Vertex};
@@ -11,8 +12,8 @@ use shaderjit::{Backend, CompiledShader, Engine, Lanes, OutputLayout, Vectors};
 use std::sync::Arc;
 
 /// The ways in which shaderjit does it: what runs it, on which vectors, on how many lanes.
-pub const WAYS: [(Backend, Vectors, Lanes); 1 + NATIVE] = {
-    let mut ways = [(Backend::Interpreter, Vectors::Cranelift, Lanes::Four); 1 + NATIVE];
+pub const WAYS: [(Backend, Vectors, Lanes); OURS] = {
+    let mut ways = [(Backend::Interpreter, Vectors::Cranelift, Lanes::Four); OURS];
     let mut way = 0;
     while way < NATIVE {
         let (vectors, lanes) = NATIVE_WAYS[way];
@@ -26,17 +27,7 @@ pub const WAYS: [(Backend, Vectors, Lanes); 1 + NATIVE] = {
 pub const NATIVE: usize = NATIVE_WAYS.len();
 
 /// What the contenders are called: first all [`WAYS`].
-pub const NAMES: [&str; WAYS.len() + 4] = [
-    "interpreter",
-    NATIVE_NAMES[0],
-    NATIVE_NAMES[1],
-    NATIVE_NAMES[2],
-    NATIVE_NAMES[3],
-    "plain Rust",
-    "hand 128",
-    "hand AVX2",
-    "hand AVX-512",
-];
+pub const NAMES: [&str; OURS + 4] = contenders(["plain Rust", "hand 128", "hand AVX2", "hand AVX-512"]);
 
 /// Everybody who can do a draw call, in the order of [`NAMES`].
 pub type Contenders<'a> = [Option<Box<dyn Contender + 'a>>; NAMES.len()];
@@ -56,10 +47,10 @@ pub fn all<'a>(draw: &'a Draw, engines: &Engines) -> Contenders<'a> {
         let ours = Ours::new(draw, engines.of(vectors)?, backend, lanes);
         Some(Box::new(ours) as Box<dyn Contender>)
     };
-    let [interpreter, narrow, twice, avx2, avx512] = WAYS.map(ours);
     let by_hand = |width| HandWritten::new(draw, width).map(|kernel| Box::new(kernel) as Box<dyn Contender>);
-    let [hand_128, hand_256, hand_512] = [Width::Bits128, Width::Bits256, Width::Bits512].map(by_hand);
-    [interpreter, narrow, twice, avx2, avx512, Some(plain(draw)), hand_128, hand_256, hand_512]
+    let by_hand = [Width::Bits128, Width::Bits256, Width::Bits512].map(by_hand);
+    let mut all = WAYS.map(ours).into_iter().chain([Some(plain(draw))]).chain(by_hand);
+    std::array::from_fn(|_| all.next().expect("there are as many names"))
 }
 
 /// Vertices of a draw call.

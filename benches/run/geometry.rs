@@ -107,7 +107,7 @@ impl Contender for Ours<'_> {
 
     fn outputs(&self) -> Vec<f32> {
         let vertices = self.triangles.iter().flat_map(|triangle| (0..3).flat_map(move |n| triangle.vertex(n)));
-        vertices.flatten().map(|&bits| f32::from_bits(bits)).collect()
+        vertices.flatten().map(f32::from_bits).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 //! - `cargo bench --bench run -- K3` leaves criterion only what has `K3` in its name; `-- table` leaves it nothing.
 //! - `cargo bench --bench run -- --processes 5` runs five processes one after the other, each with the table only, and
 //!   prints the table of their medians.
+//! - `cargo bench --bench run -- --spirv` prints K1 to K4 as SPIR-V beside their DXBC and nothing else.
 //! - `cargo bench --bench run -- --test` runs everything once.
 //! - `--features rayon` adds many vertices on one thread and on all.
 //!
@@ -19,6 +20,8 @@ mod engines;
 mod hand;
 #[path = "../measure/mod.rs"]
 mod measure;
+#[path = "../engines/names.rs"]
+mod names;
 #[path = "../plain/mod.rs"]
 mod plain;
 
@@ -32,6 +35,7 @@ mod parallel;
 mod processes;
 mod race;
 mod row;
+mod spirv;
 mod table;
 
 use contender::Contender;
@@ -47,7 +51,11 @@ fn main() {
         return table::print(&processes::medians(count), &origin);
     }
 
+    let said = |option: &str| std::env::args().any(|argument| argument == option);
     let engines = Engines::new();
+    if said("--spirv") {
+        return spirv::race(&Draw::kernels(), &engines, true);
+    }
     let engine = engines.narrow();
     check::plain_pica();
     let sources = Source::all();
@@ -61,6 +69,7 @@ fn main() {
     let k2 = kernels.iter().find(|draw| draw.name == "K2").expect("it is one of the kernels");
     let mut indexed = indexed::all(k2, engine);
     check::check_indexed(&mut indexed);
+    spirv::race(&kernels, &engines, false);
 
     let mut criterion = Criterion::default()
         .sample_size(20)
@@ -90,11 +99,11 @@ fn main() {
     criterion.final_summary();
 
     // `cargo bench` says `--bench`, `cargo test` does not.
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
     if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
         table::print(&table::rows(&mut races, &engines), &table::origin());
         table::print_indexed(&mut indexed);
         few::print(&kernels[0], &engines);
+        spirv::race(&kernels, &engines, true);
         #[cfg(feature = "rayon")]
         parallel::print(&mut batches);
     }

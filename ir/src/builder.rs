@@ -11,6 +11,7 @@ use crate::function::{ArrayData, BlockCall, Function, Imm, Origin, ResourceData,
 use crate::memory::MemoryKind;
 use crate::op::{Op, SysVal, for_each_op};
 use crate::pass;
+use crate::records::{Record, Records};
 use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -58,11 +59,13 @@ pub struct FunctionBuilder {
     /// Parameters of unsealed blocks whose values the edges do not give yet.
     incomplete: SecondaryMap<Block, Vec<(Variable, Value)>>,
     zeros: HashMap<Type, Value>,
+    /// Where records are kept.
+    records: Option<Box<Records>>,
 }
 
 macro_rules! define_methods {
     ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident,
-        $attribute:ident, $varies:ident $(, $memory:ident $(=> $masked:ident)?)?; )*) => {
+        $attribute:ident, $varies:ident $(, $memory:ident)? $(=> $masked:ident)?; )*) => {
         impl FunctionBuilder { $( define_methods!(@method $imm $(#[$doc])* $name $mnemonic ($($operand)*)); )* }
     };
     (@method None $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*)) => {
@@ -95,12 +98,18 @@ impl FunctionBuilder {
             sealed,
             incomplete: SecondaryMap::new(),
             zeros: HashMap::new(),
+            records: None,
         }
     }
 
     /// Sets the numbers of input and output elements, for those who know them later.
     pub fn set_elements(&mut self, inputs: u32, outputs: u32) {
         (self.func.inputs, self.func.outputs) = (inputs, outputs);
+    }
+
+    /// Says that this is code for thread groups of so many threads.
+    pub fn set_threads(&mut self, threads: u32) {
+        self.func.threads = Some(threads);
     }
 
     /// Makes room for so many instructions.
@@ -112,6 +121,23 @@ impl FunctionBuilder {
     /// Says what the instructions are made for that are made from now on.
     pub fn set_origin(&mut self, origin: Origin) {
         self.func.origin = origin;
+        self.record(Record::Begin(origin));
+    }
+
+    /// Keeps [records](crate::records) from now on: of origins and variables by itself, of what else there is if it
+    /// is [told](Self::record). [`finish_with_records`](Self::finish_with_records) gives them.
+    pub fn keep_records(&mut self) {
+        self.records = Some(Box::default());
+    }
+
+    /// Notes what is true behind the last instruction, if records are kept. Where nothing gets to, there is nothing to
+    /// note.
+    pub fn record(&mut self, record: Record) {
+        if let Some(records) = &mut self.records
+            && self.func.blocks[self.current].terminator.is_none()
+        {
+            records.push(self.current, self.func.blocks[self.current].insts.len(), record);
+        }
     }
 
     /// The function so far.
@@ -216,6 +242,7 @@ impl FunctionBuilder {
     pub fn def_var(&mut self, variable: Variable, value: Value) {
         debug_assert_eq!(self.variables[variable], self.func.ty(value), "type of {variable}");
         self.set(self.current, variable, value);
+        self.record(Record::Write { variable, value });
     }
 
     /// Reads a register; zero (false) if nothing was written on the way here.
@@ -304,6 +331,9 @@ impl FunctionBuilder {
         self.func.origin = origin;
         let entry = self.func.entry();
         self.func.blocks[entry].insts.insert(0, inst);
+        if let Some(records) = &mut self.records {
+            records.shift(entry);
+        }
         let value = self.func.insts[inst].result.expect("a constant has a result");
         self.zeros.insert(ty, value);
         value
@@ -464,15 +494,26 @@ impl FunctionBuilder {
     ///
     /// # Panics
     /// If a block that the entry reaches has no terminator or is not sealed: a defect of the caller.
-    pub fn finish(mut self) -> Function {
+    pub fn finish(self) -> Function {
+        self.finish_with_records().0
+    }
+
+    /// The same with the records, if they were [kept](Self::keep_records).
+    ///
+    /// # Panics
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_records(mut self) -> (Function, Option<Box<Records>>) {
         self.func.origin = Origin::default();
         pass::remove_unreachable(&mut self.func);
         for &block in &self.func.layout {
             assert!(self.sealed[block], "{block} is not sealed");
             assert!(self.func.blocks[block].terminator.is_some(), "{block} has no terminator");
         }
-        pass::simplify_params(&mut self.func);
-        self.func
+        let replaced = pass::replace_params(&mut self.func);
+        if let Some(records) = &mut self.records {
+            records.replace_values(|value| replaced.find(value));
+        }
+        (self.func, self.records)
     }
 
     /// The bits of a value that is a literal, for front ends that treat literal indices apart.

@@ -88,6 +88,10 @@ macro_rules! for_each_plain_op {
             Ftou(a) => map1(a, |a| f(a) as u32);
             Itof(a) => map1(a, |a| (a as i32 as f32).to_bits());
             Utof(a) => map1(a, |a| (a as f32).to_bits());
+            QuadLeft(a) => quad(a, [0, 0, 2, 2]);
+            QuadRight(a) => quad(a, [1, 1, 3, 3]);
+            QuadTop(a) => quad(a, [0, 1, 0, 1]);
+            QuadBottom(a) => quad(a, [2, 3, 2, 3]);
         }
     };
 }
@@ -167,6 +171,16 @@ pub(crate) fn map3<const L: usize>(
     let mut result = [0; L];
     for l in 0..L {
         result[l] = f(a[l], b[l], c[l]);
+    }
+    result
+}
+
+/// What others of the own quad have. An invocation by itself has no others.
+#[inline(always)]
+pub(crate) fn quad<const L: usize>(a: Lanes<L>, from: [usize; 4]) -> Lanes<L> {
+    let mut result = [0; L];
+    for l in 0..L {
+        result[l] = a[(l / 4 * 4 + from[l % 4]).min(L - 1)];
     }
     result
 }

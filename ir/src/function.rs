@@ -360,6 +360,8 @@ pub struct Function {
     pub name: String,
     /// Whether it is in lockstep form (see the crate's documentation): then every branch is the same in all lanes.
     pub lockstep: bool,
+    /// Threads of a group, in code for groups: what [`VertexId`](crate::SysVal::VertexId) is below.
+    pub threads: Option<u32>,
     /// Number of input elements.
     pub inputs: u32,
     /// Number of output elements.
@@ -390,6 +392,7 @@ impl Function {
         Function {
             name: name.into(),
             lockstep: false,
+            threads: None,
             inputs: 0,
             outputs: 0,
             spaces: PrimaryMap::new(),
@@ -415,6 +418,7 @@ impl Function {
         Function {
             name: name.clone(),
             lockstep: self.lockstep,
+            threads: self.threads,
             inputs: self.inputs,
             outputs: self.outputs,
             spaces: spaces.clone(),

@@ -226,6 +226,12 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         self.slots[slot] = [word; L];
     }
 
+    /// Makes a value zero.
+    pub(crate) fn clear(&mut self, value: Value) {
+        let (slot, words) = (self.slot_of[value] as usize, self.func.ty(value).words() as usize);
+        self.slots[slot..slot + words].fill([0; L]);
+    }
+
     /// The output elements as the last run left them.
     pub fn outputs(&self) -> &[[Lanes<L>; 4]] {
         &self.outputs
@@ -252,6 +258,17 @@ impl<'f, const L: usize> Interpreter<'f, L> {
         }
         let high = self.high(value);
         std::array::from_fn(|l| u64::from(high[l]) << 32 | low[l])
+    }
+
+    /// The words of a value in the first lane, zeros behind them.
+    pub(crate) fn words(&self, value: Value) -> [u32; 4] {
+        let (slot, words) = (self.slot_of[value] as usize, self.func.ty(value).words() as usize);
+        std::array::from_fn(|word| if word < words { self.slots[slot + word][0] } else { 0 })
+    }
+
+    /// The bits of a value of at most 64 in the first lane.
+    pub(crate) fn bits(&self, value: Value) -> u64 {
+        self.wide_lanes(value)[0]
     }
 
     fn set_pair(&mut self, value: Value, low: Lanes<L>, high: Lanes<L>) {

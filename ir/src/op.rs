@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Calls `$callback!` with the whole table. Each line:
 /// doc, variant, mnemonic, operand types, `->` result type, immediate, effect, attribute, whether lanes may see
-/// different results; and for ops on memory that is written, which memory it is, `=>` the same op under a mask.
+/// different results; for ops on memory that is written, which memory it is; and `=>` the same op under a mask.
 macro_rules! for_each_op {
     ($callback:ident) => {
         $callback! {
@@ -269,16 +269,51 @@ macro_rules! for_each_op {
             /// Makes the waves of the worklist around it the worklist.
             WorklistEnter worklist_enter () -> Nothing, Nested, Write, Plain, Follows, Worklist;
 
+            // ---- quads: pixels (0,0), (1,0), (0,1), (1,1) in lanes 4q to 4q + 3. Code for one invocation says what is
+            // wanted; `lockstep` knows which lanes run it, and puts it under their mask unless all see the operand.
+            /// How much the operand changes from a pixel to the one on its right, by the two upper pixels of the quad;
+            /// flushes.
+            QuadDx quad_dx (F32) -> F32, None, Convergent, Composite, Follows => QuadDxMasked;
+            /// How much it changes from a pixel to the one below, by the two left pixels of the quad; flushes.
+            QuadDy quad_dy (F32) -> F32, None, Convergent, Composite, Follows => QuadDyMasked;
+            /// As `quad_dx`, by the two pixels of the own row.
+            QuadDxFine quad_dx_fine (F32) -> F32, None, Convergent, Composite, Follows => QuadDxFineMasked;
+            /// As `quad_dy`, by the two pixels of the own column.
+            QuadDyFine quad_dy_fine (F32) -> F32, None, Convergent, Composite, Follows => QuadDyFineMasked;
+            /// The same, zero unless the mask holds in both of the pixels: what others have is not known.
+            QuadDxMasked quad_dx_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
+            /// The same, zero unless the mask holds in both of the pixels.
+            QuadDyMasked quad_dy_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
+            /// The same, zero unless the mask holds in both of the pixels.
+            QuadDxFineMasked quad_dx_fine_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
+            /// The same, zero unless the mask holds in both of the pixels.
+            QuadDyFineMasked quad_dy_fine_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
+            /// What the left pixel of the own row has. Moves bits, as the next three do.
+            QuadLeft quad_left (F32) -> F32, None, Pure, Plain, Follows;
+            /// What the right pixel of the own row has.
+            QuadRight quad_right (F32) -> F32, None, Pure, Plain, Follows;
+            /// What the upper pixel of the own column has.
+            QuadTop quad_top (F32) -> F32, None, Pure, Plain, Follows;
+            /// What the lower pixel of the own column has.
+            QuadBottom quad_bottom (F32) -> F32, None, Pure, Plain, Follows;
+
             // ---- textures: see [`crate::texture`]. They are read-only, so accesses may move and merge.
             /// The texel at an integer address: the coordinates, then the slice of an array; the level, or the sample
             /// of a multisampled texture, is the last word.
             TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain, Follows;
             /// Filtered at normalized coordinates, the slice of an array behind them, and a level.
             SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain, Follows;
-            /// The same at the level that derivatives of the coordinates in two directions give.
+            /// The same at the level that derivatives of the coordinates in two directions give. The last word of the
+            /// first is the least level there may be, that of the second is added to the level.
             SampleGradients sample_gradients (Row Row Row) -> Row, Sample, Pure, Plain, Follows;
             /// How much of what is filtered at level 0 passes the sampler's comparison with a reference.
             SampleCompare sample_compare (Row F32) -> F32, Sample, Pure, Plain, Follows;
+            /// How much of what is filtered passes the sampler's comparison with a reference; derivatives as for
+            /// `sample_gradients`.
+            SampleCompareGradients sample_compare_gradients (Row F32 Row Row) -> F32, Sample, Pure, Plain, Follows;
+            /// The level that `sample_gradients` with the same derivatives takes; what it is before anything bounds it;
+            /// and two zeros.
+            TextureLod texture_lod (Row Row Row) -> Row, Sample, Pure, Plain, Follows;
             /// One component of each of the four texels that a bilinear sample of level 0 would read.
             Gather gather (Row) -> Row, Gather, Pure, Plain, Follows;
             /// The same with texel offsets in the second operand, of which 6 bits count.
@@ -515,7 +550,7 @@ pub enum Memory {
 
 macro_rules! define_ops {
     ($( $(#[$doc:meta])* $name:ident $mnemonic:ident ($($operand:ident)*) -> $result:ident, $imm:ident, $effect:ident,
-        $attribute:ident, $varies:ident $(, $memory:ident $(=> $masked:ident)?)?; )*) => {
+        $attribute:ident, $varies:ident $(, $memory:ident)? $(=> $masked:ident)?; )*) => {
         /// An operation. Its documentation is its line in the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -544,7 +579,7 @@ macro_rules! define_ops {
             /// The memory that it reads or writes, if code can write that.
             pub const fn memory(self) -> Option<Memory> { match self { $( $( Op::$name => Some(Memory::$memory), )? )* _ => None } }
             /// The op that does the same where a mask holds, its last operand.
-            pub const fn masked(self) -> Option<Op> { match self { $( $( $( Op::$name => Some(Op::$masked), )? )? )* _ => None } }
+            pub const fn masked(self) -> Option<Op> { match self { $( $( Op::$name => Some(Op::$masked), )? )* _ => None } }
         }
     };
 }
@@ -587,7 +622,22 @@ impl Op {
 
     /// Whether the op has a meaning only where lanes run in lockstep.
     pub const fn is_of_lockstep(self) -> bool {
-        matches!(self, Op::Any | Op::GuardOrdered)
+        matches!(self, Op::Any | Op::GuardOrdered | Op::QuadLeft | Op::QuadRight | Op::QuadTop | Op::QuadBottom)
+    }
+
+    /// Whether it takes a derivative among the pixels of a quad.
+    pub const fn is_derivative(self) -> bool {
+        matches!(
+            self,
+            Op::QuadDx
+                | Op::QuadDy
+                | Op::QuadDxFine
+                | Op::QuadDyFine
+                | Op::QuadDxMasked
+                | Op::QuadDyMasked
+                | Op::QuadDxFineMasked
+                | Op::QuadDyFineMasked
+        )
     }
 
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
@@ -644,6 +694,10 @@ impl Op {
                 | Op::MemoryAtomicMasked
                 | Op::TexelStoreMasked
                 | Op::TexelAtomicMasked
+                | Op::QuadDxMasked
+                | Op::QuadDyMasked
+                | Op::QuadDxFineMasked
+                | Op::QuadDyFineMasked
         )
     }
 

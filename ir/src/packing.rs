@@ -108,7 +108,7 @@ fn signed<E: Emit>(e: &mut E, word: E::Value, field: Field) -> E::Value {
     integer
 }
 
-/// The components of an element: numbers of one kind, without padding, little-endian.
+/// The components of an element: numbers of one kind, without padding between them, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
     /// What they are.
@@ -117,6 +117,8 @@ pub struct Packing {
     pub widths: &'static [u32],
     /// Whether the third component is stored first and the first one third. Their widths are equal.
     is_bgra: bool,
+    /// Bytes of an element, if there are any behind the components.
+    padded: Option<usize>,
 }
 
 /// Where in an element a component is stored.
@@ -148,7 +150,12 @@ impl Field {
 impl Packing {
     /// Components of these widths, the first one from the lowest bit on.
     pub const fn new(kind: NumericKind, widths: &'static [u32]) -> Packing {
-        Packing { kind, widths, is_bgra: false }
+        Packing { kind, widths, is_bgra: false, padded: None }
+    }
+
+    /// The same in elements of so many bytes, of which those behind the components count for nothing.
+    pub const fn padded(self, bytes: usize) -> Packing {
+        Packing { padded: Some(bytes), ..self }
     }
 
     /// The same with the third component in the first one's place and the other way round.
@@ -163,7 +170,10 @@ impl Packing {
 
     /// Bytes of an element, 1 to 16.
     pub const fn bytes(self) -> usize {
-        self.start(self.widths.len()) as usize / 8
+        match self.padded {
+            Some(bytes) => bytes,
+            None => self.start(self.widths.len()) as usize / 8,
+        }
     }
 
     /// Bits in front of the component that is stored in that place.

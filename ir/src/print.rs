@@ -197,25 +197,32 @@ impl fmt::Display for Function {
 pub struct WithOrigins<'a, F> {
     /// The function.
     pub function: &'a Function,
-    /// The text of the source instruction at a byte offset, if there is one. It has no line breaks.
+    /// The comment above instructions that were made for the source instruction at a byte offset, or for none; no text
+    /// is no comment. It has no line breaks.
     pub text: F,
 }
 
-impl<'a, F: Fn(u32) -> Option<&'a str>> fmt::Display for WithOrigins<'a, F> {
+impl<F: Fn(Option<u32>) -> Option<String>> fmt::Display for WithOrigins<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print(self.function, f, |f, offset| writeln!(f, "    ; {offset:#010x}: {}", (self.text)(offset).unwrap_or("?")))
+        print(self.function, f, |f, offset| match (self.text)(offset) {
+            Some(text) => writeln!(f, "    ; {text}"),
+            None => Ok(()),
+        })
     }
 }
 
 /// Prints a function. `above` prints what goes above the instructions that were made for the source instruction at a
-/// byte offset.
+/// byte offset, or for none, as a block begins.
 fn print(
     func: &Function,
     f: &mut fmt::Formatter<'_>,
-    above: impl Fn(&mut fmt::Formatter<'_>, u32) -> fmt::Result,
+    above: impl Fn(&mut fmt::Formatter<'_>, Option<u32>) -> fmt::Result,
 ) -> fmt::Result {
     let numbering = Numbering::new(func);
     write!(f, "function {:?} inputs {} outputs {}", func.name, func.inputs, func.outputs)?;
+    if let Some(threads) = func.threads {
+        write!(f, " threads {threads}")?;
+    }
     writeln!(f, "{} {{", if func.lockstep { " lockstep" } else { "" })?;
     for (space, data) in &func.spaces {
         write!(f, "    {space} {:?}", data.name)?;
@@ -259,7 +266,7 @@ fn print(
         for inst in func.insts_in(block) {
             if inst.origin != origin {
                 origin = inst.origin;
-                origin.offset().map_or(Ok(()), |offset| above(f, offset))?;
+                above(f, origin.offset())?;
             }
             writeln!(f, "    {}", numbering.inst_text(inst))?;
         }

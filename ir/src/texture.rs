@@ -91,11 +91,13 @@ impl fmt::Display for TextureShape {
 }
 
 /// The ops that access textures.
-pub const OPS: [Op; 10] = [
+pub const OPS: [Op; 12] = [
     Op::TextureLoad,
     Op::SampleLevel,
     Op::SampleGradients,
     Op::SampleCompare,
+    Op::SampleCompareGradients,
+    Op::TextureLod,
     Op::Gather,
     Op::GatherAt,
     Op::GatherCompare,
@@ -157,7 +159,7 @@ impl Access {
 pub const LANES: usize = 16;
 
 /// Most operands of an access.
-pub const OPERANDS: usize = 3;
+pub const OPERANDS: usize = 4;
 
 /// The operands of an access and, instead of the first, its result: `[operand][word][lane]`. An operand that is one
 /// word is the first of its row.

@@ -2,11 +2,13 @@
 
 use super::bounds::Bounds;
 use super::buffer::{self, BoundResources, BufferView};
+use super::trace::tracer::{Tracer, Tracing};
 use super::uniforms::{self, BoundSpaces};
 use super::vertex_buffer::VertexBufferView;
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
-use crate::frontend::{Element, ResourceDecl, ResourceFile, UniformKind};
+use crate::frontend::pixel::HiddenInput;
+use crate::frontend::{Element, ResourceFile, UniformKind};
 use crate::memory::BoundMemory;
 use crate::options::{default_format, unknown};
 use crate::pica_uniforms::PicaUniforms;
@@ -28,10 +30,11 @@ impl CompiledShader {
 /// most buffers, and copies the uniforms and typed buffers. It is `Sync`: threads may run ranges of it at the same
 /// time.
 ///
-/// A pixel shader's pixels are bound and run as vertices are. Their inputs are every element of the input
-/// signature, already interpolated, system values included: `SV_Position` is the pixel's centre, depth and w,
-/// `SV_IsFrontFace` 0 or all ones. Whether the shader [discarded](crate::Outputs::discarded) a pixel is with the
-/// outputs.
+/// A pixel shader's pixels are given in [quads](Call::pixels), or are bound and run as vertices are. Then their inputs
+/// are every element of the input signature, already interpolated, system values included: `SV_Position` is the pixel's
+/// centre, depth and w, `SV_IsFrontFace` 0 or all ones; and four that follow each other from the first on are a quad:
+/// the upper left one, the upper right, the lower left, the lower right. Whether the shader
+/// [discarded](crate::Outputs::discarded) a pixel is with the outputs.
 ///
 /// ```
 /// use shaderjit::{VertexBufferView, CompileOptions, Config, Engine, Shader};
@@ -62,6 +65,8 @@ pub struct Call<'a> {
     pub(super) bounds: Bounds<'a>,
     pub(super) first_vertex: u32,
     pub(super) instance: u32,
+    /// Who traces an invocation.
+    pub(super) tracer: Option<&'a (dyn Tracing + 'a)>,
 }
 
 impl fmt::Debug for Call<'_> {
@@ -72,8 +77,7 @@ impl fmt::Debug for Call<'_> {
         let uniforms: Vec<_> = uniforms.map(|(n, decl)| (uniforms::name(decl.kind), self.spaces.is_bound(n))).collect();
         let resources = interface.resources.iter().enumerate();
         let is_bound = |n| self.is_resource_bound(n);
-        let name = |decl: &ResourceDecl| buffer::name(decl.file, decl.slot, decl.space);
-        let resources: Vec<_> = resources.map(|(n, decl)| (name(decl), is_bound(n))).collect();
+        let resources: Vec<_> = resources.map(|(n, decl)| (buffer::name(decl), is_bound(n))).collect();
         f.debug_struct("Call")
             .field("shader", self.shader)
             .field("inputs", &inputs)
@@ -90,6 +94,12 @@ impl fmt::Debug for Call<'_> {
 /// What an unbound input reads.
 static ZEROS: [u8; 16] = [0; 16];
 
+/// A pixel that is shaded for itself.
+static LIVE: [u8; 16] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// 1/w of pixels whose attributes are not divided by it: 1.0, which does not change.
+static ONE: [u8; 16] = [0, 0, 0x80, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
 impl<'a> Call<'a> {
     fn new(shader: &'a CompiledShader) -> Call<'a> {
         let interface = shader.interface();
@@ -105,7 +115,22 @@ impl<'a> Call<'a> {
             bounds: Bounds::default(),
             first_vertex: 0,
             instance: 0,
+            tracer: None,
         }
+    }
+
+    /// Has the invocation that a tracer names traced in every run from now on. All that is not traced runs as without,
+    /// and no result changes, unless invocations race for memory through both arms of a branch. But a program that
+    /// needs almost all its fuel may run out of it, for the traced form has been through no pass. Runs of a SPIR-V
+    /// program that is to be traced are an error.
+    pub fn trace(&mut self, tracer: &'a Tracer<'_>) -> &mut Call<'a> {
+        self.tracer = Some(tracer);
+        self
+    }
+
+    /// The shader that is called.
+    pub fn shader(&self) -> &'a CompiledShader {
+        self.shader
     }
 
     /// Binds an input by its semantic.
@@ -191,11 +216,16 @@ impl<'a> Call<'a> {
         bytes: &[u8],
     ) -> Result<&mut Call<'a>, CallError> {
         let index = self.find_space(UniformKind::ConstantBuffer { slot, space })?;
+        self.bind_bytes(index, bytes);
+        Ok(self)
+    }
+
+    /// Binds the bytes of a uniform space, of which what nobody reads is left out.
+    pub(super) fn bind_bytes(&mut self, index: usize, bytes: &[u8]) {
         let facts = &self.shader.prepared().facts;
         let read = if facts.is_indexed[index] { bytes.len() } else { facts.reads_bytes[index].next_multiple_of(16) };
         self.spaces.bind(self.shader, index, uniforms::rows(&bytes[..read.min(bytes.len())]));
         self.spaces.set_bytes(index, bytes.len());
-        Ok(self)
     }
 
     /// Binds PICA float uniforms, `c0` first. Rows behind the last one given are zero. The container's constants stand
@@ -246,11 +276,10 @@ impl<'a> Call<'a> {
         Ok(index)
     }
 
-    fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
+    pub(super) fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
         let uniforms = &self.shader.interface().uniforms;
         uniforms.iter().position(|decl| decl.kind == kind).ok_or_else(|| {
-            let is_bindable = |kind| !matches!(kind, UniformKind::Table | UniformKind::Group);
-            let bindable = uniforms.iter().filter(|decl| is_bindable(decl.kind));
+            let bindable = uniforms.iter().filter(|decl| decl.kind.is_bindable());
             CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
         })
     }
@@ -372,7 +401,7 @@ impl<'a> Call<'a> {
         for (index, decl) in self.shader.interface().resources.iter().enumerate() {
             let is_given = matches!(decl.file, ResourceFile::Shared { .. }) || self.unbound_as_zero;
             if self.shader.needs_resource(index) && !self.is_resource_bound(index) && !is_given {
-                return Err(CallError::MissingBinding { what: buffer::name(decl.file, decl.slot, decl.space) });
+                return Err(CallError::MissingBinding { what: buffer::name(decl) });
             }
         }
         Ok(())
@@ -388,23 +417,59 @@ impl<'a> Call<'a> {
         vertices: &Range<u32>,
         attributes: &mut Vec<VertexBufferView<'a>>,
     ) -> Result<(), CallError> {
-        let elements = &self.shader.interface().inputs;
-        for (number, (element, bound)) in elements.iter().zip(&self.inputs).enumerate() {
-            // The default format has every component, so that all of them are zero. It is also what inputs nobody reads
-            // get, so that their formats make no difference to the code.
-            let zero = VertexBufferView::new(default_format(element), &ZEROS, 0);
-            attributes.push(match bound {
-                _ if !self.shader.reads_input(number) => zero,
-                Some(attribute) => attribute.slice(vertices, self.instance).map_err(|needed| {
-                    let what = format!("input {}", element.name());
-                    CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
-                })?,
-                None if self.unbound_as_zero => zero,
+        for (number, element) in self.shader.interface().signature_inputs().iter().enumerate() {
+            attributes.push(match self.stream(number, vertices)? {
+                Some(stream) => stream,
+                None if self.unbound_as_zero => zero(element),
                 None => return Err(CallError::MissingBinding { what: format!("input {}", element.name()) }),
             });
         }
+        self.resolve_hidden(attributes);
         Ok(())
     }
+
+    /// What a pixel shader reads behind its signature where pixels are bound row by row: each is shaded for itself, and
+    /// attributes are the same wherever in a pixel they are evaluated.
+    fn resolve_hidden(&self, attributes: &mut Vec<VertexBufferView<'a>>) {
+        let interface = self.shader.interface();
+        let (hidden, first) =
+            (interface.pixel.iter().flat_map(|pixel| &pixel.hidden), interface.signature_inputs().len());
+        for (number, &hidden) in (first..).zip(hidden) {
+            let element = &interface.inputs[number];
+            attributes.push(match hidden {
+                _ if !self.shader.reads_input(number) => zero(element),
+                HiddenInput::Live => VertexBufferView::new(default_format(element), &LIVE, 0),
+                HiddenInput::Value(element) => attributes[element as usize],
+                HiddenInput::ReciprocalW => VertexBufferView::new(default_format(element), &ONE, 0),
+                HiddenInput::ChangeX(_) | HiddenInput::ChangeY(_) | HiddenInput::Centroid => zero(element),
+            });
+        }
+    }
+
+    /// What is bound to an input element of the signature, the first of these vertices first. Zeros if nobody reads it,
+    /// and none if nothing is bound.
+    pub(super) fn stream(
+        &self,
+        element: usize,
+        vertices: &Range<u32>,
+    ) -> Result<Option<VertexBufferView<'a>>, CallError> {
+        let declared = &self.shader.interface().inputs[element];
+        if !self.shader.reads_input(element) {
+            return Ok(Some(zero(declared)));
+        }
+        let Some(attribute) = self.inputs[element] else { return Ok(None) };
+        let stream = attribute.slice(vertices, self.instance);
+        Ok(Some(stream.map_err(|needed| {
+            let what = format!("input {}", declared.name());
+            CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
+        })?))
+    }
+}
+
+/// Zeros for every vertex. The default format has every component, so that all of them are zero. It is also what inputs
+/// nobody reads get, so that their formats make no difference to the code.
+pub(super) fn zero(element: &Element) -> VertexBufferView<'static> {
+    VertexBufferView::new(default_format(element), &ZEROS, 0)
 }
 
 /// Number of vertices in a range.

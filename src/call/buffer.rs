@@ -64,7 +64,7 @@ impl<'a> BufferView<'a> {
         }
     }
 
-    fn fits(&self, kind: ResourceKind) -> bool {
+    pub(super) fn fits(&self, kind: ResourceKind) -> bool {
         match (self.view, kind) {
             (View::Raw, ResourceKind::RawBuffer) | (View::Typed(_), ResourceKind::TypedBuffer { .. }) => true,
             (View::Structured { stride }, ResourceKind::StructuredBuffer { stride: declared }) => stride == declared,
@@ -145,9 +145,14 @@ impl<'a> BoundResources<'a> {
         let file = ResourceFile::Resource;
         let (index, decl) = find(declared, file, slot, space)?;
         if !resource.fits(decl.kind) {
-            let (what, declared) = (name(file, slot, space), decl.kind.to_string());
+            let (what, declared) = (name(decl), decl.kind.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound: resource.describe() });
         }
+        self.set(index, resource)
+    }
+
+    /// Binds the one of that number, which it fits.
+    pub fn set(&mut self, index: usize, resource: BufferView<'a>) -> Result<(), CallError> {
         self.bytes[index] = Some(resource.readable()?);
         Ok(())
     }
@@ -169,14 +174,29 @@ pub(super) fn find(
     slot: u32,
     space: u32,
 ) -> Result<(usize, &ResourceDecl), CallError> {
-    let mut of_file = declared.iter().enumerate().filter(|(_, decl)| decl.file == file);
-    let names = of_file.clone().map(|(_, decl)| name(file, decl.slot, decl.space));
+    let mut of_file = declared.iter().enumerate().filter(|(_, decl)| decl.file == file && decl.index.is_none());
+    let names = of_file.clone().map(|(_, decl)| name(decl));
     let found = of_file.find(|(_, decl)| (decl.slot, decl.space) == (slot, space));
-    found.ok_or_else(|| CallError::unknown(name(file, slot, space), names))
+    found.ok_or_else(|| CallError::unknown(register_name(file, slot, space), names))
 }
 
 /// How errors name a resource.
-pub(super) fn name(file: ResourceFile, slot: u32, space: u32) -> String {
+pub(super) fn name(decl: &ResourceDecl) -> String {
+    match decl.index {
+        Some(index) => descriptor_name(decl.space, decl.slot, index),
+        None => register_name(decl.file, decl.slot, decl.space),
+    }
+}
+
+/// How errors name a descriptor.
+pub(super) fn descriptor_name(set: u32, binding: u32, index: u32) -> String {
+    match index {
+        0 => format!("descriptor of set {set}, binding {binding}"),
+        index => format!("descriptor {index} of set {set}, binding {binding}"),
+    }
+}
+
+fn register_name(file: ResourceFile, slot: u32, space: u32) -> String {
     let what = match file {
         ResourceFile::Resource => format!("resource t{slot}"),
         ResourceFile::UnorderedAccess => format!("view u{slot}"),

@@ -1,8 +1,9 @@
 //! The one place that makes a runner: native code or the interpreter, in memory that a thread keeps from call to call.
 
 use super::bindings::Call;
-use super::interpret::interpret;
+use super::interpret::{Interpreted, interpret};
 use super::native::{NativeMemory, NativeRunner};
+use super::trace::runner::Traced;
 use super::wave::{Bound, Driver};
 use super::work::{Work, recycle};
 use crate::error::CallError;
@@ -75,12 +76,20 @@ impl<'a> Call<'a> {
         memory: &mut Memory,
         work: &mut Work<'a>,
     ) -> Result<(), CallError> {
+        if self.tracer.is_some() && !self.shader.prepared().can_be_traced() {
+            return Err(CallError::Invalid("programs of SPIR-V are not traced".to_string()));
+        }
         let mut resources: Vec<&[u8]> = mem::take(&mut memory.resources);
         resources.extend(self.resources.iter());
         let bound = Bound { call: self, resources: &resources, textures, fuel };
-        let result = match native {
-            None => interpret(bound, driver, work),
-            Some(native) => driver.drive(&mut NativeRunner::new(bound, native, &mut memory.native), work),
+        let result = match (native, self.tracer) {
+            (None, None) => interpret(bound, driver, work),
+            (Some(native), None) => driver.drive(&mut NativeRunner::new(bound, native, &mut memory.native), work),
+            (None, Some(tracer)) => driver.drive(&mut Traced::new(&mut Interpreted::new(bound), bound, tracer), work),
+            (Some(native), Some(tracer)) => {
+                let inner = &mut NativeRunner::new(bound, native, &mut memory.native);
+                driver.drive(&mut Traced::new(inner, bound, tracer), work)
+            }
         };
         memory.resources = recycle(resources);
         result

@@ -43,7 +43,7 @@ impl<'a> Call<'a> {
         let declared = &self.shader.interface().resources;
         let file = ResourceFile::UnorderedAccess;
         let (index, decl) = buffer::find(declared, file, slot, space)?;
-        let name = || buffer::name(file, slot, space);
+        let name = || buffer::name(decl);
         if !view.fits(decl.kind) {
             let (what, declared) = (name(), decl.kind.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound: view.describe() });
@@ -180,14 +180,19 @@ impl<'a> Driver<'a> for Grid<'_, '_, 'a> {
         let threads = interface.thread_group.map_or(1, |threads| threads.iter().product());
         let space = interface.uniforms.iter().position(|decl| decl.kind == UniformKind::Group);
         let [width, height, _] = self.grid.map(u64::from);
+        if let Some(space) = space.filter(|&space| interface.uniforms[space].rows > 1) {
+            let [x, y, z] = self.grid;
+            self.spaces.set_rows(interface, space, 1, &[[x, y, z, 0]]);
+        }
         for number in self.numbers.clone() {
+            let id = [number % width, number / width % height, number / width / height].map(|place| place as u32);
             if let Some(space) = space {
-                let [x, y, z] = [number % width, number / width % height, number / width / height];
-                self.spaces.set_rows(interface, space, 0, &[[x as u32, y as u32, z as u32, 0]]);
+                let [x, y, z] = id;
+                self.spaces.set_rows(interface, space, 0, &[[x, y, z, 0]]);
             }
             self.memory.begin_group();
             let spaces_changed = space.is_some() || number == self.numbers.start;
-            waves.run_group(&Group { spaces: &self.spaces, spaces_changed, threads })?;
+            waves.run_group(&Group { id, spaces: &self.spaces, spaces_changed, threads })?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! of fuel included. Of a block, as many waves run side by side as the interpreter has lanes for; where they write
 //! memory, one after the other, for what writes happens wave by wave, and never twice.
 
+use super::fetch::fetch;
 use super::outputs::Place;
 use super::uniforms::BoundSpaces;
 use super::vertex_buffer::VertexBufferView;
@@ -25,7 +26,7 @@ pub(super) fn interpret<'a>(
 }
 
 /// The interpreter with everything bound but inputs and outputs.
-struct Interpreted<'c, 'a> {
+pub(super) struct Interpreted<'c, 'a> {
     bound: Bound<'c, 'a>,
     function: &'c Function,
     machine: Machine<'c>,
@@ -39,7 +40,7 @@ struct Interpreted<'c, 'a> {
 }
 
 impl<'c, 'a> Interpreted<'c, 'a> {
-    fn new(bound: Bound<'c, 'a>) -> Interpreted<'c, 'a> {
+    pub fn new(bound: Bound<'c, 'a>) -> Interpreted<'c, 'a> {
         let prepared = bound.call.shader.prepared();
         let lanes = bound.call.shader.lanes().count() as usize;
         Interpreted {
@@ -77,23 +78,9 @@ impl<'c, 'a> Interpreted<'c, 'a> {
 
     /// Sets what sixteen vertices of a stream read; those behind the last one read what that does.
     fn fetch(&mut self, element: usize, stream: &VertexBufferView<'_>, vertices: [usize; LANES]) {
-        let packing = stream.format.packing();
-        let mut words = [[0; LANES]; 4];
-        for (number, word) in words.iter_mut().enumerate().take(packing.bytes().div_ceil(4)) {
-            let (first, size) = (4 * number, (packing.bytes() - 4 * number).min(4));
-            for (lane, vertex) in word.iter_mut().zip(vertices) {
-                let at = vertex * stream.stride + first;
-                *lane = match (size, stream.bytes.get(at..at + size)) {
-                    (4, Some(&[a, b, c, d])) => u32::from_le_bytes([a, b, c, d]),
-                    (_, bytes) => {
-                        bytes.unwrap_or_default().iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
-                    }
-                };
-            }
-        }
-        for component in 0..4 {
+        for (component, words) in fetch(stream, vertices).into_iter().enumerate() {
             if let Some(lanes) = self.machine.input(element, component) {
-                *lanes = packing.component(component, &words);
+                *lanes = words;
             }
         }
     }
@@ -242,7 +229,7 @@ impl<'c> WaveRunner for Interpreted<'c, '_> {
                     self.fetch(element, stream, vertices);
                 }
             }
-            self.run_waves(&call.spaces, start == 0, block.first_vertex.wrapping_add(start as u32), count)?;
+            self.run_waves(block.spaces, start == 0, block.first_vertex.wrapping_add(start as u32), count)?;
             let outputs = prepared.interface.outputs.iter().zip(block.layout.places()).enumerate();
             for (element, (declared, place)) in outputs {
                 let Some(place) = place else { continue };

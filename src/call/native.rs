@@ -105,7 +105,7 @@ impl WaveRunner for NativeRunner<'_, '_> {
     }
 
     fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {
-        let Block { attributes, count, first_vertex, layout, first_row } = *block;
+        let Block { attributes, count, first_vertex, layout, first_row, spaces, .. } = *block;
         let mut streams: Vec<InputStream<'_>> = mem::take(self.streams);
         streams.extend(attributes.iter().map(|&VertexBufferView { bytes, stride, .. }| InputStream { bytes, stride }));
         let mut places = mem::take(self.places);
@@ -114,7 +114,7 @@ impl WaveRunner for NativeRunner<'_, '_> {
             Some(Place { offset, stride }) => OutputElement { offset: offset + first_row * stride, stride },
             None => OutputElement { offset: 0, stride: 0 },
         }));
-        let batch = Batch { inputs: &streams, ..self.batch(first_vertex, count) };
+        let batch = Batch { inputs: &streams, uniforms: spaces.native(), ..self.batch(first_vertex, count) };
         let result = self.run_guarded(&batch, &mut OutputBuffer { bytes, elements: &places });
         (*self.streams, *self.places) = (recycle(streams), places);
         match result {

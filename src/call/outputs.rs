@@ -249,6 +249,11 @@ impl<'a> OutputView<'a> {
         self.element
     }
 
+    /// The bytes from the first vertex's on, and how many there are from one to the next.
+    pub fn bytes(&self) -> (&'a [u8], usize) {
+        (self.bytes.get(self.place.offset..).unwrap_or_default(), self.place.stride)
+    }
+
     /// The bits of a vertex's four components, those the element does not have as 0; `None` past the last vertex.
     pub fn bits(&self, vertex: usize) -> Option<[u32; 4]> {
         if vertex >= self.count {

@@ -3,7 +3,7 @@
 use super::bindings::Call;
 use super::buffer;
 use crate::error::CallError;
-use crate::frontend::{ResourceFile, ResourceKind};
+use crate::frontend::{ResourceFile, ResourceKind, SamplerDecl};
 use crate::texture::{SamplerState, Texture};
 
 impl<'a> Call<'a> {
@@ -41,7 +41,7 @@ impl<'a> Call<'a> {
     ) -> Result<&mut Call<'a>, CallError> {
         let file = ResourceFile::Resource;
         let (index, decl) = buffer::find(&self.shader.interface().resources, file, slot, space)?;
-        let (what, info) = (buffer::name(file, slot, space), texture.info());
+        let (what, info) = (buffer::name(decl), texture.info());
         if !matches!(decl.kind, ResourceKind::Texture { shape, .. } if shape == info.shape) {
             let (declared, bound) = (decl.kind.to_string(), info.shape.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound });
@@ -67,16 +67,11 @@ impl<'a> Call<'a> {
     /// As [`sampler`](Self::sampler).
     pub fn sampler_in_space(&mut self, slot: u32, space: u32, state: SamplerState) -> Result<&mut Call<'a>, CallError> {
         let declared = &self.shader.interface().samplers;
-        let index = declared.iter().position(|decl| (decl.slot, decl.space) == (slot, space));
-        let index = index.ok_or_else(|| {
-            CallError::unknown(
-                sampler_name(slot, space),
-                declared.iter().map(|decl| sampler_name(decl.slot, decl.space)),
-            )
-        })?;
-        if let Some(objection) = state.objection() {
-            return Err(CallError::Invalid(format!("{}: {objection}", sampler_name(slot, space))));
-        }
+        let is_it = |decl: &SamplerDecl| (decl.slot, decl.space, decl.index) == (slot, space, None);
+        let index = declared.iter().position(is_it);
+        let index =
+            index.ok_or_else(|| CallError::unknown(register_name(slot, space), declared.iter().map(sampler_name)))?;
+        check_state(&declared[index], &state)?;
         self.textures.bind_sampler(index, state);
         Ok(self)
     }
@@ -84,15 +79,30 @@ impl<'a> Call<'a> {
     pub(super) fn check_samplers(&self) -> Result<(), CallError> {
         for (index, decl) in self.shader.interface().samplers.iter().enumerate() {
             if self.shader.needs_sampler(index) && !self.textures.is_sampler_bound(index) && !self.unbound_as_zero {
-                return Err(CallError::MissingBinding { what: sampler_name(decl.slot, decl.space) });
+                return Err(CallError::MissingBinding { what: sampler_name(decl) });
             }
         }
         Ok(())
     }
 }
 
+/// Refuses a state that is none.
+pub(super) fn check_state(decl: &SamplerDecl, state: &SamplerState) -> Result<(), CallError> {
+    match state.objection() {
+        Some(objection) => Err(CallError::Invalid(format!("{}: {objection}", sampler_name(decl)))),
+        None => Ok(()),
+    }
+}
+
 /// How errors name a sampler.
-fn sampler_name(slot: u32, space: u32) -> String {
+pub(super) fn sampler_name(decl: &SamplerDecl) -> String {
+    match decl.index {
+        Some(index) => buffer::descriptor_name(decl.space, decl.slot, index),
+        None => register_name(decl.slot, decl.space),
+    }
+}
+
+fn register_name(slot: u32, space: u32) -> String {
     match space {
         0 => format!("sampler s{slot}"),
         space => format!("sampler s{slot} of space {space}"),

@@ -112,11 +112,17 @@ pub(crate) fn name(kind: UniformKind) -> String {
     match kind {
         UniformKind::ConstantBuffer { slot, space: 0 } => format!("constant buffer cb{slot}"),
         UniformKind::ConstantBuffer { slot, space } => format!("constant buffer cb{slot} of space {space}"),
+        UniformKind::Block { set, binding, index: 0 } => format!("uniform block of set {set}, binding {binding}"),
+        UniformKind::Block { set, binding, index } => {
+            format!("uniform block {index} of set {set}, binding {binding}")
+        }
+        UniformKind::PushConstants => "block of push constants".to_string(),
         UniformKind::PicaFloat => "file of float uniforms c0..c95".to_string(),
         UniformKind::PicaInt => "file of integer uniforms i0..i3".to_string(),
         UniformKind::PicaBool => "file of bool uniforms b0..b15".to_string(),
         UniformKind::Table => "table of constants".to_string(),
         UniformKind::Group => "number of the thread group".to_string(),
+        UniformKind::Patch => "patch".to_string(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Calls that run vertices: a range of those in the streams, one behind the other.
 
 use super::bindings::{Call, count};
-use super::engine::with_memory;
+use super::engine::{Memory, with_memory};
 use super::outputs::{OutputLayout, Outputs, packed_stride};
+use super::uniforms::BoundSpaces;
 use super::vertex_buffer::VertexBufferView;
 use super::wave::{Block, Driver, WaveRunner};
 use super::work::Work;
@@ -91,7 +92,7 @@ impl<'a> Call<'a> {
     ) -> Result<(), CallError> {
         let (count, available) = (count(&vertices)?, bytes.len());
         let first_vertex = self.first_vertex.wrapping_add(vertices.start);
-        let batch = InARow { count, first_vertex, layout, bytes };
+        let batch = InARow { count, first_vertex, layout, bytes, spaces: &self.spaces };
         self.shade(&vertices, count, (layout, available), choice, batch)
     }
 
@@ -113,17 +114,29 @@ impl<'a> Call<'a> {
             if rows == 0 {
                 return Ok(());
             }
-            let made;
-            let native = match choice {
-                Choice::Found(native, fuel) => return self.drive(native, fuel, driver, memory, work),
-                Choice::Interpreter => None,
-                Choice::Jit => {
-                    made = self.native(&work.attributes, layout, &mut memory.layout)?;
-                    made.as_deref()
-                }
-            };
-            self.with_fuel(|fuel| self.drive(native, fuel, driver, memory, work))
+            self.drive_chosen(choice, layout, driver, memory, work)
         })
+    }
+
+    /// Has the engine that is chosen driven, with attributes that are there.
+    pub(super) fn drive_chosen(
+        &self,
+        choice: Choice<'_>,
+        layout: &OutputLayout,
+        driver: impl Driver<'a>,
+        memory: &mut Memory,
+        work: &mut Work<'a>,
+    ) -> Result<(), CallError> {
+        let made;
+        let native = match choice {
+            Choice::Found(native, fuel) => return self.drive(native, fuel, driver, memory, work),
+            Choice::Interpreter => None,
+            Choice::Jit => {
+                made = self.native(&work.attributes, layout, &mut memory.layout)?;
+                made.as_deref()
+            }
+        };
+        self.with_fuel(|fuel| self.drive(native, fuel, driver, memory, work))
     }
 
     /// Checks everything that is bound, and a buffer of `available` bytes for the outputs of `rows` vertices. What each
@@ -136,11 +149,20 @@ impl<'a> Call<'a> {
         attributes: &mut Vec<VertexBufferView<'a>>,
     ) -> Result<(), CallError> {
         self.check_runs_vertices()?;
+        self.check_outputs_and_resources(rows, (layout, available))?;
+        self.resolve_attributes(vertices, attributes)
+    }
+
+    /// Checks everything but inputs.
+    pub(super) fn check_outputs_and_resources(
+        &self,
+        rows: u32,
+        (layout, available): (&OutputLayout, usize),
+    ) -> Result<(), CallError> {
         layout.check(&self.shader.interface().outputs, rows as usize, available)?;
         self.check_uniforms()?;
         self.check_resources()?;
-        self.check_samplers()?;
-        self.resolve_attributes(vertices, attributes)
+        self.check_samplers()
     }
 
     /// The native code for a call, whose layout goes to `wanted`. `None` if the interpreter is to run it.
@@ -165,11 +187,14 @@ struct InARow<'c> {
     first_vertex: u32,
     layout: &'c OutputLayout,
     bytes: &'c mut [u8],
+    spaces: &'c BoundSpaces,
 }
 
 impl<'a> Driver<'a> for InARow<'_> {
     fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError> {
-        let InARow { count, first_vertex, layout, bytes } = self;
-        waves.run_block(&Block { attributes: &work.attributes, count, first_vertex, layout, first_row: 0 }, bytes)
+        let InARow { count, first_vertex, layout, bytes, spaces } = self;
+        let attributes = &work.attributes;
+        let block = Block { attributes, count, first_vertex, layout, first_row: 0, spaces, quads: None };
+        waves.run_block(&block, bytes)
     }
 }

@@ -12,6 +12,7 @@
 
 use super::bindings::Call;
 use super::outputs::OutputLayout;
+use super::pixels::quad::Quad;
 use super::uniforms::BoundSpaces;
 use super::vertex_buffer::VertexBufferView;
 use super::work::Work;
@@ -57,10 +58,16 @@ pub(super) struct Block<'b> {
     pub layout: &'b OutputLayout,
     /// Row of them that the first vertex gets.
     pub first_row: usize,
+    /// The uniforms, which the runner may have seen with other rows.
+    pub spaces: &'b BoundSpaces,
+    /// The quads that they are the pixels of, if they are.
+    pub quads: Option<&'b [Quad]>,
 }
 
 /// A thread group. Its memory is that of the runner.
 pub(super) struct Group<'g> {
+    /// Its number in x, y and z.
+    pub id: [u32; 3],
     pub spaces: &'g BoundSpaces,
     /// Whether they may hold anything else than for the group before. There is none before the first.
     pub spaces_changed: bool,
@@ -88,7 +95,7 @@ pub(super) trait WaveRunner {
     /// Runs all waves of a group, phase by phase.
     fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError>;
 
-    /// Shades a block with the uniforms of the call, and stores its outputs in a buffer. The inputs of a wave are not
+    /// Shades a block, and stores its outputs in a buffer. The inputs of a wave are not
     /// defined afterwards.
     fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError>;
 }

@@ -15,6 +15,7 @@ mod listing;
 mod name;
 mod reader;
 pub mod shbin;
+mod spirv;
 pub mod vbc;
 mod writer;
 
@@ -26,6 +27,7 @@ pub use dxbc::Dxbc;
 pub use listing::PartInfo;
 pub use name::Name;
 pub use shbin::{Dvoj, Shbin};
+pub use spirv::SpirvFile;
 pub use vbc::Vbc;
 
 /// A container of any kind this crate reads, told apart by its first bytes.
@@ -33,9 +35,9 @@ pub use vbc::Vbc;
 /// ```
 /// use shaderjit::container::Container;
 ///
-/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_transform/VS.vs_4_0.fxc101.dxbc"));
-/// let Container::Dxbc(dxbc) = Container::parse(bytes)? else { unreachable!("the file begins with DXBC") };
-/// let inputs = dxbc.input_signature()?.expect("a vertex shader has one");
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"),
+/// "/tests/data/dxbc/vs_transform/VS.vs_4_0.fxc101.dxbc")); let Container::Dxbc(dxbc) = Container::parse(bytes)? else {
+/// unreachable!("the file begins with DXBC") }; let inputs = dxbc.input_signature()?.expect("a vertex shader has one");
 /// assert_eq!(inputs.elements[0].semantic.to_string(), "POSITION");
 /// # Ok::<(), shaderjit::error::ContainerError>(())
 /// ```
@@ -50,11 +52,14 @@ pub enum Container<'a> {
     Dvoj(Dvoj<'a>),
     /// The Vega engine's `VBC`: SPIR-V with reflection.
     Vbc(Vbc<'a>),
+    /// A bare SPIR-V module.
+    Spirv(SpirvFile<'a>),
 }
 
 impl<'a> Container<'a> {
     /// Reads the header and the part index of `bytes`, which must hold the container from its first byte; bytes behind
-    /// its end are tolerated, except by a `VBC`, which is read from both ends.
+    /// its end are tolerated, except by a `VBC`, which is read from both ends, and by a SPIR-V module, which has no
+    /// other end than the file's.
     ///
     /// # Errors
     /// [`UnknownMagic`](ContainerError::UnknownMagic) if it is none of them; otherwise what is wrong with the header or
@@ -65,7 +70,7 @@ impl<'a> Container<'a> {
             Some(&shbin::MAGIC) => Shbin::parse(bytes).map(Self::Shbin),
             Some(&shbin::DVOJ_MAGIC) => Dvoj::parse(bytes).map(Self::Dvoj),
             _ if bytes.starts_with(&vbc::MAGIC) => Vbc::parse(bytes).map(Self::Vbc),
-            _ => Err(reader::unknown_magic(bytes)),
+            _ => SpirvFile::parse(bytes).map(Self::Spirv),
         }
     }
 
@@ -76,6 +81,7 @@ impl<'a> Container<'a> {
             Self::Shbin(shbin) => shbin.listing(),
             Self::Dvoj(dvoj) => dvoj.listing(),
             Self::Vbc(vbc) => vbc.listing(),
+            Self::Spirv(module) => module.listing(),
         }
     }
 
@@ -86,6 +92,7 @@ impl<'a> Container<'a> {
             Self::Shbin(shbin) => listed(shbin.bytes(), shbin.listing(), index),
             Self::Dvoj(dvoj) => listed(dvoj.bytes(), dvoj.listing(), index),
             Self::Vbc(vbc) => listed(vbc.bytes(), vbc.listing(), index),
+            Self::Spirv(module) => listed(module.bytes(), module.listing(), index),
         }
     }
 
@@ -96,6 +103,8 @@ impl<'a> Container<'a> {
             Self::Shbin(shbin) => shbin.errors(),
             Self::Dvoj(dvoj) => dvoj.errors(),
             Self::Vbc(vbc) => vbc.errors(),
+            // Its instructions are the front end's to read.
+            Self::Spirv(_) => Vec::new(),
         }
     }
 }

@@ -79,6 +79,7 @@ fn visit(bytes: &[u8]) -> Result<Vec<ContainerError>, ContainerError> {
                 assert_eq!(rebuilt(&again).unwrap(), written, "what is written is rebuilt byte for byte");
             }
         }
+        Container::Spirv(file) => assert_eq!(file.bytes(), bytes),
         Container::Vbc(vbc) => {
             for module in vbc.stages().filter_map(Result::ok) {
                 assert_eq!(bytes[module.offset..][..module.bytes.len()], *module.bytes);

@@ -5,6 +5,9 @@
 
 pub(crate) mod dxbc;
 pub(crate) mod pica;
+mod spirv;
+
+pub(crate) use spirv::spirv;
 
 /// What a listing shows besides the instructions. Default: nothing.
 ///
@@ -23,6 +26,13 @@ pub struct ListingOptions {
 }
 
 impl ListingOptions {
+    /// The instruction that a line of a listing with [offsets](Self::offsets) shows: its byte offset in the file, and
+    /// its text with the indentation. None for headers and comments.
+    pub fn instruction(line: &str) -> Option<(u32, &str)> {
+        let (offset, text) = line.strip_prefix("0x")?.split_once(": ")?;
+        Some((u32::from_str_radix(offset, 16).ok()?, text))
+    }
+
     /// Whether each instruction has its absolute byte offset in front.
     pub fn offsets(self, offsets: bool) -> ListingOptions {
         ListingOptions { offsets, ..self }

@@ -32,22 +32,33 @@ pub enum StateRow {
     Latch,
 }
 
+/// Where the function leaves an invocation's triangles: for each of three vertices the emitted registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TriangleStore {
+    /// In an array that is kept. Behind the rows of a triangle's vertices lies one whose x component is 1 if the
+    /// triangle is inverted and else 0.
+    Array(Array),
+    /// Every invocation emits so many, and of each it is known whether it is inverted. Their rows are the last output
+    /// elements, a triangle's behind those of the one before.
+    Outputs(Vec<bool>),
+}
+
 /// The triangles of a geometry shader, and where its state is among the function's elements.
 ///
 /// The function sees one invocation. What it may read of the state is input elements behind `v0` to `v15`, one for each
 /// [`StateRow`] that the program names. Output element 0 is the number of triangles emitted and the number of EMITs
 /// executed modulo 2; the elements behind it say which words of the state were written, four bits a row, eight rows a
-/// word; behind those lie the rows themselves, in which only written words count.
+/// word; behind those lie the rows themselves, in which only written words count, and behind these triangles that are
+/// outputs.
 ///
 /// Rows of outputs are relative to the bank that EMIT reads next: if EMIT was executed an odd number of times, the two
 /// banks have changed places before the written words count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeometryInterface {
-    /// The array of triangles, which is kept. A triangle is [`record_elements`](Self::record_elements) elements: for
-    /// each of three vertices the emitted registers, then one whose x component is 1 if the triangle is inverted and
-    /// else 0.
-    pub triangles: Array,
-    /// How many triangles the array has room for. If more are emitted, the count says one more than this.
+    /// Where triangles are.
+    pub triangles: TriangleStore,
+    /// How many triangles there is room for. If more are emitted, the count says one more than this.
     pub capacity: u32,
     /// For each output register the components that EMIT copies, bit 0 = x.
     pub components: [u8; 16],
@@ -64,9 +75,14 @@ impl GeometryInterface {
         (0..16).filter(|&register| self.components[register] != 0)
     }
 
-    /// Array elements of one triangle.
-    pub fn record_elements(&self) -> u32 {
-        1 + 3 * self.registers().count() as u32
+    /// Rows of one triangle's vertices.
+    pub fn rows(&self) -> usize {
+        3 * self.registers().count()
+    }
+
+    /// The first output element of the triangles that are outputs.
+    pub fn first_triangle_output(&self) -> usize {
+        self.state_output(self.state.len())
     }
 
     /// Input element of row `index` of the state.

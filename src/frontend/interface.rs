@@ -1,7 +1,10 @@
 //! What a lowered program exchanges with its caller, in the caller's words: semantics, slots, register names.
 //! The IR knows only element and space numbers; this is the list those numbers index.
 
+use super::debug::DebugInfo;
 use super::geometry::GeometryInterface;
+use super::pixel::PixelInterface;
+use super::primitive::{EmitterInterface, HullInterface, PrimitiveStage};
 use shaderjit_ir::texture::TextureShape;
 use shaderjit_ir::{Function, Resource, Sampler, Space};
 use std::fmt;
@@ -64,6 +67,12 @@ pub struct Element {
 }
 
 impl Element {
+    /// An element that no container declares: of vertices that a caller has made himself.
+    pub fn new(semantic: &str, index: u32, components: u32, ty: ComponentType) -> Element {
+        let mask = ((1u8 << components.min(4)) - 1) & 0xf;
+        Element { semantic: semantic.to_string(), index, register: u32::MAX, mask, ty }
+    }
+
     /// One unsigned component without a register.
     pub(crate) fn scalar(semantic: &str) -> Element {
         Element { semantic: semantic.to_string(), index: 0, register: u32::MAX, mask: 1, ty: ComponentType::U32 }
@@ -119,6 +128,17 @@ pub enum UniformKind {
         /// Register space.
         space: u32,
     },
+    /// A uniform block of SPIR-V.
+    Block {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in the set.
+        binding: u32,
+        /// Element of the array of blocks; 0 if it is none.
+        index: u32,
+    },
+    /// Push constants of SPIR-V.
+    PushConstants,
     /// PICA float uniforms `c0..c95`: 96 rows of four floats.
     PicaFloat,
     /// PICA integer uniforms `i0..i3`: 4 rows of four `u32`, each 0 to 255.
@@ -127,8 +147,23 @@ pub enum UniformKind {
     PicaBool,
     /// A table that is part of the program (an immediate constant buffer). The caller binds nothing.
     Table,
-    /// The number of a thread group: one row with its x, y and z. Calls bind it.
+    /// The number of a thread group: a row with its x, y and z; and where there are two, one with how many groups there
+    /// are. Calls bind it.
     Group,
+    /// What a domain shader sees of its patch. Calls bind it.
+    Patch,
+}
+
+impl UniformKind {
+    /// Whether it is bytes that callers lay out as the program declares.
+    pub(crate) fn is_bytes(self) -> bool {
+        matches!(self, UniformKind::ConstantBuffer { .. } | UniformKind::Block { .. } | UniformKind::PushConstants)
+    }
+
+    /// Whether callers bind it.
+    pub(crate) fn is_bindable(self) -> bool {
+        !matches!(self, UniformKind::Table | UniformKind::Group | UniformKind::Patch)
+    }
 }
 
 /// One uniform space.
@@ -237,10 +272,12 @@ pub struct ResourceDecl {
     pub(crate) resource: Resource,
     /// Where it is bound.
     pub file: ResourceFile,
-    /// Bind slot: `t<slot>` or `u<slot>`.
+    /// Bind slot: `t<slot>` or `u<slot>`; of SPIR-V the binding.
     pub slot: u32,
-    /// Register space; 0 before shader model 5.1.
+    /// Register space; 0 before shader model 5.1. Of SPIR-V the descriptor set.
     pub space: u32,
+    /// Of SPIR-V, which element of the array of descriptors, 0 if it is none. `None` for registers of Direct3D.
+    pub index: Option<u32>,
     /// What is bound to it.
     pub kind: ResourceKind,
     /// Its name in the source program, if the container says it.
@@ -252,10 +289,12 @@ pub struct ResourceDecl {
 pub struct SamplerDecl {
     /// The IR function's sampler.
     pub(crate) sampler: Sampler,
-    /// Bind slot: `s<slot>`.
+    /// Bind slot: `s<slot>`; of SPIR-V the binding.
     pub slot: u32,
-    /// Register space; 0 before shader model 5.1.
+    /// Register space; 0 before shader model 5.1. Of SPIR-V the descriptor set.
     pub space: u32,
+    /// Of SPIR-V, which element of the array of descriptors, 0 if it is none. `None` for registers of Direct3D.
+    pub index: Option<u32>,
     /// Whether the program compares with it.
     pub compares: bool,
     /// Its name in the source program, if the container says it.
@@ -281,8 +320,12 @@ pub struct Interface {
     /// 0. Its other outputs are what they were by then. Its semantic is `aborted`. `None` for programs that abort
     ///    nowhere.
     pub aborted: Option<usize>,
-    /// What only a geometry shader has. Its elements are not for callers to bind: calls do.
+    /// What only a PICA200's geometry shader has. Its elements are not for callers to bind: calls do.
     pub(crate) geometry: Option<GeometryInterface>,
+    /// What only a stage of Direct3D between vertices and pixels has.
+    pub primitive: Option<PrimitiveStage>,
+    /// What only a pixel shader has.
+    pub pixel: Option<PixelInterface>,
     /// Uniform spaces, one for each space of the IR function, in its order.
     pub uniforms: Vec<UniformDecl>,
     /// Resources, one for each of the IR function, in its order.
@@ -298,13 +341,33 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The input elements that callers bind: all but the state of a geometry shader, which lies behind them.
+    /// The input elements that callers bind: all but the state of a PICA200's geometry shader and what calls give a
+    /// pixel shader, which lie behind them. Of a geometry or hull shader of Direct3D those of one vertex, which calls
+    /// take from a stage before; of a domain shader the location.
     pub fn signature_inputs(&self) -> &[Element] {
         let state = self.geometry.as_ref().map_or(0, |geometry| geometry.state.len());
-        &self.inputs[..self.inputs.len() - state]
+        let hidden = self.pixel.as_ref().map_or(0, |pixel| pixel.hidden.len());
+        match &self.primitive {
+            Some(PrimitiveStage::Emitter(EmitterInterface { inputs, .. }))
+            | Some(PrimitiveStage::Hull(HullInterface { inputs, .. })) => &self.inputs[..inputs.elements as usize],
+            _ => &self.inputs[..self.inputs.len() - state - hidden],
+        }
     }
 
-    /// Whether it is a geometry shader's, whose calls emit triangles.
+    /// Whether what is bound is named by descriptor sets, as SPIR-V does.
+    pub fn has_descriptors(&self) -> bool {
+        let of_sets = |kind| matches!(kind, UniformKind::Block { .. } | UniformKind::PushConstants);
+        self.uniforms.iter().any(|decl| of_sets(decl.kind))
+            || self.resources.iter().any(|decl| decl.index.is_some())
+            || self.samplers.iter().any(|decl| decl.index.is_some())
+    }
+
+    /// Whether the program may write the resource at `index`.
+    pub fn is_written(&self, index: usize) -> bool {
+        self.resources.get(index).is_some_and(|decl| decl.file != ResourceFile::Resource)
+    }
+
+    /// Whether it is a PICA200 geometry shader's, whose calls emit triangles.
     pub fn is_geometry(&self) -> bool {
         self.geometry.is_some()
     }
@@ -346,4 +409,6 @@ pub struct Lowered {
     pub function: Function,
     /// What the function's elements and spaces are.
     pub interface: Interface,
+    /// What its variables are in the program, if that was asked for.
+    pub debug: Option<Box<DebugInfo>>,
 }

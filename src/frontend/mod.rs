@@ -5,15 +5,28 @@
 mod codes;
 mod component;
 pub mod d3d9;
+mod debug;
+mod emitter;
+mod evaluate;
 mod geometry;
 mod interface;
 pub mod pica;
+pub mod pixel;
+pub mod primitive;
 pub mod sm4;
+pub mod spirv;
+mod threads;
 mod token;
+mod typed_buffer;
 
-pub use geometry::{GeometryInterface, MAX_TRIANGLES, StateRow};
+pub(crate) use debug::ArrayName;
+pub use debug::{DebugInfo, RegisterName};
+pub use geometry::{GeometryInterface, MAX_TRIANGLES, StateRow, TriangleStore};
 pub use interface::{
     ComponentType, Element, Interface, Lowered, RepeatedRows, ResourceDecl, ResourceFile, ResourceKind, SamplerDecl,
     UniformDecl, UniformKind, UniformPreset,
 };
 pub(crate) use interface::{find, label};
+pub(crate) use primitive::{
+    DomainInterface, EmitterInterface, HullInterface, PrimitiveInputs, PrimitiveStage, StreamInterface, registers,
+};

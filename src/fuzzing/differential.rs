@@ -240,7 +240,7 @@ fn interpret_waves<const L: usize>(
     let (uniforms, resources) = (case.data.uniform_rows(), case.data.resource_bytes());
     let mut rows = vec![[0; 4]; func.outputs as usize * case.count];
     for first in (0..case.count).step_by(L) {
-        let (vertices, data) = (vertices::<L>(case, first), wave(case, first, seen));
+        let data = wave(case, first, seen);
         let options = InterpOptions { fuel, fused: true };
         let (outputs, guards_hold) = match run(&data.bindings(&uniforms, &resources), &options) {
             Ok(wave) => wave,
@@ -253,8 +253,9 @@ fn interpret_waves<const L: usize>(
             return Err(Ended::Guard(first));
         }
         for (element, lanes) in outputs.iter().enumerate() {
-            for (lane, &vertex) in vertices.iter().enumerate() {
-                rows[element * case.count + vertex] = lanes.map(|component| component[lane]);
+            // A lane that repeats the last vertex has other neighbours in its quad.
+            for lane in 0..L.min(case.count - first) {
+                rows[element * case.count + first + lane] = lanes.map(|component| component[lane]);
             }
         }
     }

@@ -221,7 +221,7 @@ fn with_memory(mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Resul
     let kinds = kinds.into_iter().chain([(ResourceFile::UnorderedAccess, 2)]);
     let decl = |(file, slot)| {
         let resource = Resource::from_u32(slot);
-        ResourceDecl { resource, file, slot, space: 0, kind: ResourceKind::RawBuffer, name: None }
+        ResourceDecl { resource, file, slot, space: 0, index: None, kind: ResourceKind::RawBuffer, name: None }
     };
     let declared: Vec<ResourceDecl> = kinds.map(decl).collect();
     let (textures, mut views) = (BoundTextures::new(3, 0), BoundMemory::new(3));

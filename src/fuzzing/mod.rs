@@ -8,7 +8,9 @@ mod groups;
 mod part;
 mod passes;
 mod pica_run;
+mod raster;
 mod sm5;
+mod spirv;
 mod waves;
 mod way;
 
@@ -18,7 +20,9 @@ pub use groups::{GroupCase, groups};
 pub use part::container_part;
 pub use passes::{FunctionCase, passes};
 pub use pica_run::{PicaRunCase, pica_run};
+pub use raster::{RasterCase, raster};
 pub use sm5::{Sm5Case, sm5};
+pub use spirv::{SpirvCase, SpirvMadeCase, spirv, spirv_made};
 pub use way::Way;
 
 use crate::Shader;
@@ -133,6 +137,21 @@ mod tests {
     #[test]
     fn native_code_does_what_the_interpreter_does() {
         smoke(differential);
+    }
+
+    #[test]
+    fn changed_modules_run_alike_or_are_errors() {
+        smoke(spirv);
+    }
+
+    #[test]
+    fn modules_of_a_grammar_run_alike() {
+        smoke(spirv_made);
+    }
+
+    #[test]
+    fn draws_end_whatever_is_drawn() {
+        smoke(raster);
     }
 
     #[test]

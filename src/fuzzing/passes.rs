@@ -29,7 +29,7 @@ pub struct FunctionCase {
 
 impl<'a> Arbitrary<'a> for FunctionCase {
     fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<FunctionCase> {
-        let mut func = function(u, &Config::default())?;
+        let mut func = function(u, &Config { quads: false, ..Config::default() })?;
         canonicalize_nans(&mut func);
         let data = Data::arbitrary(u, &func)?;
         Ok(FunctionCase { func, data, fused: u.arbitrary()? })

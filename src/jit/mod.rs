@@ -273,7 +273,7 @@ pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions, last: Pa
     let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?, last);
     program.map_err(|error| match error {
         // Barriers that cannot be cut at, whatever the machine.
-        batch::PlanError::Cut(_) if func.writes_memory() => {
+        batch::PlanError::Cut(_) if func.writes_memory() || func.threads.is_some() => {
             JitError::Limit { what: "the number of barriers in control flow that cannot be cut", value: 1, limit: 0 }
         }
         error => JitError::Codegen(error.to_string()),

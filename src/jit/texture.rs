@@ -84,7 +84,7 @@ mod tests {
         let imm = Imm::Resource(Resource::from_u32(0));
         let accesses = [Access::new(shaderjit_ir::Op::TextureSize, imm).unwrap()];
         let args = TextureArgs::new(&failing, &accesses);
-        let mut rows = Rows([[[9; texture::LANES]; 4]; 3]);
+        let mut rows = Rows([[[9; texture::LANES]; 4]; texture::OPERANDS]);
         for _ in 0..3 {
             // SAFETY: both are ours.
             unsafe { access(&raw const args, 0, 4, &raw mut rows) };

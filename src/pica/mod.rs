@@ -34,6 +34,7 @@
 
 mod assembler;
 mod attributes;
+mod clip_space;
 mod draw;
 mod output_map;
 mod reach;
@@ -42,6 +43,7 @@ mod setup;
 mod upload;
 
 pub use assembler::{Assembler, Topology};
+pub use clip_space::{DepthMap, vertex_table};
 pub use draw::{Draw, Triangles, Vertices};
 pub use output_map::{OutputMap, OutputVertex};
 pub use registers::{InputMode, Unit};

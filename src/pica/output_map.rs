@@ -138,11 +138,11 @@ impl OutputVertex {
     }
 
     /// A vertex from rows of output registers, as bits.
-    pub(super) fn from_rows(places: &Places, rows: &[[u32; 4]]) -> OutputVertex {
+    pub(super) fn from_rows(places: &Places, rows: impl Iterator<Item = [u32; 4]> + Clone) -> OutputVertex {
         let value = |slot: usize| match places.0[slot] {
             Place::Default => RasterizerSlots::DEFAULT,
             Place::Component { row, component } => {
-                let value = rows.get(row).map_or(0.0, |row| f32::from_bits(row[component]));
+                let value = rows.clone().nth(row).map_or(0.0, |row| f32::from_bits(row[component]));
                 if RasterizerSlots::is_colour(slot) { clamp_colour(value) } else { value }
             }
         };
@@ -273,7 +273,7 @@ mod tests {
     fn slots_without_a_source_are_one_and_colours_are_clamped() {
         let map = OutputMap::from_registers(1, &[0x0b0a_0908]);
         let row = [-0.5, 7.0, f32::NAN, -1e-40].map(f32::to_bits);
-        let vertex = OutputVertex::from_rows(&Places::new(&map.rasterizer_slots(1), &[0]), &[row]);
+        let vertex = OutputVertex::from_rows(&Places::new(&map.rasterizer_slots(1), &[0]), [row].into_iter());
         assert_eq!(vertex.colour(), [0.5, 1.0, 1.0, 0.0]);
         assert_eq!((vertex.position(), vertex.texture_coordinate(2)), ([1.0; 4], [1.0; 2]));
         assert_eq!(OutputVertex::from_bytes(&vertex.to_bytes()), vertex);

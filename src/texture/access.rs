@@ -1,7 +1,12 @@
-//! The ops of the IR on the textures and samplers of a call.
+//! The ops of the IR on the textures and samplers of a call, all lanes at once.
 
-use super::filter::{Sampling, View, level_of_detail};
-use super::{SamplerState, Texel, Texture, TextureInfo};
+use super::address::BORDER;
+use super::filter::{AtLevels, Detail, Filtering, border, quantize};
+use super::lanes::{Texels, float, word};
+use super::machine::Machine;
+use super::simd::{Floats, Words};
+use super::view::View;
+use super::{SamplerState, TexelKind, Texture, TextureInfo};
 use shaderjit_ir::Op;
 use shaderjit_ir::texture::{Access, LANES, Rows, TextureShape, Textures};
 use std::fmt;
@@ -12,12 +17,13 @@ use std::fmt;
 pub struct BoundTextures<'a> {
     views: Vec<Option<View<'a>>>,
     samplers: Vec<Option<SamplerState>>,
+    machine: Machine,
 }
 
 impl<'a> BoundTextures<'a> {
     /// Nothing is bound to so many resources and samplers.
     pub fn new(resources: usize, samplers: usize) -> BoundTextures<'a> {
-        BoundTextures { views: vec![None; resources], samplers: vec![None; samplers] }
+        BoundTextures { views: vec![None; resources], samplers: vec![None; samplers], machine: Machine::detect() }
     }
 
     /// Binds a texture, of which `info` is right, to a resource.
@@ -50,82 +56,176 @@ impl fmt::Debug for BoundTextures<'_> {
 
 impl Textures for BoundTextures<'_> {
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows) {
-        let view = self.views.get(access.texture.as_u32() as usize).copied().flatten();
-        let sampler = access.sampler.and_then(|sampler| *self.samplers.get(sampler.as_u32() as usize)?);
-        let sampler = sampler.unwrap_or_default();
-        for lane in 0..lanes.min(LANES) {
-            let answer = match &view {
-                Some(view) => answer(access, view, &sampler, |operand| rows.get(operand, lane)),
-                None => [0; 4],
-            };
-            rows.set(lane, answer);
+        let lanes = lanes.min(LANES);
+        let Some(Some(view)) = self.views.get(access.texture.as_u32() as usize) else {
+            return (0..lanes).for_each(|lane| rows.set(lane, [0; 4]));
+        };
+        let sampler = access.sampler.and_then(|sampler| self.samplers.get(sampler.as_u32() as usize)?.as_ref());
+        const DEFAULT: SamplerState = SamplerState::DEFAULT;
+        self.machine.answer(&Asked { access, view, sampler: sampler.unwrap_or(&DEFAULT), lanes }, rows);
+    }
+}
+
+/// One access.
+pub struct Asked<'a> {
+    pub access: &'a Access,
+    pub view: &'a View<'a>,
+    pub sampler: &'a SamplerState,
+    /// How many count, at most [`LANES`].
+    pub lanes: usize,
+}
+
+/// The operands of as many lanes as a vector has.
+struct Operands<'r> {
+    rows: &'r Rows,
+    first: usize,
+}
+
+impl Operands<'_> {
+    /// One word of an operand.
+    #[inline(always)]
+    fn word<F: Floats>(&self, operand: usize, word: usize) -> F::Words {
+        let all = &self.rows.0[operand][word];
+        if F::LANES == LANES {
+            return F::Words::from_array(all);
+        }
+        let mut array = [0; _];
+        array[..F::LANES].copy_from_slice(&all[self.first..self.first + F::LANES]);
+        F::Words::from_array(&array)
+    }
+
+    #[inline(always)]
+    fn words<F: Floats>(&self, operand: usize) -> Texels<F> {
+        let mut words = [word::<F>(0); 4];
+        for (number, word) in words.iter_mut().enumerate() {
+            *word = self.word::<F>(operand, number);
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn floats<F: Floats>(&self, operand: usize) -> [F; 4] {
+        let [x, y, z, w] = self.words::<F>(operand);
+        [x.as_floats(), y.as_floats(), z.as_floats(), w.as_floats()]
+    }
+}
+
+/// Answers as many lanes at a time as a vector has.
+#[inline(always)]
+pub fn answer<F: Floats>(asked: &Asked<'_>, rows: &mut Rows, at_levels: &impl AtLevels<F>) {
+    for first in (0..asked.lanes).step_by(F::LANES) {
+        let texels: Texels<F> = answers(asked, asked.lanes - first, &Operands { rows, first }, at_levels);
+        for (word, texels) in rows.0[0].iter_mut().zip(texels) {
+            word[first..first + F::LANES].copy_from_slice(&texels.to_array()[..F::LANES]);
         }
     }
 }
 
-/// One lane's answer.
-fn answer(access: &Access, view: &View<'_>, sampler: &SamplerState, operand: impl Fn(usize) -> [u32; 4]) -> [u32; 4] {
-    let floats = |number| operand(number).map(f32::from_bits);
-    let sampling = |offsets: [i32; 3]| Sampling::new(view, sampler, floats(0), offsets);
-    let offsets = access.offsets.map(i32::from);
-    // Six bits with a sign.
-    let dynamic_offsets = |number| {
-        let [u, v, ..] = operand(number).map(|word| (word as i32) << 26 >> 26);
-        [u, v, 0]
-    };
-    match access.op {
-        Op::TextureLoad => load(view, operand(0), access.offsets),
-        Op::TextureSize => size(&view.info, operand(0)[0]),
-        Op::TextureSamples => [view.info.samples, 0, 0, 0],
-        Op::SampleLevel => sampling(offsets).sample(floats(1)[0]),
-        Op::SampleGradients => {
-            let lod = level_of_detail(&view.info, floats(0), [floats(1), floats(2)]);
-            sampling(offsets).sample(lod)
+#[inline(always)]
+fn answers<F: Floats>(
+    asked: &Asked<'_>,
+    lanes: usize,
+    operands: &Operands<'_>,
+    at_levels: &impl AtLevels<F>,
+) -> Texels<F> {
+    let Asked { access, view, sampler, .. } = asked;
+    let compares =
+        matches!(access.op, Op::SampleCompare | Op::SampleCompareGradients | Op::GatherCompare | Op::GatherCompareAt);
+    let offsets = match access.op {
+        Op::GatherAt | Op::GatherCompareAt => {
+            let [u, v, ..] = operands.words::<F>(if compares { 2 } else { 1 });
+            // Six bits with a sign.
+            Some([u.shl(26).sar(26), v.shl(26).sar(26), word::<F>(0)])
         }
-        Op::SampleCompare => sampling(offsets).comparing(floats(1)[0]).sample(0.0),
-        Op::Gather => sampling(offsets).gather(access.component.into()),
-        Op::GatherAt => sampling(dynamic_offsets(1)).gather(access.component.into()),
-        Op::GatherCompare => sampling(offsets).comparing(floats(1)[0]).gather(0),
-        Op::GatherCompareAt => sampling(dynamic_offsets(2)).comparing(floats(1)[0]).gather(0),
+        _ if access.offsets == [0; 3] => None,
+        _ => {
+            let [x, y, z] = access.offsets.map(|offset| i32::from(offset) as u32);
+            Some([word::<F>(x), word::<F>(y), word::<F>(z)])
+        }
+    };
+    let reference = compares.then(|| quantized(view.info.kind, operands.word::<F>(1, 0)));
+    let border = if access.op == Op::TextureLoad { None } else { border(sampler, &view.info) };
+    let filtering = Filtering { view, sampler, lanes, offsets, reference, border };
+    let mut texels = match access.op {
+        Op::TextureLoad => load(&filtering, &operands.words::<F>(0)),
+        Op::TextureSize => return sizes::<F>(&view.info, operands.word::<F>(0, 0)),
+        Op::TextureSamples => return [word::<F>(view.info.samples), word::<F>(0), word::<F>(0), word::<F>(0)],
+        Op::SampleGradients => {
+            let changes = [&operands.floats(1), &operands.floats(2)];
+            filtering.sample_gradients(&operands.floats(0), changes, at_levels)
+        }
+        Op::SampleCompareGradients => {
+            let changes = [&operands.floats(2), &operands.floats(3)];
+            filtering.sample_gradients(&operands.floats(0), changes, at_levels)
+        }
+        Op::TextureLod => {
+            let changes = [&operands.floats(1), &operands.floats(2)];
+            return filtering.levels(filtering.detail(&operands.floats(0), changes));
+        }
+        Op::SampleLevel | Op::SampleCompare => {
+            let lod = if compares { float(0.0) } else { operands.word::<F>(1, 0).as_floats() };
+            let detail = Detail { lod, least: float(0.0) };
+            filtering.sample(&filtering.position(&operands.floats(0)), detail, at_levels)
+        }
+        Op::Gather | Op::GatherAt | Op::GatherCompare | Op::GatherCompareAt => {
+            let component = if compares { 0 } else { access.component.into() };
+            return filtering.gather(&filtering.position(&operands.floats(0)), component);
+        }
         op => {
             debug_assert!(false, "{op} accesses no texture");
-            [0; 4]
+            return [word::<F>(0); 4];
         }
-    }
-}
-
-/// The texel at an integer address; zero outside.
-fn load(view: &View<'_>, address: [u32; 4], offsets: [i8; 3]) -> [u32; 4] {
-    let info = &view.info;
-    let (directions, number) = (info.shape.coordinates(), address[3]);
-    let layer = if info.shape.is_array() { address[directions] } else { 0 };
-    let (level, sample) = if info.shape.is_multisampled() { (0, number) } else { (number, 0) };
-    let size = info.level_size(level);
-    let place: [u32; 3] = std::array::from_fn(|axis| {
-        if axis < directions { address[axis].wrapping_add_signed(offsets[axis].into()) } else { 0 }
-    });
-    let is_inside = level < info.levels
-        && sample < info.samples
-        && layer < info.layers()
-        && place.iter().zip(size).all(|(&at, size)| at < size);
-    match place {
-        [x, y, z] if is_inside => view.texel(Texel { x, y, z, layer, level, sample }),
-        _ => info.zero(),
-    }
-}
-
-/// The sizes of a level, 0 if there is none; the length of an array behind them; the number of levels last.
-fn size(info: &TextureInfo, level: u32) -> [u32; 4] {
-    if level >= info.levels {
-        return [0, 0, 0, info.levels];
-    }
-    let [width, height, depth] = info.level_size(level);
-    let [y, z] = match info.shape {
-        TextureShape::D1 => [0, 0],
-        TextureShape::D1Array => [info.slices, 0],
-        TextureShape::D3 => [height, depth],
-        shape if shape.is_array() => [height, info.slices],
-        _ => [height, 0],
     };
-    [width, y, z, info.levels]
+    filtering.complete(&mut texels);
+    texels
+}
+
+/// References as exact as texels of a kind are.
+#[inline(always)]
+fn quantized<F: Floats>(kind: TexelKind, references: F::Words) -> F {
+    if !matches!(kind, TexelKind::Unorm { .. } | TexelKind::Snorm { .. }) {
+        return references.as_floats();
+    }
+    let exact = references.to_array().map(|reference| quantize(kind, f32::from_bits(reference)).to_bits());
+    F::Words::from_array(&exact).as_floats()
+}
+
+/// The texels at integer addresses; zeros outside.
+#[inline(always)]
+fn load<F: Floats>(asked: &Filtering<'_, F>, address: &Texels<F>) -> Texels<F> {
+    let info = &asked.view.info;
+    let (directions, number, zero) = (info.shape.coordinates(), address[3], word::<F>(0));
+    let (level, sample) = if info.shape.is_multisampled() { (zero, number) } else { (number, zero) };
+    let layer = if info.shape.is_array() { address[directions % 4] } else { zero };
+    let is_there = level.is_below(word::<F>(info.levels)) & layer.is_below(word::<F>(info.layers()));
+    let mut is_inside = is_there & sample.is_below(word::<F>(info.samples));
+    let plane = asked.view.plane::<F>(level.or_where_not(is_inside, zero), layer.or_where_not(is_inside, zero));
+    let mut place = [zero; 3];
+    for (axis, place) in place.iter_mut().enumerate().take(directions) {
+        *place = match &asked.offsets {
+            None => address[axis],
+            Some(offsets) => address[axis] + offsets[axis],
+        };
+        is_inside = is_inside & place.is_below(plane.size[axis]);
+    }
+    let x = place[0] * word::<F>(info.samples) + sample;
+    asked.texel(&plane, [x.or_where_not(is_inside, word::<F>(BORDER)), place[1], place[2]])
+}
+
+/// The sizes of levels, 0 if there is none; the length of an array behind them; the number of levels last.
+fn sizes<F: Floats>(info: &TextureInfo, levels: F::Words) -> Texels<F> {
+    let mut sizes = [[0; LANES]; 3];
+    for (lane, &level) in levels.to_array().iter().enumerate().filter(|&(_, &level)| level < info.levels) {
+        let [width, height, depth] = info.level_size(level);
+        let [y, z] = match info.shape {
+            TextureShape::D1 => [0, 0],
+            TextureShape::D1Array => [info.slices, 0],
+            TextureShape::D3 => [height, depth],
+            shape if shape.is_array() => [height, info.slices],
+            _ => [height, 0],
+        };
+        [sizes[0][lane], sizes[1][lane], sizes[2][lane]] = [width, y, z];
+    }
+    let [width, y, z] = sizes.map(|sizes| F::Words::from_array(&sizes));
+    [width, y, z, word::<F>(info.levels)]
 }

@@ -1,131 +1,185 @@
-//! From coordinates to texels: the nearest one or the nearest two of a direction, and what stands for those beyond the
-//! edge.
+//! From coordinates to texels: the nearest two of a direction with their weights, and what stands for those beyond the
+//! edge (Direct3D 11.3 functional specification, 7.18.5 to 7.18.9).
 
 use super::AddressMode;
+use super::lanes::{bounded, fixed, float, number, whole, word};
+use super::simd::{Floats, Words};
 
-/// Where a sample lies along one direction: between two texels, which may be one. `None` is the border.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
-    pub texels: [Option<u32>; 2],
+/// The number of no texel: the border.
+pub const BORDER: u32 = u32::MAX;
+
+/// Where each lane's sample lies along one direction: between two texels.
+#[derive(Clone, Copy)]
+pub struct Span<F: Floats> {
+    pub texels: [F::Words; 2],
     /// The weight of the second; the first has the rest.
-    pub weight: f32,
+    pub weight: F,
 }
 
-impl Span {
-    /// All of a direction that there is none of.
-    pub const NONE: Span = Span { texels: [Some(0); 2], weight: 0.0 };
-
-    /// The nearest texel.
-    pub fn nearest(coordinate: f32, size: u32, mode: AddressMode, offset: i32) -> Span {
-        let texel = apply(whole(reduce(coordinate, mode) * size as f32).0 + offset, size, mode);
-        Span { texels: [texel; 2], weight: 0.0 }
-    }
-
-    /// The nearest two texels.
-    pub fn linear(coordinate: f32, size: u32, mode: AddressMode, offset: i32) -> Span {
-        let (first, weight) = whole(reduce(coordinate, mode) * size as f32 - 0.5);
-        Span { texels: [first + offset, first + offset + 1].map(|texel| apply(texel, size, mode)), weight }
+impl<F: Floats> Span<F> {
+    /// One texel, with all of the weight.
+    #[inline(always)]
+    pub fn one(texel: F::Words) -> Span<F> {
+        Span { texels: [texel; 2], weight: float(0.0) }
     }
 }
 
-/// The whole number below, and how far above it the value is: less than 1.
-pub fn whole(value: f32) -> (i32, f32) {
-    let floor = value.floor();
-    let rest = value - floor;
-    // Just below 0, the difference is rounded up.
-    if rest < 1.0 { (floor as i32, rest) } else { (floor as i32 + 1, 0.0) }
+/// How coordinates of one direction become texels.
+#[derive(Clone, Copy)]
+pub struct Direction<F: Floats> {
+    /// Texels there are, at most 2^14.
+    pub size: F::Words,
+    /// Whether all sizes are powers of two.
+    pub is_power_of_two: bool,
+    /// What stands for those beyond the edge.
+    pub mode: AddressMode,
+    /// Added to the texels, at most 2^6 from zero.
+    pub offset: Option<F::Words>,
+    /// Whether places are rounded to eight bits of fraction.
+    pub is_fixed: bool,
 }
 
-/// Keeps coordinates so small that they can be scaled by any size, without a change of the texels (Direct3D 11.3
-/// functional specification, 7.18.6). What is no number is 0.
-fn reduce(coordinate: f32, mode: AddressMode) -> f32 {
-    let reduced = match mode {
-        AddressMode::Wrap => coordinate - coordinate.floor(),
-        AddressMode::Mirror => {
-            let half = coordinate / 2.0;
-            (half - half.trunc()) * 2.0
+impl<F: Floats> Direction<F> {
+    /// The nearest two texels of the lanes where `shift` is half a texel; the nearest one, with all of the weight,
+    /// where it is 0.
+    #[inline(always)]
+    pub fn span(&self, coordinate: F, shift: F) -> Span<F> {
+        let reduced = match self.mode {
+            AddressMode::Wrap => number(coordinate - coordinate.floor()),
+            AddressMode::Mirror => {
+                let half = coordinate * float(0.5);
+                number((half - half.trunc()) * float(2.0))
+            }
+            AddressMode::Clamp | AddressMode::Border | AddressMode::MirrorOnce => {
+                bounded(number(coordinate), -10.0, 10.0)
+            }
+        };
+        let (mut first, weight) = place(reduced, self.size, shift, self.is_fixed);
+        if let Some(offset) = self.offset {
+            first = first + offset;
         }
-        AddressMode::Clamp | AddressMode::Border | AddressMode::MirrorOnce => coordinate.clamp(-10.0, 10.0),
-    };
-    if reduced.is_nan() { 0.0 } else { reduced }
+        Span { texels: [self.apply(first), self.apply(first + word::<F>(1))], weight }
+    }
+
+    /// The texels that stand for those of any number.
+    #[inline(always)]
+    fn apply(&self, texel: F::Words) -> F::Words {
+        let (size, zero) = (self.size, word::<F>(0));
+        let last = size - word::<F>(1);
+        match self.mode {
+            AddressMode::Wrap if self.is_power_of_two => texel & last,
+            // Without offsets they are at most one beyond the edge, or two, with no weight.
+            AddressMode::Wrap if self.offset.is_none() => {
+                let texel = (texel + size).or_where_not(texel.less(zero), texel);
+                texel.or_where_not(texel.less(size), texel - size).min(last)
+            }
+            AddressMode::Wrap => remainder::<F>(texel, size),
+            AddressMode::Mirror => {
+                let place = remainder::<F>(texel, size + size);
+                place.min(size + last - place)
+            }
+            AddressMode::Clamp => texel.max(zero).min(last),
+            // -1 is 0, -2 is 1.
+            AddressMode::MirrorOnce => texel.max(word::<F>(u32::MAX) - texel).min(last),
+            AddressMode::Border => texel.or_where_not(texel.is_below(size), word::<F>(BORDER)),
+        }
+    }
 }
 
-/// The texel that stands for one of any number; `None` is the border.
-fn apply(texel: i32, size: u32, mode: AddressMode) -> Option<u32> {
-    let size = size as i32;
-    let last = size - 1;
-    let texel = match mode {
-        AddressMode::Wrap => texel.rem_euclid(size),
-        AddressMode::Mirror => {
-            let place = texel.rem_euclid(2 * size);
-            place.min(2 * size - 1 - place)
-        }
-        AddressMode::Clamp => texel.clamp(0, last),
-        AddressMode::MirrorOnce => (if texel < 0 { -1 - texel } else { texel }).min(last),
-        AddressMode::Border if (0..size).contains(&texel) => texel,
-        AddressMode::Border => return None,
-    };
-    Some(texel as u32)
+/// The texel at or below each lane's coordinate, which is no NaN and at most 10 from zero, and how far above it that
+/// is.
+#[inline(always)]
+pub fn place<F: Floats>(coordinate: F, size: F::Words, shift: F, is_fixed: bool) -> (F::Words, F) {
+    let mut scaled = coordinate * size.to_floats() - shift;
+    if is_fixed {
+        scaled = fixed(scaled);
+    }
+    let (first, weight) = whole(scaled);
+    (first, float::<F>(0.0).or_where_not(shift.equals(float(0.0)), weight))
+}
+
+/// The remainder of a floored division, of numbers of less than 2^17. The quotient of floats is rounded, but never onto
+/// a whole number that it does not have: it is farther from any than 1 in 2^17 of itself.
+#[inline(always)]
+fn remainder<F: Floats>(number: F::Words, divisor: F::Words) -> F::Words {
+    let quotient = (number.to_floats() / divisor.to_floats()).floor();
+    number - quotient.to_integers() * divisor
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texture::simd::Array;
+    use crate::texture::simd::array::Floats8;
     use AddressMode::{Border, Clamp, Mirror, MirrorOnce, Wrap};
 
-    fn texels(mode: AddressMode) -> Vec<Option<u32>> {
-        (-5..8).map(|texel| apply(texel, 3, mode)).collect()
+    fn words(of: impl Fn(usize) -> i32) -> <Floats8 as Floats>::Words {
+        let array: Array = std::array::from_fn(|lane| of(lane) as u32);
+        Words::from_array(&array)
+    }
+
+    #[test]
+    fn remainders_are_those_of_integers() {
+        for divisor in (1..=64).chain([127, 1000, 16383, 16384, 32766, 32768]) {
+            for number in (-33_000..33_000).step_by(if divisor > 64 { 1 } else { 7 }) {
+                let found = remainder::<Floats8>(words(|_| number), words(|_| divisor)).to_array()[0];
+                assert_eq!(found as i32, number.rem_euclid(divisor), "{number} by {divisor}");
+            }
+        }
     }
 
     #[test]
     fn every_mode_says_what_is_beyond_the_edge() {
-        let some = |texels: [u32; 13]| texels.map(Some).to_vec();
-        assert_eq!(texels(Wrap), some([1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1]));
-        assert_eq!(texels(Mirror), some([1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1]));
-        assert_eq!(texels(Clamp), some([0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2]));
-        assert_eq!(texels(MirrorOnce), some([2, 2, 2, 1, 0, 0, 1, 2, 2, 2, 2, 2, 2]));
-        let inside = [None, None, None, None, None, Some(0), Some(1), Some(2), None, None, None, None, None];
-        assert_eq!(texels(Border), inside);
-    }
-
-    #[test]
-    fn the_nearest_texel_is_the_one_the_coordinate_is_in() {
-        let nearest = |coordinate, mode, offset| Span::nearest(coordinate, 4, mode, offset).texels[0];
-        assert_eq!([0.0, 0.24, 0.25, 0.99, 1.0].map(|u| nearest(u, Wrap, 0)), [0, 0, 1, 3, 0].map(Some));
-        assert_eq!(nearest(1.0, Clamp, 0), Some(3));
-        assert_eq!(nearest(1.0, Border, 0), None);
-        assert_eq!(nearest(1.0, Border, -1), Some(3));
-        assert_eq!(nearest(-0.1, Border, 1), Some(0));
-        assert_eq!(nearest(0.9, Wrap, 1), Some(0));
-        assert_eq!(nearest(-1.1, Mirror, 0), Some(3));
-        assert_eq!(nearest(1e9, Mirror, 0), Some(0));
-    }
-
-    #[test]
-    fn linear_weights_are_distances_from_centres() {
-        let linear = |coordinate, mode| Span::linear(coordinate, 4, mode, 0);
-        assert_eq!(linear(0.125, Wrap), Span { texels: [Some(0), Some(1)], weight: 0.0 });
-        assert_eq!(linear(0.25, Wrap), Span { texels: [Some(0), Some(1)], weight: 0.5 });
-        assert_eq!(linear(0.0, Wrap), Span { texels: [Some(3), Some(0)], weight: 0.5 });
-        assert_eq!(linear(0.0, Border), Span { texels: [None, Some(0)], weight: 0.5 });
-        assert_eq!(linear(1.0, Clamp), Span { texels: [Some(3), Some(3)], weight: 0.5 });
-        assert_eq!(linear(0.9375, Mirror), Span { texels: [Some(3), Some(3)], weight: 0.25 });
+        let texels = |mode, offset: Option<i32>| -> Vec<i32> {
+            let offset = offset.map(|offset| words(|_| offset));
+            let (size, is_fixed) = (words(|_| 3), false);
+            let direction = Direction::<Floats8> { size, is_power_of_two: false, mode, offset, is_fixed };
+            let both = [-5, 3].map(|first| direction.apply(words(|lane| first + lane as i32)).to_array());
+            both[0][..8].iter().chain(&both[1][..5]).map(|&texel| texel as i32).collect()
+        };
+        let some = Some(0);
+        assert_eq!(texels(Wrap, some), [1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1]);
+        assert_eq!(texels(Wrap, None)[4..9], [2, 0, 1, 2, 0]);
+        let four = Direction::<Floats8> {
+            size: words(|_| 4),
+            is_power_of_two: true,
+            mode: Wrap,
+            offset: None,
+            is_fixed: false,
+        };
+        assert_eq!(four.apply(words(|lane| lane as i32 - 5)).to_array()[..8], [3, 0, 1, 2, 3, 0, 1, 2]);
+        assert_eq!(texels(Mirror, None), [1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1]);
+        assert_eq!(texels(Clamp, None), [0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(texels(MirrorOnce, None), [2, 2, 2, 1, 0, 0, 1, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(texels(Border, None), [-1, -1, -1, -1, -1, 0, 1, 2, -1, -1, -1, -1, -1]);
     }
 
     #[test]
     fn any_coordinate_is_somewhere() {
         let hostile = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 1e-45, -1e-45, 16777217.0];
-        for (coordinate, mode) in
-            hostile.into_iter().flat_map(|u| [Wrap, Mirror, Clamp, MirrorOnce].map(|mode| (u, mode)))
-        {
+        for mode in [Wrap, Mirror, Clamp, MirrorOnce] {
             for size in [1, 3, 16384] {
-                for offset in [-32, 0, 31] {
-                    let nearest = Span::nearest(coordinate, size, mode, offset);
-                    let linear = Span::linear(coordinate, size, mode, offset);
-                    for texel in nearest.texels.into_iter().chain(linear.texels) {
-                        assert!(texel.is_some_and(|texel| texel < size), "{coordinate} {mode:?} {size} {offset}");
+                for offset in [None, Some(-32), Some(31)] {
+                    for shift in [0.0, 0.5] {
+                        let offset = offset.map(|offset| words(|_| offset));
+                        let direction = Direction::<Floats8> {
+                            size: words(|_| size),
+                            is_power_of_two: size != 3,
+                            mode,
+                            offset,
+                            is_fixed: shift == 0.5,
+                        };
+                        let coordinates = words(|lane| hostile[lane % 8].to_bits() as i32).as_floats();
+                        let span = direction.span(coordinates, Floats8::all(shift));
+                        for texels in span.texels.map(|texels| texels.to_array()) {
+                            assert!(
+                                texels[..8].iter().all(|&texel| texel < size as u32),
+                                "{mode:?} {size}: {texels:?}"
+                            );
+                        }
+                        let weights = span.weight.bits().to_array().map(f32::from_bits);
+                        assert!(weights[..8].iter().all(|weight| (0.0..1.0).contains(weight)));
                     }
-                    assert!((0.0..1.0).contains(&linear.weight), "{coordinate} {mode:?} {size}: {}", linear.weight);
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! Directions to faces, and which texels lie beyond the edges of a face.
 
-use super::address::whole;
+use super::lanes::{float, number, word};
+use super::simd::{Floats, Words};
 
 /// Each face: which axis it is across, the sign of that axis, and the axes and signs of its columns and rows, +x -x +y
 /// -y +z -z (Direct3D 11.3 functional specification, 5.3.8).
-const FACES: [Face; 6] = [
+pub const FACES: [Face; 6] = [
     Face { across: (0, 1), columns: (2, -1), rows: (1, -1) },
     Face { across: (0, -1), columns: (2, 1), rows: (1, -1) },
     Face { across: (1, 1), columns: (0, 1), rows: (2, 1) },
@@ -14,67 +15,101 @@ const FACES: [Face; 6] = [
 ];
 
 /// Axes with signs.
-struct Face {
-    across: (usize, i32),
-    columns: (usize, i32),
-    rows: (usize, i32),
+pub struct Face {
+    pub across: (usize, i32),
+    pub columns: (usize, i32),
+    pub rows: (usize, i32),
 }
 
 /// The number of the face across an axis.
-fn face_across(axis: usize, is_negative: bool) -> usize {
+pub fn face_across(axis: usize, is_negative: bool) -> usize {
     2 * axis + usize::from(is_negative)
 }
 
-/// A point of a face.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OnFace {
-    pub face: u32,
+/// Points of faces.
+pub struct OnFaces<F: Floats> {
+    pub face: F::Words,
     /// 0 to 1 from the left and from the top.
-    pub position: [f32; 2],
+    pub position: [F; 2],
 }
 
-/// The axis of the largest component; of equal ones, z before y before x.
-fn major_axis(direction: [f32; 3]) -> usize {
-    let [x, y, z] = direction.map(f32::abs);
-    if z >= x && z >= y {
-        2
-    } else if y >= x {
-        1
-    } else {
-        0
+/// The axis of each lane's largest component; of equal ones, z before y before x.
+struct Major<F: Floats> {
+    is_z: F::Mask,
+    is_y: F::Mask,
+    /// The sign of that component: its highest bit.
+    sign: F::Words,
+    length: F,
+}
+
+impl<F: Floats> Major<F> {
+    #[inline(always)]
+    fn new([x, y, z]: [F; 3]) -> Major<F> {
+        let [longer_x, longer_y, longer_z] = [x.abs(), y.abs(), z.abs()];
+        let is_z = !longer_z.less(longer_x) & !longer_z.less(longer_y);
+        let is_y = !is_z & !longer_y.less(longer_x);
+        let component = z.or_where_not(is_z, y.or_where_not(is_y, x));
+        Major { is_z, is_y, sign: component.bits() & word::<F>(1 << 31), length: component.abs() }
+    }
+
+    /// That axis's component of each lane.
+    #[inline(always)]
+    fn component(&self, [x, y, z]: [F; 3]) -> F {
+        z.or_where_not(self.is_z, y.or_where_not(self.is_y, x))
+    }
+
+    /// With the sign turned where that axis is negative.
+    #[inline(always)]
+    fn signed(&self, value: F) -> F {
+        (value.bits() ^ self.sign).as_floats()
+    }
+
+    /// What of a vector goes along the columns and the rows of each lane's face: [`FACES`] as choices between few
+    /// values.
+    #[inline(always)]
+    fn along(&self, [x, y, z]: [F; 3]) -> [F; 2] {
+        let signed_z = self.signed(z);
+        let columns = self.signed(x).or_where_not(self.is_z, x.or_where_not(self.is_y, signed_z.negated()));
+        [columns, signed_z.or_where_not(self.is_y, y.negated())]
     }
 }
 
-/// Components that are no numbers are 0.
-fn numbers(direction: [f32; 3]) -> [f32; 3] {
-    direction.map(|component| if component.is_nan() { 0.0 } else { component })
-}
-
-/// Where a direction leads.
-pub fn project(direction: [f32; 3]) -> OnFace {
-    let direction = numbers(direction);
-    let axis = major_axis(direction);
-    let (number, length) = (face_across(axis, direction[axis].is_sign_negative()), direction[axis].abs());
-    let face = &FACES[number];
-    let along = |(axis, sign): (usize, i32)| {
-        let ratio = direction[axis] * sign as f32 / length;
+impl<F: Floats> Major<F> {
+    /// Where on the face, 0 to 1, something along its columns or rows is.
+    #[inline(always)]
+    fn place(&self, along: F) -> F {
+        let ratio = along / self.length;
         // Of the zero vector, and of infinities, the middle.
-        if ratio.is_nan() { 0.5 } else { ratio * 0.5 + 0.5 }
-    };
-    OnFace { face: number as u32, position: [along(face.columns), along(face.rows)] }
+        float::<F>(0.5).or_where_not(ratio.is_nan(), ratio * float(0.5) + float(0.5))
+    }
+
+    /// How that moves.
+    #[inline(always)]
+    fn moved(&self, along: F, change: F, lengthening: F) -> F {
+        float::<F>(0.5) * (self.length * change - along * lengthening) / (self.length * self.length)
+    }
 }
 
-/// How a change of direction moves the point on its face, in units of the face's edge.
-pub fn project_derivative(direction: [f32; 3], change: [f32; 3]) -> [f32; 2] {
-    let direction = numbers(direction);
-    let axis = major_axis(direction);
-    let (length, is_negative) = (direction[axis].abs(), direction[axis].is_sign_negative());
-    let face = &FACES[face_across(axis, is_negative)];
-    let lengthening = if is_negative { -change[axis] } else { change[axis] };
-    [face.columns, face.rows].map(|(axis, sign)| {
-        let sign = sign as f32;
-        0.5 * (length * (change[axis] * sign) - direction[axis] * sign * lengthening) / (length * length)
-    })
+/// Where directions lead.
+#[inline(always)]
+pub fn project<F: Floats>(direction: [F; 3]) -> OnFaces<F> {
+    let [x, y, z] = direction;
+    let direction = [number(x), number(y), number(z)];
+    let major = Major::new(direction);
+    let axis = word::<F>(4).or_where_not(major.is_z, word::<F>(2).or_where_not(major.is_y, word::<F>(0)));
+    let [columns, rows] = major.along(direction);
+    OnFaces { face: axis + major.sign.shr(31), position: [major.place(columns), major.place(rows)] }
+}
+
+/// How changes of directions move the points on their faces, in units of the face's edge.
+#[inline(always)]
+pub fn project_derivatives<F: Floats>(direction: [F; 3], change: [F; 3]) -> [F; 2] {
+    let [x, y, z] = direction;
+    let direction = [number(x), number(y), number(z)];
+    let major = Major::new(direction);
+    let lengthening = major.signed(major.component(change));
+    let ([columns, rows], [column_change, row_change]) = (major.along(direction), major.along(change));
+    [major.moved(columns, column_change, lengthening), major.moved(rows, row_change, lengthening)]
 }
 
 /// A texel of a cube.
@@ -105,20 +140,30 @@ pub fn texel(face: u32, size: u32, place: [i32; 2]) -> Option<FaceTexel> {
     Some((neighbour as u32, [along(FACES[neighbour].columns), along(FACES[neighbour].rows)]))
 }
 
-/// The columns or rows next to a position, and the weight of the second. They may be one beyond an edge.
-pub fn linear(position: f32, size: u32) -> ([i32; 2], f32) {
-    let (first, weight) = whole(position * size as f32 - 0.5);
-    ([first, first + 1], weight)
-}
-
-/// The column or row of a position.
-pub fn nearest(position: f32, size: u32) -> u32 {
-    whole(position * size as f32).0.clamp(0, size as i32 - 1) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texture::simd::array::Floats8;
+
+    /// A point of a face.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct OnFace {
+        face: u32,
+        position: [f32; 2],
+    }
+
+    fn of(value: Floats8) -> f32 {
+        f32::from_bits(value.bits().to_array()[0])
+    }
+
+    fn project(direction: [f32; 3]) -> OnFace {
+        let OnFaces { face, position } = super::project(direction.map(Floats8::all));
+        OnFace { face: face.to_array()[0], position: position.map(of) }
+    }
+
+    fn project_derivative(direction: [f32; 3], change: [f32; 3]) -> [f32; 2] {
+        project_derivatives(direction.map(Floats8::all), change.map(Floats8::all)).map(of)
+    }
 
     #[test]
     fn the_largest_component_chooses_the_face() {
@@ -163,7 +208,8 @@ mod tests {
                         direction[face.columns.0] = along(place[0]) * face.columns.1 as f32;
                         direction[face.rows.0] = along(place[1]) * face.rows.1 as f32;
                         let expected = project(direction);
-                        let texels = expected.position.map(|position| nearest(position, size as u32));
+                        let texels =
+                            expected.position.map(|position| ((position * size as f32) as u32).min(size as u32 - 1));
                         let found = texel(number as u32, size as u32, place);
                         assert_eq!(found, Some((expected.face, texels)), "face {number} of {size} at {place:?}");
                     }

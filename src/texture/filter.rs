@@ -1,247 +1,398 @@
-//! What a sampler makes of a texture: levels of detail, filters, comparisons, gathers.
+//! What a sampler makes of a texture: levels, filters, comparisons, gathers.
+//!
+//! Filtering levels ([`Filtering::at_levels`]) is what most accesses end in, and the code of it is large: so it is
+//! compiled once for each kind of machine, and what calls it here has it as a parameter, because it is the
+//! [machine](super::machine)'s.
 
-use super::address::Span;
-use super::cube::{self, OnFace};
-use super::{Filter, SamplerState, Texel, TexelKind, Texture, TextureInfo};
-use shaderjit_ir::eval::eval;
-use shaderjit_ir::{Op, Type};
+use super::address::{Direction, Span, place};
+use super::cube::{self, OnFaces};
+use super::encode::clamped;
+use super::lanes::{Texels, bounded, fixed, float, least, reduce, word};
+use super::mean::{Mean, corner_of};
+use super::sampler::{Precision, Reduction};
+use super::simd::{Floats, Mask, Words};
+use super::view::{Plane, View};
+use super::{AddressMode, Filter, SamplerState, TexelKind, TextureInfo};
 
-/// A bound texture.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    texture: &'a dyn Texture,
-    pub info: TextureInfo,
-}
-
-impl<'a> View<'a> {
-    /// A texture and what it says of itself, which has been checked.
-    pub fn new(texture: &'a dyn Texture, info: TextureInfo) -> View<'a> {
-        View { texture, info }
-    }
-
-    /// The texel at a place inside.
-    pub fn texel(&self, at: Texel) -> [u32; 4] {
-        self.info.present(self.texture.texel(at))
-    }
-
-    /// The slice nearest to a number.
-    fn slice(&self, number: f32) -> u32 {
-        // What is no number becomes 0.
-        number.round_ties_even().clamp(0.0, (self.info.slices - 1) as f32) as u32
-    }
-}
-
-/// One sample or gather, all but the level.
-pub struct Sampling<'a> {
-    view: &'a View<'a>,
-    sampler: &'a SamplerState,
-    offsets: [i32; 3],
+/// What is asked of a texture, all but where.
+pub struct Filtering<'a, F: Floats> {
+    pub view: &'a View<'a>,
+    pub sampler: &'a SamplerState,
+    /// How many lanes count.
+    pub lanes: usize,
+    /// Added to texels.
+    pub offsets: Option<[F::Words; 3]>,
     /// For comparisons, as exact as the texels are.
-    reference: Option<f32>,
-    place: Place,
+    pub reference: Option<F>,
+    /// The colour of the border, where coordinates may lead there.
+    pub border: Option<[u32; 4]>,
 }
 
 /// Where.
-enum Place {
-    Flat { coordinates: [f32; 3], layer: u32 },
-    Cube { point: OnFace, slice: u32 },
+#[derive(Clone, Copy)]
+pub struct Position<F: Floats> {
+    /// Of cubes, the place on a face.
+    pub coordinates: [F; 3],
+    /// Slice, or face of a cube.
+    pub layer: F::Words,
 }
 
-impl<'a> Sampling<'a> {
-    /// At coordinates and behind them, for arrays, the slice.
-    pub fn new(view: &'a View<'a>, sampler: &'a SamplerState, at: [f32; 4], offsets: [i32; 3]) -> Sampling<'a> {
-        let shape = view.info.shape;
-        let slice = if shape.is_array() { view.slice(at[shape.coordinates()]) } else { 0 };
-        let coordinates = [at[0], at[1], at[2]];
-        let place = if shape.is_cube() {
-            Place::Cube { point: cube::project(coordinates), slice }
-        } else {
-            Place::Flat { coordinates, layer: slice }
-        };
-        Sampling { view, sampler, offsets, reference: None, place }
-    }
+/// How small the texels are that each lane samples.
+#[derive(Clone, Copy)]
+pub struct Detail<F: Floats> {
+    /// The level of detail, before the sampler's bias and bounds.
+    pub lod: F,
+    /// The least there may be; a NaN is none.
+    pub least: F,
+}
 
-    /// The same with every texel replaced by whether a reference passes against its first component: 1.0 or 0.0.
-    pub fn comparing(mut self, reference: f32) -> Sampling<'a> {
-        self.reference = Some(quantize(self.view.info.kind, reference));
-        self
-    }
+/// Which filter each lane has.
+#[derive(Clone, Copy)]
+pub struct Kernel<F: Floats> {
+    /// Half a texel for linear filters, nothing for the nearest texel.
+    shift: F,
+    is_linear: bool,
+}
 
-    /// Filtered at a level of detail, before the sampler's bias and bounds.
-    pub fn sample(&self, lod: f32) -> [u32; 4] {
-        // Integers have no weights.
-        let is_integer = self.view.info.kind.is_integer();
-        let is_linear = |filter| filter != Filter::Point && !is_integer;
-        let SamplerState { min, mag, mip, lod_bias, min_lod, max_lod, .. } = *self.sampler;
-        // A NaN is lost here.
-        let lod = (lod + lod_bias.clamp(-16.0, 15.99)).min(max_lod).max(min_lod);
-        let filter = is_linear(if lod <= 0.0 { mag } else { min });
-        let last = (self.view.info.levels - 1) as f32;
-        if is_linear(mip) {
-            let lod = lod.clamp(0.0, last);
-            let level = lod.floor();
-            self.lerp(lod - level, |next| self.at_level(level as u32 + next, filter))
+/// The texels of one level that a filter reads.
+#[derive(Clone, Copy)]
+struct Taps<F: Floats> {
+    plane: Plane<F>,
+    spans: [Span<F>; 3],
+}
+
+/// Filters levels: [`Filtering::at_levels`], compiled for the machine.
+pub trait AtLevels<F: Floats>: Fn(&Filtering<'_, F>, &Position<F>, &[F::Words], Kernel<F>) -> [Texels<F>; 2] {}
+
+impl<F: Floats, A: Fn(&Filtering<'_, F>, &Position<F>, &[F::Words], Kernel<F>) -> [Texels<F>; 2]> AtLevels<F> for A {}
+
+impl<F: Floats> Filtering<'_, F> {
+    /// Where coordinates and, behind them for arrays, slices lead.
+    #[inline(always)]
+    pub fn position(&self, at: &[F; 4]) -> Position<F> {
+        let shape = self.view.info.shape;
+        let [x, y, z, w] = *at;
+        let slice = if shape.is_array() { self.view.slices(at[shape.coordinates() % 4]) } else { word::<F>(0) };
+        if shape.is_cube() {
+            let OnFaces { face, position: [u, v] } = cube::project([x, y, z]);
+            Position { coordinates: [u, v, w], layer: slice * word::<F>(6) + face }
         } else {
-            self.at_level((lod + 0.5).floor().clamp(0.0, last) as u32, filter)
+            Position { coordinates: [x, y, z], layer: slice }
         }
+    }
+
+    /// Filtered at levels of detail; zeros where there is none that may be.
+    #[inline(always)]
+    pub fn sample(&self, at: &Position<F>, detail: Detail<F>, at_levels: &impl AtLevels<F>) -> Texels<F> {
+        let mut texels = self.at_lod(at, self.bounded_lod(detail), at_levels);
+        let has_no_level = self.has_no_level(detail.least);
+        if has_no_level.any() {
+            for texel in &mut texels {
+                *texel = word::<F>(0).or_where_not(has_no_level, *texel);
+            }
+        }
+        texels
+    }
+
+    /// The lanes whose access allows none of the levels that the view and the sampler have: "the result is the same out
+    /// of bounds access result as the per-resource minLOD clamp" (Direct3D 11.3 functional specification, 5.9.4.5.4).
+    /// Levels begin at 0, so what is not above that leaves them all.
+    #[inline(always)]
+    fn has_no_level(&self, least: F) -> F::Mask {
+        let last = float::<F>((self.view.info.levels - 1) as f32);
+        float::<F>(0.0).less(least) & (last.less(least) | float::<F>(self.sampler.max_lod).less(least))
+    }
+
+    /// Filtered at bounded levels of detail.
+    #[inline(always)]
+    fn at_lod(&self, at: &Position<F>, lod: F, at_levels: &impl AtLevels<F>) -> Texels<F> {
+        let SamplerState { min, mag, mip, .. } = *self.sampler;
+        // Integers have no weights.
+        let is_linear = |filter| filter != Filter::Point && !self.view.info.kind.is_integer();
+        let shift = |filter| float::<F>(if is_linear(filter) { 0.5 } else { 0.0 });
+        let shift = shift(min).or_where_not(float::<F>(0.0).less(lod), shift(mag));
+        let kernel = Kernel { is_linear: float::<F>(0.0).less(shift).any(), shift };
+        let last = (self.view.info.levels - 1) as f32;
+        if !is_linear(mip) {
+            let level = bounded((lod + float(0.5)).floor(), 0.0, last).to_integers();
+            return at_levels(self, at, &[level], kernel)[0];
+        }
+        let lod = bounded(lod, 0.0, last);
+        let weight = lod - lod.floor();
+        let level = lod.to_integers();
+        let next = (level + word::<F>(1)).min(word::<F>(self.view.info.levels - 1));
+        let needed = if float::<F>(0.0).less(weight).any() { 2 } else { 1 };
+        let [mut texels, others] = at_levels(self, at, &[level, next][..needed], kernel);
+        if needed == 2 {
+            self.reduce(&mut texels, &others, weight);
+        }
+        texels
+    }
+
+    /// Levels of detail with the sampler's bias.
+    #[inline(always)]
+    fn biased_lod(&self, detail: Detail<F>) -> F {
+        detail.lod + float(self.sampler.lod_bias.clamp(-16.0, 15.99))
+    }
+
+    /// The same between the sampler's bounds, and no less than there may be. A NaN is the upper bound.
+    #[inline(always)]
+    fn bounded_lod(&self, detail: Detail<F>) -> F {
+        let SamplerState { min_lod, max_lod, precision, .. } = *self.sampler;
+        let lod = detail.least.max(bounded(self.biased_lod(detail), min_lod, max_lod));
+        match precision {
+            Precision::Float => lod,
+            // Where it matters; what is farther out stays what it is.
+            Precision::Fixed8 => fixed(lod).or_where_not(lod.abs().less(float(32.0)), lod),
+        }
+    }
+
+    /// The level that samples are taken at, and what it is before anything bounds it (Direct3D 11.3 functional
+    /// specification, 22.5.6).
+    #[inline(always)]
+    pub fn levels(&self, detail: Detail<F>) -> Texels<F> {
+        let level = bounded(self.bounded_lod(detail), 0.0, (self.view.info.levels - 1) as f32);
+        [level.bits(), self.biased_lod(detail).bits(), word::<F>(0), word::<F>(0)]
     }
 
     /// One component of the four texels that a linear filter reads at level 0: at the lower left, and on
     /// counterclockwise.
-    pub fn gather(&self, component: usize) -> [u32; 4] {
-        const ORDER: [[usize; 2]; 4] = [[0, 1], [1, 1], [1, 0], [0, 0]];
-        match self.place {
-            Place::Flat { coordinates, layer } => {
-                let [columns, rows, slices] = self.spans(coordinates, 0, true);
-                ORDER.map(|[column, row]| {
-                    let place = [columns.texels[column], rows.texels[row], slices.texels[0]];
-                    self.tap(place, layer, 0)[component]
-                })
-            }
-            Place::Cube { point, slice } => {
-                let [(columns, _), (rows, _)] = point.position.map(|at| cube::linear(at, self.view.info.width));
-                ORDER.map(|[column, row]| self.cube_tap(slice, point.face, [columns[column], rows[row]], 0)[component])
-            }
+    #[inline(always)]
+    pub fn gather(&self, at: &Position<F>, component: usize) -> Texels<F> {
+        const ORDER: [usize; 4] = [2, 3, 1, 0];
+        let plane = self.view.plane(word::<F>(0), at.layer);
+        let spans = self.spans(at, &plane, Kernel { shift: float(0.5), is_linear: true });
+        let mut gathered = [word::<F>(0); 4];
+        for (word, corner) in gathered.iter_mut().zip(ORDER) {
+            let mut texels = self.tap(&plane, &spans, corner);
+            self.complete(&mut texels);
+            *word = texels[component % 4];
         }
+        gathered
     }
 
-    fn at_level(&self, level: u32, linear: bool) -> [u32; 4] {
-        match self.place {
-            Place::Flat { coordinates, layer } => {
-                let [x, y, z] = self.spans(coordinates, level, linear);
-                self.lerp(z.weight, |dz| {
-                    self.lerp(y.weight, |dy| {
-                        self.lerp(x.weight, |dx| {
-                            let texels = [x.texels[dx as usize], y.texels[dy as usize], z.texels[dz as usize]];
-                            self.tap(texels, layer, level)
-                        })
-                    })
-                })
-            }
-            Place::Cube { point: OnFace { face, position }, slice } => {
-                let [size, ..] = self.view.info.level_size(level);
-                if !linear {
-                    let place = position.map(|at| cube::nearest(at, size) as i32);
-                    return self.cube_tap(slice, face, place, level);
+    /// Filtered at one or two levels that there are.
+    #[inline(always)]
+    pub fn at_levels(&self, at: &Position<F>, levels: &[F::Words], kernel: Kernel<F>) -> [Texels<F>; 2] {
+        // What is read of one level waits long for its addresses: those of the other are computed meanwhile.
+        let mut taps = [None; 2];
+        for (taps, &level) in taps.iter_mut().zip(levels) {
+            *taps = Some(self.taps(at, level, kernel));
+        }
+        let mut filtered = [[word::<F>(0); 4]; 2];
+        for (filtered, taps) in filtered.iter_mut().zip(taps.iter().flatten()) {
+            *filtered = self.filtered(taps, kernel);
+        }
+        filtered
+    }
+
+    #[inline(always)]
+    fn taps(&self, at: &Position<F>, level: F::Words, kernel: Kernel<F>) -> Taps<F> {
+        let plane = self.view.plane(level, at.layer);
+        Taps { plane, spans: self.spans(at, &plane, kernel) }
+    }
+
+    /// The mean of taps, or what else the sampler makes of them.
+    #[inline(always)]
+    fn filtered(&self, Taps { plane, spans }: &Taps<F>, kernel: Kernel<F>) -> Texels<F> {
+        let directions = if kernel.is_linear { self.directions() } else { 0 };
+        let is_mean = self.reference.is_none() && self.sampler.reduction == Reduction::Average;
+        if is_mean && !self.crosses_edges(plane, spans, directions) {
+            return match directions {
+                0 => self.mean::<1>(plane, spans, self.border),
+                1 => self.mean::<2>(plane, spans, self.border),
+                2 => self.mean::<4>(plane, spans, self.border),
+                _ => self.mean::<8>(plane, spans, self.border),
+            };
+        }
+        let mut texels = [word::<F>(0); 4];
+        let mut sums = [texels; 3];
+        for corner in 0..1 << directions {
+            texels = self.tap(plane, spans, corner);
+            // Corners of the box between texels, pair by pair: x, then y, then z.
+            for (axis, sum) in sums.iter_mut().enumerate().take(directions) {
+                if corner >> axis & 1 == 0 {
+                    *sum = texels;
+                    break;
                 }
-                let [(columns, x_weight), (rows, y_weight)] = position.map(|at| cube::linear(at, size));
-                self.lerp(y_weight, |dy| {
-                    self.lerp(x_weight, |dx| {
-                        self.cube_tap(slice, face, [columns[dx as usize], rows[dy as usize]], level)
-                    })
-                })
+                self.reduce(sum, &texels, spans[axis].weight);
+                texels = *sum;
             }
         }
+        texels
     }
 
-    /// The texels of each direction.
-    fn spans(&self, coordinates: [f32; 3], level: u32, linear: bool) -> [Span; 3] {
-        let (size, directions) = (self.view.info.level_size(level), self.view.info.shape.coordinates());
-        std::array::from_fn(|axis| {
-            if axis >= directions {
-                return Span::NONE;
-            }
-            let span = if linear { Span::linear } else { Span::nearest };
-            span(coordinates[axis], size[axis], self.sampler.address_modes[axis], self.offsets[axis])
-        })
+    /// The weighted mean of N corners of the box between texels.
+    #[inline(always)]
+    fn mean<const N: usize>(&self, plane: &Plane<F>, spans: &[Span<F>; 3], border: Option<[u32; 4]>) -> Texels<F> {
+        let mut mean = Mean::new(spans, border);
+        self.view.read::<F, N>(plane, spans, self.lanes, self.components(), &mut mean);
+        mean.texels
     }
 
-    /// The weighted mean of what `value` gives for 0 and 1. `value(1)` is not asked for if its weight is 0.
-    fn lerp(&self, weight: f32, value: impl Fn(u32) -> [u32; 4]) -> [u32; 4] {
-        let first = value(0);
-        if weight == 0.0 {
-            return first;
+    /// How many directions have two texels.
+    #[inline(always)]
+    fn directions(&self) -> usize {
+        let shape = self.view.info.shape;
+        if shape.is_cube() { 2 } else { shape.coordinates() }
+    }
+
+    /// The texels of each direction; for cubes perhaps one beyond an edge.
+    #[inline(always)]
+    fn spans(&self, at: &Position<F>, plane: &Plane<F>, kernel: Kernel<F>) -> [Span<F>; 3] {
+        let is_fixed = self.sampler.precision == Precision::Fixed8;
+        let is_cube = self.view.info.shape.is_cube();
+        let mut spans = [Span::one(word::<F>(0)); 3];
+        for (axis, span) in spans.iter_mut().enumerate().take(self.directions()) {
+            let (size, coordinate) = (plane.size[axis], at.coordinates[axis]);
+            *span = if is_cube {
+                let (first, weight) = place(coordinate, size, kernel.shift, is_fixed);
+                // The nearest texel is on the face.
+                let nearest = first.max(word::<F>(0)).min(size - word::<F>(1));
+                let first = nearest.or_where_not(kernel.shift.equals(float(0.0)), first);
+                Span { texels: [first, first + word::<F>(1)], weight }
+            } else {
+                let offset = self.offsets.as_ref().map(|offsets| offsets[axis]);
+                let mode = self.sampler.address_modes[axis];
+                let is_power_of_two = self.view.info.level_size(0)[axis].is_power_of_two();
+                Direction { size, is_power_of_two, mode, offset, is_fixed }.span(coordinate, kernel.shift)
+            };
         }
-        let second = value(1);
-        std::array::from_fn(|component| {
-            let [a, b] = [first, second].map(|texel| f32::from_bits(texel[component]));
-            (a + weight * (b - a)).to_bits()
-        })
+        spans
     }
 
-    /// A texel or the border.
-    fn tap(&self, texels: [Option<u32>; 3], layer: u32, level: u32) -> [u32; 4] {
-        let value = match texels {
-            [Some(x), Some(y), Some(z)] => self.view.texel(Texel { x, y, z, layer, level, sample: 0 }),
-            _ => self.border(),
-        };
-        self.compared(value)
+    /// Whether texels of a cube lie beyond the edges of a face.
+    #[inline(always)]
+    fn crosses_edges(&self, plane: &Plane<F>, spans: &[Span<F>; 3], directions: usize) -> bool {
+        let last = (1 << directions) - 1;
+        self.view.info.shape.is_cube()
+            && (is_beyond(plane, &corner_of(spans, 0)) | is_beyond(plane, &corner_of(spans, last))).any()
     }
 
-    /// A texel of a face or beyond one of its edges.
-    fn cube_tap(&self, slice: u32, face: u32, place: [i32; 2], level: u32) -> [u32; 4] {
-        let [size, ..] = self.view.info.level_size(level);
-        let tap = |place| {
-            let (face, [x, y]) = cube::texel(face, size, place)?;
-            let at = Texel { x, y, z: 0, layer: 6 * slice + face, level, sample: 0 };
-            Some(self.compared(self.view.texel(at)))
-        };
-        let inside = place.map(|at| at.clamp(0, size as i32 - 1));
-        let around =
-            || [inside, [place[0], inside[1]], [inside[0], place[1]]].map(|place| tap(place).unwrap_or_default());
-        tap(place).unwrap_or_else(|| match around() {
-            [texel, ..] if self.view.info.kind.is_integer() => texel,
-            three => std::array::from_fn(|component| {
-                let [a, b, c] = three.map(|texel| f32::from_bits(texel[component]));
-                ((a + b + c) / 3.0).to_bits()
-            }),
-        })
+    /// The texels at one corner of the spans, as what the filter takes: borders and comparisons done.
+    #[inline(always)]
+    fn tap(&self, plane: &Plane<F>, spans: &[Span<F>; 3], corner: usize) -> Texels<F> {
+        let place = corner_of(spans, corner);
+        if self.view.info.shape.is_cube() && is_beyond(plane, &place).any() {
+            return self.beyond_edges(plane, place);
+        }
+        self.texel(plane, place)
     }
 
-    fn border(&self) -> [u32; 4] {
-        let colour = self.sampler.border;
-        self.view.info.present(match self.view.info.kind {
-            TexelKind::Float => colour.map(f32::to_bits),
-            TexelKind::Unorm { .. } => colour.map(|value| clamp(value, 0.0).to_bits()),
-            TexelKind::Snorm { .. } => colour.map(|value| clamp(value, -1.0).to_bits()),
-            TexelKind::Uint => colour.map(|value| value as u32),
-            TexelKind::Sint => colour.map(|value| value as i32 as u32),
-        })
-    }
-
-    fn compared(&self, texel: [u32; 4]) -> [u32; 4] {
+    /// The texels of places, as what the filter takes.
+    #[inline(always)]
+    pub fn texel(&self, plane: &Plane<F>, place: [F::Words; 3]) -> Texels<F> {
+        let [x, y, z] = place;
+        let texels = self.mean::<1>(plane, &[Span::one(x), Span::one(y), Span::one(z)], self.border);
         match self.reference {
-            None => texel,
+            None => texels,
             Some(reference) => {
-                let passes = self.sampler.comparison.passes(reference, f32::from_bits(texel[0]));
-                [if passes { 1.0f32 } else { 0.0 }.to_bits(); 4]
+                let passes = self.sampler.comparison.passing(reference, texels[0].as_floats());
+                [float::<F>(1.0).or_where_not(passes, float(0.0)).bits(); 4]
             }
+        }
+    }
+
+    /// Texels of faces where some lie beyond an edge: on another face, or at a corner, where there is none and the mean
+    /// of the three around it takes its place.
+    #[inline(always)]
+    fn beyond_edges(&self, plane: &Plane<F>, [x, y, _]: [F::Words; 3]) -> Texels<F> {
+        let (last, zero) = (plane.size[0] - word::<F>(1), word::<F>(0));
+        let (inside_x, inside_y) = (x.max(zero).min(last), y.max(zero).min(last));
+        let is_corner = !x.equals(inside_x) & !y.equals(inside_y);
+        let mut around = [[zero; 4]; 4];
+        let places = [(x, y), (inside_x, inside_y), (x, inside_y), (inside_x, y)];
+        let needed = if is_corner.any() { 4 } else { 1 };
+        for (texels, (x, y)) in around.iter_mut().zip(places).take(needed) {
+            *texels = self.on_faces(plane, x, y);
+        }
+        let [mut texels, first, second, third] = around;
+        for (component, texel) in texels.iter_mut().enumerate() {
+            let (a, b, c) = (first[component].as_floats(), second[component].as_floats(), third[component].as_floats());
+            let corner = match self.sampler.reduction {
+                _ if self.view.info.kind.is_integer() => a,
+                Reduction::Average => (a + b + c) / float(3.0),
+                Reduction::Minimum => least(least(a, b), c),
+                Reduction::Maximum => least(least(a.negated(), b.negated()), c.negated()).negated(),
+            };
+            *texel = corner.bits().or_where_not(is_corner, *texel);
+        }
+        texels
+    }
+
+    /// Texels of faces or of those beyond one of their edges, lane by lane; beyond two, any.
+    #[inline(always)]
+    fn on_faces(&self, plane: &Plane<F>, x: F::Words, y: F::Words) -> Texels<F> {
+        let (mut x, mut y) = (x.to_array(), y.to_array());
+        let (mut layer, size) = (plane.layer.to_array(), plane.size[0].to_array());
+        for lane in 0..F::LANES {
+            let face = layer[lane] % 6;
+            let found = cube::texel(face, size[lane], [x[lane] as i32, y[lane] as i32]);
+            let (other, [column, row]) = found.unwrap_or((face, [0; 2]));
+            (layer[lane], x[lane], y[lane]) = (layer[lane] - face + other, column, row);
+        }
+        let mut plane = *plane;
+        plane.layer = F::Words::from_array(&layer);
+        self.view.place(&mut plane);
+        self.texel(&plane, [F::Words::from_array(&x), F::Words::from_array(&y), word::<F>(0)])
+    }
+
+    /// How many components a filter has to do with.
+    #[inline(always)]
+    pub fn components(&self) -> usize {
+        if self.reference.is_some() { 1 } else { self.view.info.components.into() }
+    }
+
+    /// Sets the components that are not stored.
+    #[inline(always)]
+    pub fn complete(&self, texels: &mut Texels<F>) {
+        let (first, components) = (texels[0], self.components());
+        for (number, component) in texels.iter_mut().enumerate().skip(components) {
+            let default = word::<F>(self.view.info.kind.default_component(number));
+            *component = if self.reference.is_some() { first } else { default };
+        }
+    }
+
+    /// Takes second texels into the first ones.
+    #[inline(always)]
+    pub fn reduce(&self, first: &mut Texels<F>, second: &Texels<F>, weight: F) {
+        // Comparisons are weighed, whatever a sampler says.
+        let reduction = if self.reference.is_some() { Reduction::Average } else { self.sampler.reduction };
+        for (first, second) in first.iter_mut().zip(second).take(self.components()) {
+            *first = reduce(*first, *second, weight, reduction);
         }
     }
 }
 
-/// To 1 at most and `least` at least; 0 for what is no number.
-fn clamp(value: f32, least: f32) -> f32 {
-    if value.is_nan() { 0.0 } else { value.clamp(least, 1.0) }
+/// The lanes whose place is beyond an edge of a face.
+#[inline(always)]
+fn is_beyond<F: Floats>(plane: &Plane<F>, [x, y, _]: &[F::Words; 3]) -> F::Mask {
+    let edge = plane.size[0];
+    !x.is_below(edge) | !y.is_below(edge)
+}
+
+/// The colour of the border in the range of a format; none if a sampler never gets there.
+pub fn border(sampler: &SamplerState, info: &TextureInfo) -> Option<[u32; 4]> {
+    if !sampler.address_modes.contains(&AddressMode::Border) || info.shape.is_cube() {
+        return None;
+    }
+    Some(sampler.border.map(|value| match info.kind {
+        TexelKind::Float => value.to_bits(),
+        TexelKind::Unorm { .. } => clamped(value, 0.0).to_bits(),
+        TexelKind::Snorm { .. } => clamped(value, -1.0).to_bits(),
+        TexelKind::Uint => value as u32,
+        TexelKind::Sint => value as i32 as u32,
+    }))
 }
 
 /// A reference as exact as texels of a kind are (Direct3D 11.3 functional specification, 22.4.19 and 3.2.3).
-fn quantize(kind: TexelKind, reference: f32) -> f32 {
+pub fn quantize(kind: TexelKind, reference: f32) -> f32 {
     let (least, bits) = match kind {
         TexelKind::Unorm { bits } => (0.0, bits),
         TexelKind::Snorm { bits } => (-1.0, bits - 1),
         _ => return reference,
     };
     let steps = ((1u64 << bits) - 1) as f64;
-    let scaled = f64::from(clamp(reference, least)) * steps;
+    let scaled = f64::from(clamped(reference, least)) * steps;
     (scaled + 0.5f64.copysign(scaled)).trunc() as f32 / steps as f32
-}
-
-/// The level of detail at which changes of the coordinates by `dx` and `dy` are no longer than a texel.
-pub fn level_of_detail(info: &TextureInfo, at: [f32; 4], changes: [[f32; 4]; 2]) -> f32 {
-    let size = info.level_size(0).map(|size| size as f32);
-    let lengths = changes.map(|change| {
-        let change = [change[0], change[1], change[2]];
-        let scaled = if info.shape.is_cube() {
-            let [u, v] = cube::project_derivative([at[0], at[1], at[2]], change);
-            [u * size[0], v * size[0], 0.0]
-        } else {
-            let directions = info.shape.coordinates();
-            std::array::from_fn(|axis| if axis < directions { change[axis] * size[axis] } else { 0.0 })
-        };
-        let [u, v, w] = scaled;
-        (u * u + v * v + w * w).sqrt()
-    });
-    let [lod] = eval(Op::Flog2, Type::F32, &[[lengths[0].max(lengths[1]).to_bits()]], false);
-    f32::from_bits(lod)
 }

@@ -5,7 +5,9 @@ use shaderjit_ir::packing::{Field, NumericKind, Packing};
 use std::sync::LazyLock;
 
 /// Calls `$callback!` with the table of formats. Each line: doc, variant, name, what the components are, and the bits
-/// each is stored in, from the lowest bit on; `srgb` if all but the fourth are of the sRGB curve.
+/// each is stored in, from the lowest bit on; behind a semicolon, how many bytes there are if there is anything behind
+/// the components. `srgb` if all but the fourth are of the sRGB curve, `bgra` if the first and the third change places,
+/// `shared_exponent` if they are fractions.
 macro_rules! for_each_texel_format {
     ($callback:ident) => {
         $callback! {
@@ -91,18 +93,38 @@ macro_rules! for_each_texel_format {
             Rgba8Sint rgba8i: Sint[8, 8, 8, 8];
             /// Four bytes: three of the sRGB curve, the last 0 to 255 as 0.0 to 1.0.
             Rgba8Srgb rgba8srgb: Unorm[8, 8, 8, 8] srgb;
+            /// Four bytes, blue, green, red and alpha, 0 to 255 as 0.0 to 1.0.
+            Bgra8Unorm bgra8: Unorm[8, 8, 8, 8] bgra;
+            /// Four bytes: blue, green and red of the sRGB curve, alpha 0 to 255 as 0.0 to 1.0.
+            Bgra8Srgb bgra8srgb: Unorm[8, 8, 8, 8] bgra srgb;
+            /// From the lowest bit on, blue of 5 bits, green of 6 and red of 5, their range as 0.0 to 1.0.
+            B5g6r5Unorm b5g6r5: Unorm[5, 6, 5] bgra;
+            /// From the lowest bit on, blue, green and red of 5 bits and alpha of 1, their range as 0.0 to 1.0.
+            Bgr5a1Unorm bgr5a1: Unorm[5, 5, 5, 1] bgra;
+            /// From the lowest bit on, blue, green, red and alpha of 4 bits, their range as 0.0 to 1.0.
+            Bgra4Unorm bgra4: Unorm[4, 4, 4, 4] bgra;
             /// From the lowest bit on, unsigned floats of 11, 11 and 10 bits.
             Rg11b10Float rg11b10f: Float[11, 11, 10];
             /// From the lowest bit on, three numbers of 10 bits and one of 2, their range as 0.0 to 1.0.
             Rgb10a2Unorm rgb10a2: Unorm[10, 10, 10, 2];
             /// From the lowest bit on, three unsigned integers of 10 bits and one of 2.
             Rgb10a2Uint rgb10a2u: Uint[10, 10, 10, 2];
+            /// From the lowest bit on, three fractions of 9 bits and the 5 bits of the exponent they share.
+            Rgb9e5Float rgb9e5: Uint[9, 9, 9; 4] shared_exponent;
+            /// One unsigned 24-bit number of a depth buffer, 0 to 16777215 as 0.0 to 1.0, below a byte that is not
+            /// read.
+            D24Unorm d24: Unorm[24; 4];
+            /// One 32-bit float of a depth buffer in front of four bytes that are not read.
+            D32FloatS8 d32fs8: Float[32; 8];
         }
     };
 }
 
 macro_rules! texel_formats {
-    ($( $(#[$doc:meta])* $name:ident $text:ident: $kind:ident[$($bits:literal),*] $($srgb:ident)?; )*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $text:ident: $kind:ident[$($bits:literal),* $(; $bytes:literal)?] $($mark:ident)*;
+    )*) => {
         /// The format of the elements of a typed buffer (`Buffer<float4>`) or of the texels of an
         /// [`Image`](crate::Image). All are little-endian, without padding between elements. Components that are not
         /// stored read 0, 0, 0 and 1.
@@ -125,17 +147,41 @@ macro_rules! texel_formats {
             pub const fn name(self) -> &'static str { match self { $( TexelFormat::$name => stringify!($text), )* } }
 
             /// How the components are stored.
-            const fn packing(self) -> Packing {
-                match self { $( TexelFormat::$name => Packing::new(NumericKind::$kind, &[$($bits),*]), )* }
+            pub(super) const fn packing(self) -> Packing {
+                match self {
+                    $( TexelFormat::$name => {
+                        let packing = Packing::new(NumericKind::$kind, &[$($bits),*]);
+                        $( let packing = packing.padded($bytes); )?
+                        texel_formats!(@packing packing $($mark)*)
+                    } )*
+                }
             }
 
-            const fn is_srgb(self) -> bool { match self { $( TexelFormat::$name => texel_formats!(@$($srgb)?), )* } }
+            /// What the numbers are taken for.
+            pub(super) const fn coding(self) -> Coding {
+                match self { $( TexelFormat::$name => texel_formats!(@coding $($mark)*), )* }
+            }
         }
     };
-    (@) => { false };
-    (@srgb) => { true };
+    (@packing $packing:ident bgra $($mark:ident)?) => { $packing.bgra() };
+    (@packing $packing:ident $($mark:ident)?) => { $packing };
+    (@coding bgra $($mark:ident)?) => { texel_formats!(@coding $($mark)?) };
+    (@coding srgb) => { Coding::Srgb };
+    (@coding shared_exponent) => { Coding::SharedExponent };
+    (@coding) => { Coding::Plain };
 }
 for_each_texel_format!(texel_formats);
+
+/// What the numbers of a format are taken for, besides what their packing says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coding {
+    /// Nothing.
+    Plain,
+    /// Values of the sRGB curve, but for the fourth.
+    Srgb,
+    /// Fractions in front of an exponent of five bits, at the top of the word.
+    SharedExponent,
+}
 
 /// What a component is, and how exactly it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -191,7 +237,7 @@ impl TexelFormat {
         let packing = self.packing();
         let bits = packing.widths[0] as u8;
         match packing.kind {
-            NumericKind::Unorm if self.is_srgb() => TexelKind::Float,
+            _ if !matches!(self.coding(), Coding::Plain) => TexelKind::Float,
             NumericKind::Unorm => TexelKind::Unorm { bits },
             NumericKind::Snorm => TexelKind::Snorm { bits },
             NumericKind::Float | NumericKind::Uscaled | NumericKind::Sscaled => TexelKind::Float,
@@ -207,11 +253,22 @@ impl TexelFormat {
 
     /// The bits of an element's four components. Bytes that are missing count as zero.
     pub fn decode(self, bytes: &[u8]) -> [u32; 4] {
-        let mut components = self.packing().decode(bytes);
-        if self.is_srgb() {
-            let stored = bytes.iter().copied().chain(std::iter::repeat(0));
-            for (component, byte) in components[..3].iter_mut().zip(stored) {
-                *component = SRGB[usize::from(byte)].to_bits();
+        let packing = self.packing();
+        let mut components = packing.decode(bytes);
+        match self.coding() {
+            Coding::Plain => {}
+            Coding::Srgb => {
+                for (number, component) in components[..3].iter_mut().enumerate() {
+                    let byte = packing.field(number).and_then(|field| bytes.get(field.at as usize / 8));
+                    *component = SRGB[usize::from(byte.copied().unwrap_or(0))].to_bits();
+                }
+            }
+            // Direct3D 11.3 functional specification, 19.3.2.1.
+            Coding::SharedExponent => {
+                let exponent = bytes.get(3).map_or(0, |byte| byte >> 3);
+                let scale = f32::from_bits((u32::from(exponent) + 127 - 24) << 23);
+                components = components.map(|fraction| (fraction as f32 * scale).to_bits());
+                components[3] = 1.0f32.to_bits();
             }
         }
         components
@@ -224,25 +281,50 @@ impl TexelFormat {
         matches!(self, TexelFormat::R32Uint | TexelFormat::R32Sint | TexelFormat::R32Float)
     }
 
-    /// Whether each component is a 32-bit word as shaders have it.
+    /// Whether each component is a 32-bit word as shaders have it, and nothing is behind them.
     pub(crate) fn is_words(self) -> bool {
         let packing = self.packing();
         let is_as_stored = matches!(packing.kind, NumericKind::Float | NumericKind::Uint | NumericKind::Sint);
-        is_as_stored && packing.widths.iter().all(|&width| width == 32)
+        is_as_stored && packing.widths.iter().all(|&width| width == 32) && self.bytes() == 4 * self.components()
     }
 
-    /// Whether shaders store in it. Depths and the sRGB curve are written otherwise.
+    /// Whether shaders store in it. Depths and the sRGB curve are written otherwise, shared exponents never.
     pub(crate) const fn can_be_written(self) -> bool {
-        !self.is_srgb() && !matches!(self, TexelFormat::D32Float)
+        use TexelFormat::{D24Unorm, D32Float, D32FloatS8};
+        matches!(self.coding(), Coding::Plain) && !matches!(self, D32Float | D24Unorm | D32FloatS8)
     }
 
-    /// The bytes of an element, as words from the lowest on. Components that are not stored do not count.
+    /// Whether it is the format of a render target. Depths have buffers of their own; shared exponents are not written.
+    #[cfg(feature = "raster")]
+    pub(crate) const fn can_be_rendered(self) -> bool {
+        self.can_be_written() || self.is_srgb()
+    }
+
+    /// Whether all components but the fourth are of the sRGB curve.
+    #[cfg(feature = "raster")]
+    pub(crate) const fn is_srgb(self) -> bool {
+        matches!(self.coding(), Coding::Srgb)
+    }
+
+    /// The bits of an element that hold the components of a mask, red in bit 0.
+    #[cfg(feature = "raster")]
+    pub(crate) fn stored_bits(self, mask: u8) -> [u32; 4] {
+        let mut words = [0; 4];
+        for number in (0..self.components()).filter(|number| mask >> number & 1 != 0) {
+            let Some(Field { at, bits }) = self.packing().field(number) else { continue };
+            words[at as usize / 32] |= (u32::MAX >> (32 - bits)) << (at % 32);
+        }
+        words
+    }
+
+    /// The bytes of an element, as words from the lowest on. Components that are not stored do not count. Not for
+    /// shared exponents.
     pub(crate) fn encode(self, components: [u32; 4]) -> [u32; 4] {
         let packing = self.packing();
         let mut words = [0; 4];
         for (number, bits) in components.into_iter().enumerate() {
             let Some(Field { at, bits: width }) = packing.field(number) else { break };
-            let is_curved = self.is_srgb() && number < 3;
+            let is_curved = self.coding() == Coding::Srgb && number < 3;
             let bits = if is_curved { to_srgb(f32::from_bits(bits)).to_bits() } else { bits };
             let stored = NumericComponent { kind: packing.kind, width }.encode(bits);
             words[at as usize / 32] |= stored << (at % 32);
@@ -252,7 +334,7 @@ impl TexelFormat {
 }
 
 /// What a byte of the sRGB curve means (IEC 61966-2-1), rounded once.
-static SRGB: LazyLock<[f32; 256]> = LazyLock::new(|| {
+pub(super) static SRGB: LazyLock<[f32; 256]> = LazyLock::new(|| {
     std::array::from_fn(|byte| {
         let value = byte as f64 / 255.0;
         (if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }) as f32
@@ -297,6 +379,14 @@ mod tests {
         let word = 1023 | 341 << 10 | 2 << 30;
         assert_eq!(float(TexelFormat::Rgb10a2Unorm, word), [1.0, 1.0 / 3.0, 0.0, 2.0 / 3.0]);
         assert_eq!(TexelFormat::Rgb10a2Uint.decode(&word.to_le_bytes()), [1023, 341, 0, 2]);
+        assert_eq!(float(TexelFormat::Bgra8Unorm, 0x00ff_0033), [1.0, 0.0, 0.2, 0.0]);
+        assert_eq!(float(TexelFormat::Bgra8Srgb, 0xffff_0000), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(float(TexelFormat::B5g6r5Unorm, 31 | 21 << 5), [0.0, 1.0 / 3.0, 1.0, 1.0]);
+        assert_eq!(float(TexelFormat::Bgr5a1Unorm, 31 << 10 | 1 << 15), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(float(TexelFormat::Bgra4Unorm, 0x8f00), [1.0, 0.0, 0.0, 8.0 / 15.0]);
+        assert_eq!(float(TexelFormat::D24Unorm, 0x55ff_ffff), [1.0, 0.0, 0.0, 1.0]);
+        // The specification's example (19.3.2.1).
+        assert_eq!(float(TexelFormat::Rgb9e5Float, 0x9993_20c8), [6.25, 12.5, 3.125, 1.0]);
     }
 
     #[test]

@@ -74,6 +74,12 @@ impl ImageLayout {
         self
     }
 
+    /// This layout with another format.
+    pub(super) fn with_format(self, format: TexelFormat) -> ImageLayout {
+        let info = TextureInfo { kind: format.kind(), components: format.components() as u8, ..self.info };
+        ImageLayout { info, format }
+    }
+
     /// Shape, sizes and kind of texels that an image of this layout has.
     pub fn info(&self) -> TextureInfo {
         self.info
@@ -145,9 +151,20 @@ impl<'a> Image<'a> {
     }
 }
 
+impl Image<'_> {
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Texture for Image<'_> {
     fn info(&self) -> TextureInfo {
         self.layout.info
+    }
+
+    fn image(&self) -> Option<&Image<'_>> {
+        Some(self)
     }
 
     fn texel(&self, at: Texel) -> [u32; 4] {
@@ -156,7 +173,7 @@ impl Texture for Image<'_> {
         let [x, y, z, layer, level, sample] =
             [at.x, at.y, at.z, at.layer, at.level, at.sample].map(|number| number as usize);
         let texel = (((z * height + y) * width) + x) * info.samples as usize + sample;
-        let (Some(start), Some(layer_bytes)) = (self.levels.get(level), self.levels.last()) else { return info.zero() };
+        let (Some(start), Some(layer_bytes)) = (self.levels.get(level), self.levels.last()) else { return [0; 4] };
         let start = layer * layer_bytes + start + texel * format.bytes();
         format.decode(self.bytes.get(start..start + format.bytes()).unwrap_or_default())
     }

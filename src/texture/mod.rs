@@ -4,34 +4,62 @@
 //! |---|---|
 //! | `format`, `encode` | how texels are stored |
 //! | `image` | the built-in texture: bytes in one of the formats |
+//! | `block` | images of compressed blocks |
 //! | `sampler` | sampler states |
+//! | `simd` | vectors: a number of each lane, and operations on all at once |
+//! | `lanes` | arithmetic of all lanes |
+//! | `decode` | texels of all lanes: bytes → components |
+//! | `view` | a bound texture: where its levels lie, and reading it |
 //! | `address` | coordinates → texels and weights, address modes |
 //! | `cube` | directions → faces, and what lies beyond a face's edges |
-//! | `filter` | levels of detail, filters, comparisons |
-//! | `access` | the ops of the IR on a call's textures, lane by lane |
+//! | `mean` | texels and weights → linear interpolation |
+//! | `filter` | levels, filters, comparisons, gathers |
+//! | `detail` | derivatives → levels of detail and anisotropic footprints |
+//! | `access` | the ops of the IR on a call's textures |
+//! | `machine` | all of that compiled for each kind of machine |
 //!
-//! Both engines ask the same code (`shaderjit_ir::texture::Textures`), so they get the same bits. The rules are those
-//! of the Direct3D 11.3 functional specification, sections 7.18 and 22.4. Where it leaves something open:
-//! * coordinates, weights and levels of detail are floats, not rounded to its 8 bits of fraction;
-//! * a texel whose weight is 0 is not read;
-//! * anisotropic filters are linear, and derivatives give the length of the longer of the two;
+//! All engines ask the same code (`shaderjit_ir::texture::Textures`), once an access, so they get the same bits. The
+//! rules are those of the Direct3D 11.3 functional specification, sections 7.18 and 22.4. Where it leaves something
+//! open:
+//! * coordinates, weights and levels of detail are floats: its eight bits of fraction are what hardware must have at
+//!   least, and show as steps where a texture is much enlarged. [`Precision::Fixed8`] has exactly those eight bits, to
+//!   compare pictures with those of hardware;
+//! * texels are weighed as the floats they are decoded to, x before y before z before levels, `a + weight * (b - a)`;
+//! * a texel whose weight is 0 does not count, even if it is infinite;
+//! * derivatives are taken as they are, without the orthogonal transformation, and the longer of the two counts;
+//! * an [anisotropic](Filter::Anisotropic) filter reads, along the longer axis of the ellipse, the mean of as many
+//!   places as that is longer than the other, rounded up, in the middle of equal parts. Cubes are filtered linearly;
 //! * magnification is decided after the level of detail is clamped;
 //! * filters keep denormals;
 //! * the missing texel at a cube's corner is the mean of the three there are.
+//!
+//! What is generic over vectors is written once and compiled for each kind of machine; which code reads a format is
+//! found out when a texture is bound. `unsafe` is only in `machine.rs` and `simd/x86.rs`.
 
 mod access;
 mod address;
+mod block;
 mod cube;
+mod decode;
+mod detail;
 mod encode;
 mod filter;
 mod format;
 mod image;
+mod lanes;
+mod machine;
+mod mean;
 mod sampler;
+mod simd;
+mod view;
 
 pub(crate) use access::BoundTextures;
+pub use block::BlockFormat;
+#[cfg(feature = "raster")]
+pub(crate) use encode::clamped;
 pub use format::{TexelFormat, TexelKind};
 pub use image::{Image, ImageLayout};
-pub use sampler::{AddressMode, Comparison, Filter, SamplerState};
+pub use sampler::{AddressMode, Comparison, Filter, Precision, Reduction, SamplerState};
 pub use shaderjit_ir::texture::TextureShape;
 
 use crate::error::TextureError;
@@ -66,6 +94,12 @@ pub trait Texture: Send + Sync {
     ///
     /// A place must give the same bits throughout a run. Texels that no vertex needs may be asked for, too.
     fn texel(&self, at: Texel) -> [u32; 4];
+
+    /// The image whose texels these are, if they are all as it has them: it is sampled many times as fast. Asked once,
+    /// when the texture is bound to a call. The default is none.
+    fn image(&self) -> Option<&Image<'_>> {
+        None
+    }
 }
 
 /// The place of a texel.
@@ -160,22 +194,20 @@ impl TextureInfo {
     pub fn layers(&self) -> u32 {
         if self.shape.is_cube() { self.slices.saturating_mul(6) } else { self.slices }
     }
+}
 
-    /// A texel of zeros, but for the components that the format lacks.
-    pub(crate) fn zero(&self) -> [u32; 4] {
-        self.present([0; 4])
-    }
-
-    /// The components that the format has, the others by default.
-    pub(crate) fn present(&self, texel: [u32; 4]) -> [u32; 4] {
-        std::array::from_fn(|component| {
-            if component < usize::from(self.components) {
-                texel[component]
-            } else {
-                self.kind.default_component(component)
-            }
-        })
-    }
+/// What accesses of one texture and one sampler, both with the number 0, are answered by: what the benches measure.
+///
+/// # Panics
+/// What the texture says of itself is not [right](TextureInfo::check).
+#[cfg(feature = "unstable")]
+pub fn bound(texture: &dyn Texture, state: SamplerState) -> impl shaderjit_ir::texture::Textures {
+    let info = texture.info();
+    assert_eq!(info.check(), Ok(()));
+    let mut bound = BoundTextures::new(1, 1);
+    bound.bind(0, texture, info);
+    bound.bind_sampler(0, state);
+    bound
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Sampler states: filters, address modes, comparisons.
 
+use super::lanes::flushed;
+use super::simd::Floats;
+
 /// Which texels a sample weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -9,8 +12,35 @@ pub enum Filter {
     /// The nearest two in each direction, weighted.
     #[default]
     Linear,
-    /// Accepted, and filtered as [`Linear`](Self::Linear): anisotropic footprints are not implemented.
+    /// As [`Linear`](Self::Linear); and if it is the filter of texels that are smaller than what is sampled, rectangles
+    /// sampled with derivatives are read along the longer axis of what a pixel covers: as often as it is longer than
+    /// the other one, at the level of detail of the shorter.
     Anisotropic,
+}
+
+/// What a filter makes of its texels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Reduction {
+    /// Their weighted mean.
+    #[default]
+    Average,
+    /// The least of each component, of those texels that have any weight.
+    Minimum,
+    /// The most of each component.
+    Maximum,
+}
+
+/// How exactly a filter knows places and levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Precision {
+    /// Floats, which are as exact as anything else in the shader.
+    #[default]
+    Float,
+    /// Eight bits of fraction of a texel and of a level, which is the least that Direct3D allows, and what most
+    /// graphics processors have: weights go in steps of 1/256.
+    Fixed8,
 }
 
 /// Which texel stands for one beyond the edge.
@@ -70,6 +100,23 @@ impl Comparison {
             Comparison::Always => true,
         }
     }
+
+    /// The lanes whose reference [passes](Self::passes) against their texel.
+    #[inline(always)]
+    pub(super) fn passing<F: Floats>(self, reference: F, texel: F) -> F::Mask {
+        let (reference, texel) = (flushed(reference), flushed(texel));
+        let is_equal = reference.equals(texel);
+        match self {
+            Comparison::Never => reference.less(reference),
+            Comparison::Less => reference.less(texel),
+            Comparison::Equal => is_equal,
+            Comparison::LessEqual => reference.less(texel) | is_equal,
+            Comparison::Greater => texel.less(reference),
+            Comparison::NotEqual => !is_equal,
+            Comparison::GreaterEqual => texel.less(reference) | is_equal,
+            Comparison::Always => !reference.less(reference),
+        }
+    }
 }
 
 /// A sampler. [`Default`] is Direct3D's: linear filters, coordinates clamped, every level, no comparison passes.
@@ -101,25 +148,37 @@ pub struct SamplerState {
     pub min_lod: f32,
     /// The level of detail is at most this.
     pub max_lod: f32,
+    /// Most places that [`Filter::Anisotropic`] reads along an axis, 1 to 16.
+    pub max_anisotropy: u8,
+    /// What becomes of the texels.
+    pub reduction: Reduction,
+    /// How exact places are.
+    pub precision: Precision,
 }
 
 impl Default for SamplerState {
     fn default() -> SamplerState {
-        SamplerState {
-            min: Filter::Linear,
-            mag: Filter::Linear,
-            mip: Filter::Linear,
-            address_modes: [AddressMode::Clamp; 3],
-            border: [1.0; 4],
-            comparison: Comparison::Never,
-            lod_bias: 0.0,
-            min_lod: f32::MIN,
-            max_lod: f32::MAX,
-        }
+        SamplerState::DEFAULT
     }
 }
 
 impl SamplerState {
+    /// [`Default`].
+    pub(super) const DEFAULT: SamplerState = SamplerState {
+        min: Filter::Linear,
+        mag: Filter::Linear,
+        mip: Filter::Linear,
+        address_modes: [AddressMode::Clamp; 3],
+        border: [1.0; 4],
+        comparison: Comparison::Never,
+        lod_bias: 0.0,
+        min_lod: f32::MIN,
+        max_lod: f32::MAX,
+        max_anisotropy: 16,
+        reduction: Reduction::Average,
+        precision: Precision::Float,
+    };
+
     /// Linear in all ways.
     pub fn linear() -> SamplerState {
         SamplerState::default()
@@ -128,6 +187,16 @@ impl SamplerState {
     /// The nearest texel of the nearest level.
     pub fn point() -> SamplerState {
         SamplerState { min: Filter::Point, mag: Filter::Point, mip: Filter::Point, ..SamplerState::default() }
+    }
+
+    /// Linear in all ways, along the longer axis of what is sampled at up to so many places, 1 to 16.
+    pub fn anisotropic(most: u8) -> SamplerState {
+        SamplerState {
+            min: Filter::Anisotropic,
+            mag: Filter::Anisotropic,
+            max_anisotropy: most,
+            ..SamplerState::default()
+        }
     }
 
     /// The same with one address mode in all directions.
@@ -144,6 +213,8 @@ impl SamplerState {
     pub(crate) fn objection(&self) -> Option<&'static str> {
         if self.min_lod.is_nan() || self.max_lod.is_nan() || self.lod_bias.is_nan() {
             Some("a level of detail of the sampler is no number")
+        } else if !(1..=16).contains(&self.max_anisotropy) {
+            Some("anisotropy is 1 to 16")
         } else {
             None
         }
@@ -153,12 +224,20 @@ impl SamplerState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texture::simd::Mask;
+    use crate::texture::simd::array::Floats8;
 
     #[test]
     fn the_reference_is_compared_with_the_texel() {
         use Comparison::*;
         let all = [Never, Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual, Always];
-        let passing = |reference, texel| all.map(|comparison| u8::from(comparison.passes(reference, texel)));
+        let passing = |reference, texel| {
+            all.map(|comparison| {
+                let lanes = comparison.passing(Floats8::all(reference), Floats8::all(texel));
+                assert_eq!(lanes.any(), comparison.passes(reference, texel));
+                u8::from(lanes.any())
+            })
+        };
         assert_eq!(passing(0.25, 0.5), [0, 1, 0, 1, 0, 1, 0, 1]);
         assert_eq!(passing(0.5, 0.5), [0, 0, 1, 1, 0, 0, 1, 1]);
         assert_eq!(passing(0.75, 0.5), [0, 0, 0, 0, 1, 1, 1, 1]);

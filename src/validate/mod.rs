@@ -11,6 +11,7 @@
 //! | `sm4/bindings.rs` | resource definitions against declarations, in both directions |
 //! | `sm4/statistics.rs` | statistics against declarations and instructions |
 //! | `shbin.rs` | a SHBIN: each part, jumps and tables within the program, outputs against the output map; a DVOJ's jumps |
+//! | `spirv.rs` | a SPIR-V module: whether it is whole and lowers; what else is valid, `spirv-val` says |
 //! | `vbc.rs` | a VBC: slots, locations and members, each in range and there once |
 //!
 //! An error is something that the rules of the format forbid: Direct3D's own checks refuse such a container, or a 3DS
@@ -35,6 +36,7 @@
 mod dxbc;
 mod shbin;
 mod sm4;
+mod spirv;
 mod vbc;
 
 use crate::container::Container;
@@ -160,6 +162,7 @@ pub fn validate(container: &Container<'_>) -> Vec<Finding> {
         Container::Shbin(shbin) => shbin::check(shbin, &mut findings),
         Container::Dvoj(dvoj) => shbin::check_object(dvoj, &mut findings),
         Container::Vbc(vbc) => vbc::check(vbc, &mut findings),
+        Container::Spirv(module) => spirv::check(module, &mut findings),
     }
     findings.finish()
 }

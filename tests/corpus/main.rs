@@ -1,16 +1,30 @@
 //! Real compiled shaders against what independent executors computed: every container and every run, on both engines.
 
 mod dxbc;
+mod glsl;
+mod glsl_stages;
 #[cfg(feature = "cli")]
 mod groups;
 mod listing;
+#[cfg(feature = "cli")]
+mod patches;
 mod pica;
 mod pica_geometry;
-#[path = "../support/textures.rs"]
-mod textures;
+#[cfg(feature = "cli")]
+mod pictures;
+mod pixels;
+#[cfg(feature = "cli")]
+mod spirv;
+#[cfg(feature = "cli")]
+mod stages;
+#[path = "../support/mod.rs"]
+mod support;
+#[cfg(feature = "cli")]
+mod traces;
 
 use shaderjit::{Backend, CompileOptions, CompiledShader, Config, Engine, Lanes, Outputs, Shader};
 use std::path::{Path, PathBuf};
+use support::textures;
 
 /// The folder of the test data.
 fn data() -> PathBuf {

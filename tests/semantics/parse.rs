@@ -8,7 +8,7 @@ use shaderjit::error::{DecodeError, LowerError};
 use shaderjit::frontend::sm4::{Program, lower};
 
 /// The program of some lines, whatever rules they break.
-fn program(text: &str) -> Result<Program, DecodeError> {
+pub fn program(text: &str) -> Result<Program, DecodeError> {
     let tokens = assemble(text);
     Program::decode(&bytes(&[&[0x0001_0050, tokens.len() as u32 + 2], &tokens[..]].concat()), 0)
 }

@@ -1,6 +1,6 @@
 //! Buffers, textures and samplers, and what is said of writable views, which do not run yet.
 
-use crate::all_refused;
+use crate::refused_by;
 use crate::support::sections::check;
 use shaderjit::frontend::sm4::Opcode;
 
@@ -348,8 +348,21 @@ fn references_stand_on_the_left_and_gathers_go_around_from_below_left() {
     ));
 }
 
-/// Direct3D 11.3 functional specification, texture instructions that need neighbouring pixels or samples.
+/// Direct3D 11.3 functional specification, texture instructions whose level neighbouring pixels give: only pixel
+/// shaders have them.
 #[test]
-fn samples_whose_level_comes_from_derivatives_are_refused_by_name() {
-    all_refused(&[Opcode::Sample, Opcode::SampleB, Opcode::SampleC, Opcode::Lod, Opcode::SamplePos]);
+fn samples_whose_level_comes_from_derivatives_are_refused_in_other_stages() {
+    for (opcode, behind) in
+        [(Opcode::Sample, ""), (Opcode::SampleB, ", l(0)"), (Opcode::SampleC, ", l(0)"), (Opcode::Lod, "")]
+    {
+        let mode = if opcode == Opcode::SampleC { "mode_comparison" } else { "mode_default" };
+        let text = format!(
+            "dcl_temps 1
+            dcl_resource_texture2d (float,float,float,float) t0
+            dcl_sampler s0, {mode}
+            {} r0.x, r0.xyxx, t0.xyzw, s0{behind}",
+            opcode.mnemonic()
+        );
+        refused_by(opcode, &text);
+    }
 }

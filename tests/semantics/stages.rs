@@ -1,18 +1,21 @@
-//! Pixel shaders as far as each pixel is on its own, and the stages that do not run.
+//! Pixel shaders whose pixels are bound row by row, and the stages that do not run.
 
 use crate::support::program::Source;
 use crate::support::sections::check;
-use crate::{all_refused, lower_error};
+use crate::{lower_error, refused_by};
 use shaderjit::error::{Error, LowerError};
 use shaderjit::frontend::sm4::Opcode;
 use shaderjit::{CompileOptions, Config, Engine, Shader};
 use shaderjit_ir::pass::PassError;
 
-/// Direct3D 11.3 functional specification, derivatives: they need the three neighbours of a quad.
+/// Direct3D 11.3 functional specification, derivatives and evaluations: only pixels have neighbours and a primitive.
 #[test]
-fn derivatives_are_refused_by_name() {
+fn what_is_about_pixels_is_refused_in_other_stages() {
     use Opcode::{DerivRtx, DerivRtxCoarse, DerivRtxFine, DerivRty, DerivRtyCoarse, DerivRtyFine};
-    all_refused(&[DerivRtx, DerivRty, DerivRtxCoarse, DerivRtxFine, DerivRtyCoarse, DerivRtyFine]);
+    for opcode in [DerivRtx, DerivRty, DerivRtxCoarse, DerivRtxFine, DerivRtyCoarse, DerivRtyFine, Opcode::EvalCentroid]
+    {
+        refused_by(opcode, &format!("dcl_temps 1\n{} r0.x, r0.x", opcode.mnemonic()));
+    }
 }
 
 /// Direct3D 11.3 functional specification, instruction `discard`: the pixel goes on, for its neighbours' derivatives.
@@ -49,12 +52,6 @@ fn depth_coverage_and_stencil_reference_are_outputs_of_their_own() {
     );
 }
 
-/// Direct3D 11.3 functional specification, instructions that evaluate attributes elsewhere in the pixel.
-#[test]
-fn evaluation_at_other_points_is_refused_by_name() {
-    all_refused(&[Opcode::EvalSnapped, Opcode::EvalSampleIndex, Opcode::EvalCentroid]);
-}
-
 /// Direct3D 11.3 functional specification, interpolation modes: whoever calls has interpolated already.
 #[test]
 fn interpolation_modes_change_nothing_for_one_pixel() {
@@ -76,54 +73,59 @@ fn interpolation_modes_change_nothing_for_one_pixel() {
     }
 }
 
-/// A program of a stage that does not run is refused by its profile, at its beginning.
-fn refused_stage(profile: &str, text: &str) {
-    let source = Source::new(&format!("{profile}\n{text}"));
-    let expected = LowerError::Unsupported { what: format!("{profile} programs"), offset: source.program_offset() };
-    assert_eq!(lower_error(&source), expected);
-}
-
-/// Direct3D 11.3 functional specification, geometry shaders.
+/// Direct3D 11.3 functional specification, 13.10: the vertices of a primitive are indexed, neighbours and control
+/// points among them.
 #[test]
-fn geometry_shaders_are_refused() {
-    use Opcode::{Cut, CutStream, Emit, EmitStream, EmitThenCut, EmitThenCutStream};
-    for opcode in [Emit, Cut, EmitThenCut, EmitStream, CutStream, EmitThenCutStream] {
-        let source = crate::support::opcodes::program_with(opcode);
-        let expected = LowerError::Unsupported { what: "gs_5_0 programs".to_string(), offset: source.program_offset() };
-        assert_eq!(lower_error(&source), expected);
+fn geometry_shaders_see_the_vertices_of_their_primitive() {
+    // Line with neighbours, triangle with neighbours, patch of 3.
+    for (primitive, vertices) in [(6, 4), (7, 6), (10, 3)] {
+        let rows: Vec<String> = (0..vertices).map(|vertex| format!("{{{}, {}}}", 10 * vertex, vertex % 3)).collect();
+        let expected: Vec<String> =
+            (0..vertices).map(|vertex| format!("{{{}, {}}}", 10 * vertex, 10 * (vertex % 3))).collect();
+        check(&format!(
+            "gs_5_0
+             dcl_inputprimitive!{:#x}
+             dcl_outputtopology!0x800
+             dcl_maxout {vertices}
+             dcl_temps 1
+             dcl_input v[{vertices}][0].xyzw
+             dcl_output o0.xyzw
+             loop
+               uge r0.y, r0.x, l({vertices})
+               breakc_nz r0.y
+               mov o0.x, v[r0.x + 0][0].x
+               mov r0.z, v[r0.x + 0][0].y
+               mov o0.y, v[r0.z + 0][0].x
+               emit
+               iadd r0.x, r0.x, l(1)
+             endloop
+             primitive {} == m0 {}",
+            primitive << 11,
+            rows.join(" "),
+            expected.join(" ")
+        ));
     }
 }
 
-/// Direct3D 11.3 functional specification, hull shaders.
+/// Direct3D 11.3 functional specification, 13.3: strips end with their invocation, and an instance is one.
 #[test]
-fn hull_shaders_are_refused() {
-    refused_stage(
-        "hs_5_0",
-        "hs_decls
-         dcl_input_control_point_count!0x1800
-         dcl_output_control_point_count!0x1800
-         dcl_tessellator_domain!0x1000
-         dcl_tessellator_partitioning!0x800
-         dcl_tessellator_output_primitive!0x1800
-         hs_fork_phase
-         dcl_hs_fork_phase_instance_count 3
-         dcl_temps 1
-         mov r0.x, l(1.0)
-         ret",
-    );
-}
-
-/// Direct3D 11.3 functional specification, domain shaders.
-#[test]
-fn domain_shaders_are_refused() {
-    refused_stage(
-        "ds_5_0",
-        "dcl_input_control_point_count!0x1800
-         dcl_tessellator_domain!0x1000
-         dcl_input vDomain.xyz
-         dcl_temps 1
-         mov r0.xyz, vDomain.xyzx
-         ret",
+fn instances_emit_one_after_the_other() {
+    check(
+        "gs_5_0
+         dcl_inputprimitive!0x800
+         dcl_gsinstances 3
+         dcl_input vGSInstanceID
+         dcl_outputtopology!0x1800
+         dcl_maxout 2
+         dcl_input v[1][0].xyzw
+         dcl_output o0.xyzw
+         iadd o0.x, v[0][0].x, vGSInstanceID.x
+         emit
+         if_nz vGSInstanceID.x
+           mov o0.x, l(9)
+           emit
+         endif
+         primitive {5} == m0 {6} {9} {7} {9}",
     );
 }
 

@@ -5,11 +5,7 @@ use super::program::bytes;
 use super::sections::{Section, Slot};
 use super::textures;
 use shaderjit::error::CallError;
-use shaderjit::{
-    AtomicBuffer, Backend, CompileOptions, CompiledShader, Config, Engine, ImageLayout, Lanes, MemoryView, Shader,
-    TexelFormat,
-};
-use std::sync::OnceLock;
+use shaderjit::{AtomicBuffer, CompiledShader, ImageLayout, MemoryView, TexelFormat};
 
 /// Memory before the groups run.
 #[derive(Clone)]
@@ -95,29 +91,10 @@ fn contents(text: &str) -> Result<(u32, Contents), String> {
     }
 }
 
-fn engine() -> &'static Engine {
-    static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| Engine::new(Config::default().fuel(100_000)).expect("this machine has native code"))
-}
-
 impl Section {
-    /// Runs the groups on the interpreter and on native code of every width.
+    /// Runs the groups in every way.
     pub fn check_groups(&self) -> Result<(), String> {
-        let shader = Shader::parse(&self.source.container()).map_err(|error| error.to_string())?;
-        let mut failures = String::new();
-        for lanes in Lanes::ALL {
-            for backend in [Backend::Interpreter, Backend::Jit] {
-                let options = CompileOptions::default().lanes(lanes).backend(backend);
-                let code =
-                    engine().compile(&shader, &options).map_err(|error| format!("{error}\n{:?}", self.source))?;
-                for run in &self.groups {
-                    if let Err(found) = self.check_group_run(run, &code) {
-                        failures += &format!("{}\n found {found} on {backend:?}, {} lanes\n", run.text, lanes.count());
-                    }
-                }
-            }
-        }
-        if failures.is_empty() { Ok(()) } else { Err(failures) }
+        self.check_every_way(&self.groups, |run| &run.text, |run, code| self.check_group_run(run, code))
     }
 
     fn check_group_run(&self, run: &GroupRun, code: &CompiledShader) -> Result<(), String> {

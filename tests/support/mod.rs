@@ -3,6 +3,7 @@
 
 pub mod assembler;
 pub mod components;
+pub mod emissions;
 pub mod groups;
 pub mod interfaces;
 pub mod opcodes;
@@ -12,5 +13,6 @@ pub mod sections;
 pub mod textures;
 #[cfg(feature = "cli")]
 pub mod tool;
+pub mod ways;
 
 use shaderjit::frontend::sm4;

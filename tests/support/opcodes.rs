@@ -5,9 +5,9 @@ use super::sm4::opcode::{DataClass, Role};
 use super::sm4::{Group, Opcode, Stage};
 use std::path::{Path, PathBuf};
 
-/// Whether a vertex, pixel or compute shader with this opcode runs.
+/// Whether shaders of some stage run with this opcode.
 pub fn runs(opcode: Opcode) -> bool {
-    [Stage::Vertex, Stage::Pixel, Stage::Compute].into_iter().any(|stage| super::sm4::runs(stage, opcode))
+    Stage::ALL.iter().any(|&stage| super::sm4::runs(stage, opcode))
 }
 
 /// Whether it is an instruction: neither a declaration nor a block of data.
@@ -21,17 +21,11 @@ pub fn file(opcode: Opcode) -> PathBuf {
     folder.join(opcode.mnemonic()).with_extension("op")
 }
 
-/// A valid program of the instruction, in the stage that it is for: a geometry shader for what emits, else a pixel
-/// shader.
+/// A valid pixel shader of the instruction.
 pub fn program_with(opcode: Opcode) -> Source {
     let mnemonic = opcode.mnemonic();
-    match opcode {
-        Opcode::Emit | Opcode::Cut | Opcode::EmitThenCut => return geometry(mnemonic, ""),
-        Opcode::EmitStream | Opcode::CutStream | Opcode::EmitThenCutStream => {
-            return geometry(&format!("{mnemonic} m0"), "dcl_stream m0");
-        }
-        Opcode::Sync => return Source::new("ps_5_0\nsync_uglobal"),
-        _ => {}
+    if opcode == Opcode::Sync {
+        return Source::new("ps_5_0\nsync_uglobal");
     }
     // The view is a structured buffer, a raw one, a texture of several samples or a texture, as the name tells.
     let writable =
@@ -68,12 +62,4 @@ pub fn program_with(opcode: Opcode) -> Source {
     });
     let operands: Vec<String> = operands.collect();
     Source::new(&format!("{text}{mnemonic} {}", operands.join(", ")))
-}
-
-/// A geometry shader that copies points.
-fn geometry(instruction: &str, stream: &str) -> Source {
-    let declarations = "dcl_inputprimitive!0x800\ndcl_outputtopology!0x800\ndcl_maxout 1";
-    Source::new(&format!(
-        "gs_5_0\n{declarations}\ndcl_input v[1][0].xyzw\n{stream}\ndcl_output o0.xyzw\nmov o0.xyzw, v[0][0].xyzw\n{instruction}\nret"
-    ))
 }

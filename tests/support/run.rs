@@ -49,6 +49,9 @@ impl Section {
         if !self.groups.is_empty() {
             return self.check_groups();
         }
+        if !self.emissions.is_empty() {
+            return self.check_emissions();
+        }
         let mut failures = String::new();
         self.check_lanes(&Lanes::ALL, "", &mut failures)?;
         for run in &self.runs {
@@ -102,8 +105,11 @@ impl Section {
 
     /// The section of one run with other registers for the inputs, unless it has none or says what they are.
     fn with_stand_in(&self, run: &Run, register: &str, declaration: &str) -> Option<Section> {
-        let text = self.text.as_ref().filter(|_| !run.inputs.is_empty())?;
-        if ["dcl_input", "dcl_indexrange v", " v[", &format!("{register}[")].iter().any(|word| text.contains(word)) {
+        let text = self.text.as_ref().filter(|_| !run.inputs.is_empty() && !self.quads)?;
+        if ["dcl_input", "eval_", "dcl_indexrange v", " v[", &format!("{register}[")]
+            .iter()
+            .any(|word| text.contains(word))
+        {
             return None;
         }
         let mut replaced = String::new();
@@ -149,9 +155,11 @@ impl Section {
                 Err(CallError::OutOfFuel { .. }) if endless => {}
                 Err(error) => return Err(error.to_string()),
             }
+            let alone = if self.quads { 4 } else { 1 };
             for (at, expected) in self.runs.iter().enumerate() {
-                let outputs = run(&call, at as u32..at as u32 + 1);
-                self.compare(expected, outputs.as_ref(), 0, &format!("alone {way}"), failures);
+                let first = at / alone * alone;
+                let outputs = run(&call, first as u32..(first + alone) as u32);
+                self.compare(expected, outputs.as_ref(), at - first, &format!("alone {way}"), failures);
             }
         }
         if let [interpreted, native] = &batches[..]
@@ -164,7 +172,7 @@ impl Section {
 
     /// The bytes of each input element, one row a run.
     fn streams(&self, code: &CompiledShader) -> Result<Vec<Vec<u8>>, String> {
-        let count = code.interface().inputs.len();
+        let count = code.interface().signature_inputs().len();
         if let Some(run) = self.runs.iter().find(|run| run.inputs.len() != count) {
             return Err(format!("{}\n the program has {count} inputs\n", run.text));
         }

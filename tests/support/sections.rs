@@ -3,6 +3,7 @@
 //! `tests/filetests/README.md` has their grammar; lines of programs are those of [`assembler`](super::assembler).
 
 use super::components::{Bound, Pattern, patterns, words};
+use super::emissions::EmissionRun;
 use super::groups::{GroupRun, Memory};
 use super::interfaces::Instance;
 use super::program::{Element, Source, bytes};
@@ -22,8 +23,11 @@ pub struct Section {
     pub textures: Vec<(Slot, Image<'static>)>,
     pub samplers: Vec<(Slot, SamplerState)>,
     pub runs: Vec<Run>,
+    /// Whether the runs are quads of pixels, four by four.
+    pub quads: bool,
     pub memory: Vec<Memory>,
     pub groups: Vec<GroupRun>,
+    pub emissions: Vec<EmissionRun>,
 }
 
 /// The number of a slot, and its register space.
@@ -102,24 +106,36 @@ struct Reader {
     samplers: Vec<(Slot, SamplerState)>,
     instances: Vec<Instance>,
     runs: Vec<Run>,
+    quads: bool,
     memory: Vec<Memory>,
     groups: Vec<GroupRun>,
+    emissions: Vec<EmissionRun>,
 }
 
 impl Reader {
     fn has_runs(&self) -> bool {
-        !self.runs.is_empty() || !self.groups.is_empty()
+        !self.runs.is_empty() || !self.groups.is_empty() || !self.emissions.is_empty()
     }
 
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some((grid, expected)) = line.strip_prefix("dispatch ").and_then(|run| run.split_once("==")) {
             self.groups.push(GroupRun::parse(grid, expected, line)?);
+        } else if let Some((vertices, expected)) = line.strip_prefix("primitive ").and_then(|run| run.split_once("=="))
+        {
+            self.emissions.push(EmissionRun::parse(vertices, expected, line)?);
         } else if let Some((inputs, expected)) = line.split_once("==") {
-            self.runs.push(Run {
-                text: line.to_string(),
-                inputs: words(inputs)?,
-                expected: Expected::parse(expected)?,
-            });
+            let is_quad = line.contains('(');
+            if !self.runs.is_empty() && is_quad != self.quads {
+                return Err("a section has quads, or it has none".to_string());
+            }
+            self.quads = is_quad;
+            for pixel in 0..if is_quad { 4 } else { 1 } {
+                self.runs.push(Run {
+                    text: line.to_string(),
+                    inputs: words(&of_pixel(inputs, pixel)?)?,
+                    expected: Expected::parse(&of_pixel(expected, pixel)?)?,
+                });
+            }
         } else if let Some(bound) = line.strip_prefix("within ") {
             self.bound = Some(Bound::parse(bound).ok_or("a bound is a number of ulp, relative or absolute")?);
         } else if let Some((place, bound)) = line.split_once(" = ") {
@@ -177,12 +193,52 @@ impl Reader {
     }
 
     fn finish(self) -> Section {
-        let Reader { program, bound, constants, resources, textures, samplers, instances, runs, memory, groups } = self;
+        let Reader {
+            program,
+            bound,
+            constants,
+            resources,
+            textures,
+            samplers,
+            instances,
+            runs,
+            quads,
+            memory,
+            groups,
+            emissions,
+        } = self;
         let mut source = Source::new(&program);
         source.instances = instances;
         let bound = bound.unwrap_or(Bound::Exact);
-        Section { source, text: Some(program), bound, constants, resources, textures, samplers, runs, memory, groups }
+        Section {
+            source,
+            text: Some(program),
+            bound,
+            constants,
+            resources,
+            textures,
+            samplers,
+            runs,
+            quads,
+            memory,
+            groups,
+            emissions,
+        }
     }
+}
+
+/// A text in which each `(a b c d)` is what it is for one of four pixels.
+fn of_pixel(text: &str, pixel: usize) -> Result<String, String> {
+    let mut parts = text.split('(');
+    let mut found = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let (values, rest) = part.split_once(')').ok_or("a list does not end")?;
+        let values: Vec<&str> = values.split_whitespace().collect();
+        let [_, _, _, _] = values[..] else { return Err(format!("{values:?} are not those of four pixels")) };
+        found += values[pixel];
+        found += rest;
+    }
+    Ok(found)
 }
 
 /// The bytes of hexadecimal digits.

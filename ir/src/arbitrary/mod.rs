@@ -11,6 +11,7 @@ mod textures;
 
 pub use data::{Data, edge_bits};
 pub use nans::canonicalize_nans;
+pub(crate) use nans::{NAN, makes_nans};
 pub use textures::HashedTextures;
 
 use crate::builder::FunctionBuilder;
@@ -41,6 +42,8 @@ pub struct Config {
     pub arrays: bool,
     /// Whether there are textures.
     pub textures: bool,
+    /// Whether there are derivatives, of which an invocation by itself has none.
+    pub quads: bool,
 }
 
 impl Default for Config {
@@ -55,6 +58,7 @@ impl Default for Config {
             doubles: true,
             arrays: true,
             textures: true,
+            quads: true,
         }
     }
 }
@@ -123,6 +127,7 @@ impl<'a, 'u> Generator<'a, 'u> {
                 && (config.doubles || !is_double(op))
                 && (config.arrays || op.imm() != ImmKind::Array)
                 && (config.textures || !is_texture_op(op))
+                && (config.quads || !op.is_derivative())
                 && !is_memory_op(op)
         };
         Generator {

@@ -8,6 +8,14 @@ use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
+/// The bits that every NaN has then.
+pub(crate) const NAN: u32 = 0x7fc0_0000;
+
+/// Whether an op does arithmetic on floats, and does not only move their bits.
+pub(crate) fn makes_nans(op: Op) -> bool {
+    op.result().fixed() == Some(Type::F32) && !matches!(op, Op::Fneg | Op::Fabs | Op::BitcastF32)
+}
+
 /// Gives every NaN that arithmetic makes the same bits. The IR leaves them open, and programs can look at them: without
 /// this, two correct engines may differ in integers computed from a NaN's bits.
 pub fn canonicalize_nans(func: &mut Function) {
@@ -18,14 +26,13 @@ pub fn canonicalize_nans(func: &mut Function) {
             data.args.iter_mut().for_each(|arg| *arg = replaced[*arg].expand().unwrap_or(*arg));
             func.insts[inst] = data;
             func.blocks[block].insts.push(inst);
-            let moves_bits = matches!(data.op, Op::Fneg | Op::Fabs | Op::BitcastF32);
-            if let (Some(Type::F32), Some(result), false) = (data.op.result().fixed(), data.result, moves_bits) {
+            if let Some(result) = data.result.filter(|_| makes_nans(data.op)) {
                 let mut append = |op, ty, args: &[Value], imm| {
                     let inst = func.make_inst(op, ty, args, imm);
                     func.blocks[block].insts.push(inst);
                     func.insts[inst].result.expect("the op has a result")
                 };
-                let nan = append(Op::Const, Type::F32, &[], Imm::Bits(0x7fc0_0000));
+                let nan = append(Op::Const, Type::F32, &[], Imm::Bits(NAN.into()));
                 let is_nan = append(Op::Funo, Type::I1, &[result, result], Imm::None);
                 replaced[result] = append(Op::Select, Type::F32, &[is_nan, nan, result], Imm::None).into();
             }

@@ -12,7 +12,8 @@ use crate::op::Memory;
 use crate::set::EntitySet;
 use crate::{Block, Function, Op, Resource};
 
-/// What a region does with memory. Views may lie over each other, so all that is bound counts as one.
+/// What a region does with memory. Two views may show the same bytes, and a call says which they do when this is long
+/// settled; so all that is bound counts as one.
 #[derive(Default)]
 struct Effect {
     reads: Vec<Option<Resource>>,

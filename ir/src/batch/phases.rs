@@ -29,8 +29,9 @@ pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan) -> Result<
     let phases = Phases { worklists: plan.worklists.count(), ..Phases::default() };
     let whole = costs.whole();
     let reads_memory = func.accesses_memory();
-    let (costs_of_phases, layout) = (EdgeCosts::none(whole), Vec::new());
-    let mut cutter = Cutter { func, old_costs: costs, costs: costs_of_phases, plan, layout, phases, reads_memory };
+    let (costs_of_phases, layout, follows) = (EdgeCosts::none(whole), Vec::new(), following(func, plan));
+    let mut cutter =
+        Cutter { func, old_costs: costs, costs: costs_of_phases, plan, layout, phases, reads_memory, follows };
     for region in 0..plan.regions.regions.len() {
         cutter.region(region)?;
     }
@@ -40,6 +41,38 @@ pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan) -> Result<
         func.blocks[region.blocks[0]].params.retain(|&param| plan.tile.contains(param));
     }
     Ok(phases)
+}
+
+/// The values that are kept, and all that is computed of them, up to what asks all lanes. Nothing is looked for where
+/// nothing branches.
+fn following(func: &Function, plan: &Plan) -> EntitySet<Value> {
+    if func.layout.iter().all(|&block| func.blocks[block].terminator().selector().is_none()) {
+        return EntitySet::new();
+    }
+    let mut follows = EntitySet::with_capacity(func.values.len());
+    let is_kept = |value: Value| {
+        let Kept { edge, slot, .. } = plan.records.of(value);
+        edge.is_some() || slot.is_some()
+    };
+    for &block in &func.layout {
+        follows.extend(func.defs_in(block).filter(|&value| is_kept(value)));
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in &func.layout {
+            for inst in func.insts_in(block).filter(|inst| inst.op != Op::Any) {
+                let Some(result) = inst.result else { continue };
+                changed |= inst.args.iter().any(|&arg| follows.contains(arg)) && follows.insert(result);
+            }
+            for call in func.blocks[block].terminator().calls() {
+                for (&arg, &param) in call.args.iter().zip(&func.blocks[call.block].params) {
+                    changed |= follows.contains(arg) && follows.insert(param);
+                }
+            }
+        }
+    }
+    follows
 }
 
 /// Makes phases of regions. Blocks keep their parameters until all are made.
@@ -53,6 +86,8 @@ struct Cutter<'a> {
     phases: Phases,
     /// Whether it reads memory that waves write.
     reads_memory: bool,
+    /// What may have gone through memory.
+    follows: EntitySet<Value>,
 }
 
 /// A region that becomes a phase.
@@ -269,11 +304,11 @@ impl Cutter<'_> {
         Ok(terminator)
     }
 
-    /// Whether a value that all lanes of a wave have may be computed from what the wave has kept: where words are read
-    /// that waves share, a wave has such of its own.
+    /// Whether a value that all lanes of a wave have may be computed from what the wave has kept, or of words that
+    /// waves share, which a wave reads by itself.
     fn may_follow_from_kept(&self, value: Value) -> bool {
         let is_any = self.func.def_inst(value).is_some_and(|inst| inst.op == Op::Any);
-        self.reads_memory && !is_any && !self.plan.tile.contains(value)
+        (self.reads_memory || self.follows.contains(value)) && !is_any && !self.plan.tile.contains(value)
     }
 
     /// Sets the parameters that edges which leave a phase give. All are read before any is set: a loop may swap two.

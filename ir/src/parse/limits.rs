@@ -3,6 +3,8 @@
 
 /// Input and output elements.
 pub const ELEMENTS: u32 = 1024;
+/// Threads of a group.
+pub const THREADS: u32 = 1 << 16;
 /// Uniform spaces.
 pub const SPACES: u32 = 256;
 /// Resources.

@@ -118,6 +118,9 @@ impl<'t> Parser<'_, 't> {
         func.inputs = cursor.number("the number of inputs", limits::ELEMENTS)?;
         cursor.expect_word("outputs")?;
         func.outputs = cursor.number("the number of outputs", limits::ELEMENTS)?;
+        if cursor.eat_word("threads") {
+            func.threads = Some(cursor.number("the number of threads", limits::THREADS)?);
+        }
         func.lockstep = cursor.eat_word("lockstep");
         cursor.expect("{")?;
         let mut parser = Parser { cursor, func, blocks: HashMap::new(), values: HashMap::new(), array_cells: 0 };

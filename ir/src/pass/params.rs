@@ -11,14 +11,19 @@ use cranelift_entity::SecondaryMap;
 ///
 /// Blocks the entry does not reach must be out of the layout.
 pub fn simplify_params(func: &mut Function) {
+    replace_params(func);
+}
+
+/// The same, and says what stands for the parameters that are gone.
+pub(crate) fn replace_params(func: &mut Function) -> Aliases {
+    let mut alias = Aliases::default();
     if func.layout.iter().all(|&block| func.blocks[block].params.is_empty()) {
-        return;
+        return alias;
     }
     // In reverse postorder the values of forward edges are known before the parameters they go to, so that rounds are
     // few.
     let order = cfg::reverse_postorder(func);
     let incoming = cfg::predecessors(func);
-    let mut alias = Aliases::default();
     let mut changed = true;
     let mut any = false;
     while changed {
@@ -42,6 +47,7 @@ pub fn simplify_params(func: &mut Function) {
         drop_params(func, &alias);
         alias.apply(func);
     }
+    alias
 }
 
 fn only_value(param: Value, incoming: impl Iterator<Item = Value>, alias: &mut Aliases) -> Option<Value> {

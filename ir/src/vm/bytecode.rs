@@ -1,7 +1,7 @@
 //! Bytecode: a function as instructions on registers, one behind the other.
 
 use crate::op::Op;
-use crate::texture::Access;
+use crate::texture::{self, Access};
 
 /// What an instruction does. `d` is the register of its result, `a`, `b` and `c` its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(super) struct Double {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextureAccess {
     pub access: Access,
-    pub operands: [[u32; 4]; 3],
+    pub operands: [[u32; 4]; texture::OPERANDS],
     /// Number of operands.
     pub count: usize,
     pub result: [u32; 4],

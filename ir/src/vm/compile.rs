@@ -151,7 +151,6 @@ impl Translator<'_, '_> {
                     self.registers.release(inst, at);
                 }
                 push(Code::Access, 0, self.accesses.len() as u32, 0, 0);
-                let operands = [operands[0], operands[1], operands[2]];
                 let words = inst.result.map_or(0, |result| self.func.ty(result).words() as usize);
                 self.accesses.push(TextureAccess { access, operands, count: inst.args.len(), result, words });
             }

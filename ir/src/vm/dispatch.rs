@@ -4,7 +4,7 @@ use super::bytecode::{Code, Instruction};
 use super::memory::{self, Shared};
 use super::run::{Machine, WAVES};
 use super::{LANES, Register};
-use crate::eval::{Lanes, compare, f, for_each_plain_op, has_edge, map1, map2, map3};
+use crate::eval::{Lanes, compare, f, for_each_plain_op, has_edge, map1, map2, map3, quad};
 use crate::float;
 use crate::fuel::{Meter, Stop};
 use crate::op::Op;

@@ -1,10 +1,10 @@
 //! `asm`: the native code as assembly.
 
 use crate::options::{CompileArgs, ProgramArgs};
-use crate::report::{Outcome, Report};
+use crate::report::{Failure, Outcome, Report};
 use crate::source::Source;
 use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter, OpKind};
-use shaderjit::Backend;
+use shaderjit::{Backend, CompiledShader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use yaxpeax_arch::{Decoder as _, U8Reader};
@@ -47,21 +47,23 @@ struct Notes {
 pub fn run(args: &Args) -> Outcome {
     let (shader, code) = args.compile.compile(&args.shader, Backend::Jit)?;
     args.shader.require_native(&code)?;
+    let source = args.source.then(|| Source::read(&shader, &args.shader)).transpose()?;
+    Ok(Report::lines(&text(&code, source.as_ref(), args.bytes)?, args.json))
+}
+
+/// The code of a shader that has native code; with a source, what it was made for stands above it.
+pub fn text(code: &CompiledShader, source: Option<&Source>, show_bytes: bool) -> Result<String, Failure> {
     let bytes = code.machine_code().expect("it was compiled for the JIT");
     // The machines that native code is made for.
     let instructions = if cfg!(target_arch = "aarch64") { aarch64(bytes) } else { x86_64(bytes) };
     let mut notes = Notes { labels: labels(&instructions), ..Notes::default() };
-    if args.source {
-        let source = Source::read(&shader, &args.shader)?;
+    if let Some(source) = source {
         for (at, origin) in code.origins()? {
-            let text = match origin {
-                Some(offset) => format!("{offset:#010x}: {}", source.text(offset).unwrap_or("?")),
-                None => "of no instruction".to_string(),
-            };
+            let text = origin.map_or("of no instruction".to_string(), |offset| source.comment(offset));
             notes.sources.insert(at as usize, text);
         }
     }
-    Ok(Report::lines(&listing(bytes, &instructions, &notes, args.bytes), args.json))
+    Ok(listing(bytes, &instructions, &notes, show_bytes))
 }
 
 /// Names for what instructions branch to or load from, in the order of the offsets.

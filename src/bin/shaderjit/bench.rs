@@ -1,8 +1,10 @@
 //! `bench`: how fast a shader compiles and runs here.
 
+use crate::alone;
 use crate::bindings::{BindArgs, Missing};
 use crate::groups::GroupArgs;
 use crate::options::{CompileArgs, ProgramArgs};
+use crate::progress::watched;
 use crate::report::{Failure, Outcome, Report, with_hint};
 use serde::Serialize;
 use shaderjit::error::CallError;
@@ -14,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Vertices a run has where no input is given: as a large draw call; their bytes stay in the second-level cache or near
 /// it.
 const VERTICES: u32 = 10_000;
+
+/// Primitives that a stage between vertices and pixels runs on.
+const PRIMITIVES: usize = 4096;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -38,7 +43,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Figures {
-    /// `vertex`, or `thread` of a compute shader: what figures are per, whatever their names.
+    /// `vertex`; `pixel`, `thread`, `primitive`, `patch` or `domain point` of other stages: what figures are per,
+    /// whatever their names.
     invocation: &'static str,
     vertices: u32,
     /// Vertices in lockstep in native code.
@@ -83,19 +89,28 @@ pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let options = args.compile.options(&args.shader)?;
     if args.all_lanes {
-        let ways = Ways { ways: all_ways(args, &shader, &options)? };
-        return Ok(if args.json { Report::json(&ways) } else { Report::text(table(&ways.ways)) });
+        return watched(|progress| {
+            let ways = Ways { ways: all_ways(args, &shader, &options, progress)? };
+            Ok(if args.json { Report::json(&ways) } else { Report::text(table(&ways.ways)) })
+        });
     }
     let figures = measure(args, &shader, &args.compile.engine(None)?, &options, true)?;
     Ok(if args.json { Report::json(&figures) } else { Report::text(text(&figures)) })
 }
 
 /// Every way to make native code.
-fn all_ways(args: &Args, shader: &Shader, options: &CompileOptions) -> Result<Vec<Way>, Failure> {
+fn all_ways(
+    args: &Args,
+    shader: &Shader,
+    options: &CompileOptions,
+    progress: &dyn Fn(f32),
+) -> Result<Vec<Way>, Failure> {
     let config = args.compile.config(None);
     let widest = Vectors::of_this_machine().last().copied();
     let mut ways = Vec::new();
-    for (vectors, lanes) in args.compile.ways() {
+    let all = args.compile.ways();
+    for (number, &(vectors, lanes)) in all.iter().enumerate() {
+        progress(number as f32 / all.len() as f32);
         let engine = Engine::new(config.clone().vectors(vectors))?;
         let chosen = engine.compile(shader, options).map_err(|error| args.shader.failure(with_hint(&error)))?.lanes();
         let options = options.clone().lanes(lanes);
@@ -140,6 +155,7 @@ fn measure(
     let mut call = bindings.call(shader.format(), &code)?;
     memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
     let threads = code.interface().thread_group;
+    let work = alone::made_up(&code, PRIMITIVES, 0, false);
     // A part of the vertices is enough for the interpreter, whose time does not depend on their number.
     let interpreted = bindings.count.min(1024);
     let patience = if interprets { budget } else { Duration::ZERO };
@@ -159,6 +175,16 @@ fn measure(
         let options = lanes.into_iter().fold(options.clone(), CompileOptions::lanes).backend(Backend::Interpreter);
         let jit = if code.is_native() { run(&code, budget)? } else { Vec::new() };
         (jit, run(&*engine.compile(shader, &options)?, patience)?)
+    } else if let Some(work) = &work {
+        count = work.invocations().1 as u32;
+        interpreted_count = count;
+        let run = |code: &CompiledShader, budget| {
+            let mut call = bindings.call_of_stage(None, code)?;
+            memory.iter().try_for_each(|memory| memory.bind_if_known(&mut call))?;
+            Ok::<_, Failure>(sample(budget, || work.run(&call).map(drop))?)
+        };
+        let jit = if code.is_native() { run(&code, budget)? } else { Vec::new() };
+        (jit, run(&*engine.compile(shader, &options.clone().backend(Backend::Interpreter))?, patience)?)
     } else if code.interface().is_geometry() {
         // Each invocation finds what the one before has left; those of a run begin with zeros.
         let state = GeometryState::default;
@@ -180,7 +206,11 @@ fn measure(
     let per_vertex = |median: Duration, count: u32| median.as_secs_f64() * 1e9 / f64::from(count.max(1));
     let jit_ns_per_vertex = (!jit.is_empty()).then(|| per_vertex(median(&mut jit), count));
     Ok(Figures {
-        invocation: if threads.is_some() { "thread" } else { "vertex" },
+        invocation: match &work {
+            Some(work) => work.invocations().0,
+            None if threads.is_some() => "thread",
+            None => alone::rows_of(&code)[0],
+        },
         vertices: count,
         lanes: code.lanes().count(),
         native: code.is_native(),
@@ -216,7 +246,9 @@ fn median(samples: &mut [Duration]) -> Duration {
 /// A line for each way; a star stands at the one that is chosen. Predicted times are relative: they are in
 /// nanoseconds of which the one that is chosen, or else the last, takes as many as were measured.
 fn table(ways: &[Way]) -> String {
-    let mut text = String::from("  vectors    lanes  ns/vertex  predicted  compile us  code bytes\n");
+    let invocation = ways.first().map_or("vertex", |way| way.figures.invocation);
+    let head = format!("ns/{invocation}");
+    let mut text = format!("  vectors    lanes  {head:>9}  predicted  compile us  code bytes\n");
     let known = ways.iter().find(|way| way.chosen).or(ways.last());
     let scale = known.and_then(|way| Some(way.figures.jit_ns_per_vertex? / way.predicted_cycles?));
     for Way { vectors, chosen, predicted_cycles, figures } in ways {
@@ -235,14 +267,18 @@ fn table(ways: &[Way]) -> String {
 
 fn text(figures: &Figures) -> String {
     let Figures { invocation, vertices, lanes, .. } = figures;
-    let all = if *invocation == "thread" { "threads " } else { "vertices" };
+    let all = match *invocation {
+        "vertex" => "vertices".to_string(),
+        "patch" => "patches ".to_string(),
+        other => format!("{:<8}", format!("{other}s")),
+    };
     let interp_ns_per_vertex = figures.interp_ns_per_vertex.unwrap_or_default();
     let Figures { compile_us, lower_us, passes_us, native_us, code_bytes, .. } = figures;
     let (jit, ratio) = match (figures.jit_ns_per_vertex, figures.jit_mverts_per_s) {
         (Some(ns), Some(mverts)) => (
             format!(
                 "{ns:.2} ns/{invocation}, {mverts:.1} M{}/s",
-                if *invocation == "thread" { "threads" } else { "verts" }
+                if *invocation == "vertex" { "verts" } else { all.trim_end() }
             ),
             format!(", {:.1} times as long", interp_ns_per_vertex / ns),
         ),

@@ -6,21 +6,21 @@ use crate::options::{ConstantBuffer, Source};
 use crate::report::{Failure, message};
 use crate::resources::{BoundResource, ShaderResource, ShaderSampler};
 use shaderjit::error::CallError;
-use shaderjit::{Call, CompiledShader, PicaUniforms, ShaderFormat, VertexBufferView};
+use shaderjit::{Call, CompiledShader, Descriptor, PicaUniforms, ShaderFormat, VertexBufferView};
 use shaderjit::{ComponentType, Element, ResourceFile, UniformKind};
 
 #[derive(clap::Args)]
 pub struct BindArgs {
     /// Vertices, little-endian: 16 bytes for each element of the input signature, vertex and instance number left out
     /// (DXBC); v0 to v15 (PICA). Or pixels: every element, then SV_Coverage and SV_InnerCoverage if declared
-    #[arg(long, value_name = "RAW")]
+    #[arg(long, alias = "in", value_name = "RAW")]
     input: Option<Source>,
     /// What --input looks like if it is an interleaved file: format and offset of each element, and bytes of a vertex,
     /// as in POSITION=f32x3@0,NORMAL=f32x3@12/40. Elements that are not named are not bound
     #[arg(long, value_name = "LAYOUT", requires = "input")]
     layout: Option<VertexLayout>,
     /// A constant buffer's bytes. Of cb3 in register space 2 (shader model 5.1), SLOT is 3:2, here as in the other
-    /// options
+    /// options; of SPIR-V's binding 3 in descriptor set 2, too
     #[arg(long, value_name = "SLOT=RAW")]
     cb: Vec<ConstantBuffer>,
     /// A read-only buffer's or a texture's bytes. KIND is raw, struct:STRIDE, buf:FORMAT, or a texture such as
@@ -31,6 +31,9 @@ pub struct BindArgs {
     /// :COMPARISON
     #[arg(long, value_name = "SLOT=FILTER")]
     smp: Vec<ShaderSampler>,
+    /// Push constants of SPIR-V
+    #[arg(long, value_name = "RAW")]
+    push: Option<Source>,
     /// PICA uniforms, 1556 bytes: c0 to c95 as floats, i0 to i3 as bytes, the bools as a 32-bit mask
     #[arg(long, value_name = "RAW")]
     uniforms: Option<Source>,
@@ -62,6 +65,7 @@ pub struct Bindings {
     layout: Option<VertexLayout>,
     strict: bool,
     constants: Vec<(u32, u32, Vec<u8>)>,
+    push: Option<Vec<u8>>,
     resources: Vec<BoundResource>,
     samplers: Vec<ShaderSampler>,
     pica: Option<PicaUniforms>,
@@ -105,8 +109,9 @@ impl BindArgs {
         let (pica, unbound_as_zero) = (pica.transpose()?, self.unbound_as_zero);
         let samplers = self.smp.clone();
         let (layout, strict) = (self.layout.clone(), self.strict);
+        let push = self.push.as_ref().map(Source::read).transpose()?;
         let mut bindings =
-            Bindings { input, layout, strict, constants, resources, samplers, pica, unbound_as_zero, count: 0 };
+            Bindings { input, layout, strict, constants, push, resources, samplers, pica, unbound_as_zero, count: 0 };
 
         let made_up = match missing {
             Missing::Leave => None,
@@ -215,7 +220,11 @@ impl Bindings {
         for (index, decl) in code.interface().uniforms.iter().enumerate() {
             let needed = code.reads_bytes(index);
             for (slot, space, bytes) in &mut self.constants {
-                let is_it = decl.kind == (UniformKind::ConstantBuffer { slot: *slot, space: *space });
+                let is_it = [
+                    UniformKind::ConstantBuffer { slot: *slot, space: *space },
+                    UniformKind::Block { set: *space, binding: *slot, index: 0 },
+                ];
+                let is_it = is_it.contains(&decl.kind);
                 if is_it && bytes.len() < needed && !self.unbound_as_zero {
                     let what = format!("constant buffer cb{slot} holds {} bytes, {needed} are read", bytes.len());
                     warn(self.strict, format_args!("{what}; the rest is zero"))?;
@@ -229,6 +238,44 @@ impl Bindings {
     /// A call with everything bound.
     pub fn call<'a>(&'a self, format: ShaderFormat, code: &'a CompiledShader) -> Result<Call<'a>, Failure> {
         self.call_as((format, code), code)
+    }
+
+    /// A call of one stage of a pipeline, with what of the bindings it has, and the input if its format is given. What
+    /// is not bound reads 0.
+    pub fn call_of_stage<'a>(
+        &'a self,
+        input: Option<ShaderFormat>,
+        code: &'a CompiledShader,
+    ) -> Result<Call<'a>, Failure> {
+        let mut call = code.call();
+        call.unbound_as_zero(true);
+        self.bind_uniforms(&mut call, &|bound| match bound {
+            Err(CallError::UnknownBinding { .. }) => Ok(()),
+            bound => Ok(bound?),
+        })?;
+        if let Some(format) = input {
+            self.bind_input((format, code), code, &mut call)?;
+        }
+        Ok(call)
+    }
+
+    /// Warns of bindings that none of a pipeline's stages has.
+    pub fn check_known(&self, stages: &[Option<&CompiledShader>]) -> Result<(), Failure> {
+        let mut known: Option<Vec<bool>> = None;
+        for code in stages.iter().flatten() {
+            let mut call = code.call();
+            let has = std::cell::RefCell::new(Vec::new());
+            self.bind_uniforms(&mut call, &|bound| {
+                has.borrow_mut().push(!matches!(bound, Err(CallError::UnknownBinding { .. })));
+                Ok(())
+            })?;
+            let has = has.into_inner();
+            known = Some(known.map_or(has.clone(), |known| known.iter().zip(&has).map(|(a, b)| a | b).collect()));
+        }
+        match known.unwrap_or_default().iter().filter(|&&known| !known).count() {
+            0 => Ok(()),
+            count => warn(self.strict, format_args!("no stage has {count} of --cb, --srv and --smp")),
+        }
     }
 
     /// The values of a vertex's inputs, one text an element.
@@ -270,20 +317,34 @@ impl Bindings {
             Err(error @ CallError::UnknownBinding { .. }) => warn(self.strict, error),
             bound => Ok(bound?),
         };
-        for (slot, space, bytes) in &self.constants {
-            known(call.constant_buffer_in_space(*slot, *space, bytes).map(drop))?;
-        }
-        for resource in &self.resources {
-            known(resource.bind(&mut call))?;
-        }
-        for sampler in &self.samplers {
-            known(sampler.bind(&mut call))?;
-        }
+        self.bind_uniforms(&mut call, &known)?;
         if let Some(uniforms) = &self.pica {
             call.pica_uniforms(uniforms);
         }
         self.bind_input((format, like), code, &mut call)?;
         Ok(call)
+    }
+
+    /// Binds constant buffers, resources and samplers; `known` says what becomes of each outcome.
+    fn bind_uniforms<'a>(
+        &'a self,
+        call: &mut Call<'a>,
+        known: &dyn Fn(Result<(), CallError>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let is_spirv = call.shader().interface().has_descriptors();
+        for (slot, space, bytes) in &self.constants {
+            known(match is_spirv {
+                true => call.descriptor(*space, *slot, 0, Descriptor::Block(bytes)).map(drop),
+                false => call.constant_buffer_in_space(*slot, *space, bytes).map(drop),
+            })?;
+        }
+        if let Some(bytes) = &self.push {
+            known(call.push_constants(bytes).map(drop))?;
+        }
+        for resource in &self.resources {
+            known(resource.bind(call))?;
+        }
+        self.samplers.iter().try_for_each(|sampler| known(sampler.bind(call)))
     }
 
     fn bind_input<'a>(
@@ -339,11 +400,18 @@ impl Bindings {
         }
         for decl in &code.interface().uniforms {
             match decl.kind {
-                UniformKind::ConstantBuffer { slot, space } if !self.has_constants(slot, space) => {
+                UniformKind::ConstantBuffer { slot, space }
+                | UniformKind::Block { set: space, binding: slot, index: 0 }
+                    if !self.has_constants(slot, space) =>
+                {
                     // Buffers that do not say their size are indexed; what lies past the end reads zero.
                     let rows = if decl.rows == 0 { 64 } else { decl.rows.min(4096) };
                     let words = (0..4 * rows).flat_map(|_| component(ComponentType::F32).to_le_bytes());
                     self.constants.push((slot, space, words.collect()));
+                }
+                UniformKind::PushConstants if self.push.is_none() => {
+                    let words = (0..4 * decl.rows.min(4096)).flat_map(|_| component(ComponentType::F32).to_le_bytes());
+                    self.push = Some(words.collect());
                 }
                 UniformKind::PicaFloat if self.pica.is_none() => {
                     let mut uniforms = PicaUniforms::default();

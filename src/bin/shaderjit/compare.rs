@@ -17,6 +17,9 @@ pub struct Comparison {
     /// The largest distance that was let pass, in units of the last place.
     pub max_ulp: u64,
     pub difference: Option<Found>,
+    /// What [rows](crate::alone::rows_of) are called.
+    #[serde(skip)]
+    rows: [&'static str; 2],
 }
 
 /// The first difference beyond the tolerance.
@@ -36,13 +39,14 @@ pub struct Found {
 
 impl Comparison {
     /// Nothing compared yet.
-    pub fn new(first: &[Element], second: &[Element]) -> Comparison {
+    pub fn new(rows: [&'static str; 2], first: &[Element], second: &[Element]) -> Comparison {
         let is_in = |elements: &[Element], element: &Element| elements.iter().any(|other| same(element, other));
         let names = |of: &[Element], other: &[Element], both: bool| {
             of.iter().filter(|element| is_in(other, element) == both).map(Element::name).collect()
         };
         Comparison {
             result: "equal",
+            rows,
             outputs: names(first, second, true),
             only_first: names(first, second, false),
             only_second: names(second, first, false),
@@ -96,15 +100,13 @@ impl Comparison {
     }
 
     pub fn text(&self) -> String {
+        let (count, outputs, [row, rows]) = (self.vertices, self.outputs.len(), self.rows);
         let mut out = match (&self.difference, self.result) {
-            (Some(found), _) => found.text(),
-            (None, "close") => format!(
-                "close: within {} ulp in {} vertices of {} output elements\n",
-                self.max_ulp,
-                self.vertices,
-                self.outputs.len()
-            ),
-            (None, _) => format!("equal: {} vertices of {} output elements\n", self.vertices, self.outputs.len()),
+            (Some(found), _) => found.text(row),
+            (None, "close") => {
+                format!("close: within {} ulp in {count} {rows} of {outputs} output elements\n", self.max_ulp)
+            }
+            (None, _) => format!("equal: {count} {rows} of {outputs} output elements\n"),
         };
         for (which, names) in [("first", &self.only_first), ("second", &self.only_second)] {
             if !names.is_empty() {
@@ -116,12 +118,12 @@ impl Comparison {
 }
 
 impl Found {
-    fn text(&self) -> String {
+    fn text(&self, row: &str) -> String {
         let Found { instance, vertex, output, component, values: [a, b], bits: [x, y], ulp, inputs } = self;
         let ulp = ulp.map_or(String::new(), |ulp| format!(", {ulp} ulp apart"));
         let output = Printable(output);
         let mut out = format!(
-            "different: instance {instance} vertex {vertex} {output}.{component}: {a} [{x}] and {b} [{y}]{ulp}\n"
+            "different: instance {instance} {row} {vertex} {output}.{component}: {a} [{x}] and {b} [{y}]{ulp}\n"
         );
         for input in inputs {
             out += &format!("  {}\n", Printable(input));
@@ -136,7 +138,7 @@ fn same(one: &Element, other: &Element) -> bool {
 }
 
 /// Units of the last place between two floats, 0 for equal bits and for NaNs. `None` for what has no distance.
-fn distance(ty: ComponentType, [left, right]: [u32; 2]) -> Option<u64> {
+pub fn distance(ty: ComponentType, [left, right]: [u32; 2]) -> Option<u64> {
     if left == right {
         return Some(0);
     }

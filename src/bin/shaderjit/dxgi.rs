@@ -1,6 +1,6 @@
 //! The names that Direct3D has for formats.
 
-use shaderjit::TexelFormat;
+use shaderjit::{BlockFormat, TexelFormat};
 
 /// Names without `DXGI_FORMAT_`.
 const NAMES: &[(&str, TexelFormat)] = &[
@@ -49,13 +49,50 @@ const NAMES: &[(&str, TexelFormat)] = &[
     ("R11G11B10_FLOAT", TexelFormat::Rg11b10Float),
     ("R10G10B10A2_UNORM", TexelFormat::Rgb10a2Unorm),
     ("R10G10B10A2_UINT", TexelFormat::Rgb10a2Uint),
+    ("B8G8R8A8_UNORM", TexelFormat::Bgra8Unorm),
+    ("B8G8R8A8_UNORM_SRGB", TexelFormat::Bgra8Srgb),
+    ("B5G6R5_UNORM", TexelFormat::B5g6r5Unorm),
+    ("B5G5R5A1_UNORM", TexelFormat::Bgr5a1Unorm),
+    ("B4G4R4A4_UNORM", TexelFormat::Bgra4Unorm),
+    ("R9G9B9E5_SHAREDEXP", TexelFormat::Rgb9e5Float),
+    ("D24_UNORM_S8_UINT", TexelFormat::D24Unorm),
+    ("R24_UNORM_X8_TYPELESS", TexelFormat::D24Unorm),
+    ("D32_FLOAT_S8X24_UINT", TexelFormat::D32FloatS8),
+    ("R32_FLOAT_X8X24_TYPELESS", TexelFormat::D32FloatS8),
+];
+
+/// The same of compressed blocks.
+const BLOCKS: &[(&str, BlockFormat)] = &[
+    ("BC1_UNORM", BlockFormat::Bc1Unorm),
+    ("BC1_UNORM_SRGB", BlockFormat::Bc1Srgb),
+    ("BC2_UNORM", BlockFormat::Bc2Unorm),
+    ("BC2_UNORM_SRGB", BlockFormat::Bc2Srgb),
+    ("BC3_UNORM", BlockFormat::Bc3Unorm),
+    ("BC3_UNORM_SRGB", BlockFormat::Bc3Srgb),
+    ("BC4_UNORM", BlockFormat::Bc4Unorm),
+    ("BC4_SNORM", BlockFormat::Bc4Snorm),
+    ("BC5_UNORM", BlockFormat::Bc5Unorm),
+    ("BC5_SNORM", BlockFormat::Bc5Snorm),
+    ("BC6H_UF16", BlockFormat::Bc6hUfloat),
+    ("BC6H_SF16", BlockFormat::Bc6hFloat),
+    ("BC7_UNORM", BlockFormat::Bc7Unorm),
+    ("BC7_UNORM_SRGB", BlockFormat::Bc7Srgb),
 ];
 
 /// The format of a DXGI name, in either case, with or without `DXGI_FORMAT_` in front.
 pub fn format(name: &str) -> Option<TexelFormat> {
+    find(NAMES, name)
+}
+
+/// The same for compressed blocks.
+pub fn block_format(name: &str) -> Option<BlockFormat> {
+    find(BLOCKS, name)
+}
+
+fn find<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
     let name = name.to_ascii_uppercase();
     let name = name.strip_prefix("DXGI_FORMAT_").unwrap_or(&name);
-    NAMES.iter().find(|(known, _)| *known == name).map(|&(_, format)| format)
+    names.iter().find(|(known, _)| *known == name).map(|&(_, format)| format)
 }
 
 #[cfg(test)]
@@ -68,6 +105,12 @@ mod tests {
             assert!(
                 NAMES.iter().any(|&(name, format)| format == texel && self::format(name) == Some(texel)),
                 "{texel:?}"
+            );
+        }
+        for &block in BlockFormat::ALL {
+            assert!(
+                BLOCKS.iter().any(|&(name, format)| format == block && block_format(name) == Some(block)),
+                "{block:?}"
             );
         }
         assert_eq!(format("dxgi_format_r8g8b8a8_unorm"), Some(TexelFormat::Rgba8Unorm));

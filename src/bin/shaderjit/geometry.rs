@@ -3,7 +3,7 @@
 use crate::bindings::Bindings;
 use crate::format::Format;
 use crate::json;
-use crate::options::{CompileArgs, ProgramArgs};
+use crate::options::{CompileArgs, ProgramArgs, Source};
 use crate::report::{Failure, with_hint};
 use crate::spreadsheet::Sheet;
 use serde::Serialize;
@@ -21,10 +21,11 @@ const VERTEX: usize = 256;
 
 #[derive(clap::Args)]
 pub struct GeometryArgs {
-    /// Run a geometry shader: the first of the container unless --entry names one. Each 256 bytes of input are one
-    /// invocation's v0 to v15, or a vertex where the shader takes those in uniforms
-    #[arg(long)]
-    gs: bool,
+    /// Behind --vs, this geometry shader. Without a name, of a PICA200 the first of the container unless --entry names
+    /// one: each 256 bytes of input are one invocation's v0 to v15, or a vertex where the shader takes those in
+    /// uniforms
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    gs: Option<Option<Source>>,
     /// How many attributes a vertex has that a geometry shader finds in uniforms [default: the outputs of the
     /// container's vertex shader]
     #[arg(long, value_name = "N", requires = "gs", value_parser = clap::value_parser!(u8).range(1..=16))]
@@ -44,7 +45,12 @@ pub enum Primitives {
 
 impl GeometryArgs {
     pub fn is_asked(&self) -> bool {
-        self.gs
+        self.gs.is_some()
+    }
+
+    /// The geometry shader of a pipeline.
+    pub fn file(&self) -> Option<&Source> {
+        self.gs.as_ref().and_then(Option::as_ref)
     }
 
     /// Loads and compiles the geometry shader.
@@ -54,6 +60,8 @@ impl GeometryArgs {
         compile: &CompileArgs,
         backend: Backend,
     ) -> Result<(Shader, Arc<CompiledShader>), Failure> {
+        // The name behind --gs is the program's own where there is no pipeline.
+        let shader = &shader.or_file(self.file());
         let loaded = shader.load_geometry()?;
         let is_geometry = |entry: usize| loaded.entry(entry).is_ok_and(|entry| entry.stage == Stage::Geometry);
         let entries = [shader.entry()].into_iter().chain(0..loaded.entry_count());
@@ -150,7 +158,7 @@ fn record(triangle: EmittedTriangle<'_>) -> Vec<u8> {
     bytes
 }
 
-fn values(row: &[u32; 4]) -> [String; 4] {
+fn values(row: [u32; 4]) -> [String; 4] {
     row.map(|bits| ComponentType::F32.text(bits))
 }
 
@@ -182,10 +190,7 @@ fn csv(triangles: &EmittedTriangles) -> Vec<u8> {
         for vertex in 0..3 {
             let numbers = [number as u32, triangle.invocation, triangle.inverted.into(), vertex as u32];
             sheet.row(
-                numbers
-                    .map(|number| number.to_string())
-                    .into_iter()
-                    .chain(triangle.vertex(vertex).iter().flat_map(values)),
+                numbers.map(|number| number.to_string()).into_iter().chain(triangle.vertex(vertex).flat_map(values)),
             );
         }
     }
@@ -220,7 +225,7 @@ fn json(triangles: &EmittedTriangles) -> Vec<u8> {
     let triangle = |triangle: EmittedTriangle<'_>| Triangle {
         invocation: triangle.invocation,
         inverted: triangle.inverted,
-        vertices: (0..3).map(|vertex| triangle.vertex(vertex).iter().map(|row| row.map(json)).collect()).collect(),
+        vertices: (0..3).map(|vertex| triangle.vertex(vertex).map(|row| row.map(json)).collect()).collect(),
     };
     let document = Document { registers: triangles.registers(), triangles: triangles.iter().map(triangle).collect() };
     json::compact(&document)

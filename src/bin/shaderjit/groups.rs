@@ -6,7 +6,7 @@ use crate::report::Failure;
 use crate::resources::Kind;
 use shaderjit::error::CallError;
 use shaderjit::texture::TexelKind;
-use shaderjit::{AtomicBuffer, Call, MemoryView, TexelFormat};
+use shaderjit::{AtomicBuffer, Call, Descriptor, MemoryView, TexelFormat};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -116,16 +116,7 @@ impl GroupArgs {
 
     /// Memory that holds what the options say.
     pub fn memory(&self) -> Result<Vec<Memory>, Failure> {
-        let memory = self.uav.iter().map(|option| {
-            Ok(Memory {
-                slot: option.slot,
-                space: option.space,
-                kind: option.kind,
-                buffer: AtomicBuffer::from_bytes(&option.source.read()?),
-                counter: option.counter.map(|start| AtomicBuffer::from_bytes(&start.to_le_bytes())),
-            })
-        });
-        memory.collect()
+        self.uav.iter().map(Memory::read).collect()
     }
 
     /// Writes the files that are asked for.
@@ -142,6 +133,17 @@ impl GroupArgs {
 }
 
 impl Memory {
+    /// Memory that holds what an option says.
+    pub fn read(option: &UnorderedAccess) -> Result<Memory, Failure> {
+        Ok(Memory {
+            slot: option.slot,
+            space: option.space,
+            kind: option.kind,
+            buffer: AtomicBuffer::from_bytes(&option.source.read()?),
+            counter: option.counter.map(|start| AtomicBuffer::from_bytes(&start.to_le_bytes())),
+        })
+    }
+
     pub fn bind<'a>(&'a self, call: &mut Call<'a>) -> Result<(), CallError> {
         let view = match self.kind {
             Kind::Raw => MemoryView::raw(&self.buffer),
@@ -153,7 +155,18 @@ impl Memory {
             Some(counter) => view.counter(counter),
             None => view,
         };
-        call.unordered_access_in_space(self.slot, self.space, view).map(drop)
+        match call.shader().interface().has_descriptors() {
+            true => call.descriptor(self.space, self.slot, 0, Descriptor::Memory(view)).map(drop),
+            false => call.unordered_access_in_space(self.slot, self.space, view).map(drop),
+        }
+    }
+
+    /// Binds it, if the shader has such a view. In a pipeline, each stage has some.
+    pub fn bind_if_known<'a>(&'a self, call: &mut Call<'a>) -> Result<(), CallError> {
+        match self.bind(call) {
+            Err(CallError::UnknownBinding { .. }) => Ok(()),
+            bound => bound,
+        }
     }
 
     /// Bytes and counter.
@@ -186,7 +199,7 @@ impl Memory {
 }
 
 /// The numbers of an element, then their hexadecimal digits.
-fn element_text(element: &[u8], format: Option<TexelFormat>) -> String {
+pub fn element_text(element: &[u8], format: Option<TexelFormat>) -> String {
     let is_float = |format: TexelFormat| format.kind() == TexelKind::Float && format.bytes() == 4 * format.components();
     let is_float = format.is_none_or(is_float);
     let word_bytes = element.len().min(4);

@@ -55,6 +55,6 @@ pub fn run(args: &Args) -> Outcome {
         return Ok(Report::lines(&function.to_string(), args.json));
     }
     let source = Source::read(&shader, &args.shader)?;
-    let text = WithOrigins { function: &function, text: |offset| source.text(offset) }.to_string();
-    Ok(Report::lines(&text, args.json))
+    let text = |origin: Option<u32>| origin.map(|offset| source.comment(offset));
+    Ok(Report::lines(&WithOrigins { function: &function, text }.to_string(), args.json))
 }

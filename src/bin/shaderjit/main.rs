@@ -3,16 +3,19 @@
 //! Exit codes: 0 done; 1 the input is invalid or unsupported, or the engines differ; 2 usage. Data goes to stdout,
 //! messages go to stderr, and nothing goes to stdout before a subcommand has succeeded.
 
+mod alone;
 mod asm;
 mod batch;
 mod bench;
 mod bindings;
+mod cases;
 mod clif;
 mod compare;
 mod completions;
 mod diff;
 mod dis;
 mod dxgi;
+mod explore;
 mod extract;
 mod format;
 mod generate;
@@ -21,17 +24,27 @@ mod groups;
 mod ir;
 mod json;
 mod layout;
+mod man;
 mod options;
 mod parts;
+mod picture;
+mod pipeline;
+mod progress;
 mod reflect;
+mod render;
 mod report;
 mod resources;
 mod run;
 mod scan;
+mod scene;
 mod sign;
 mod source;
 mod spreadsheet;
+mod stages;
+mod test;
+mod trace;
 mod val;
+mod values;
 
 use clap::{Parser, Subcommand};
 use report::Outcome;
@@ -72,14 +85,24 @@ enum Command {
     Clif(clif::Args),
     /// Print the native code
     Asm(asm::Args),
+    /// Write a page that shows what becomes of each instruction, from bytes to native code
+    Explore(explore::Args),
     /// Run a vertex shader on raw vertices, or a pixel shader on raw pixels, and print the outputs
     Run(run::Args),
+    /// Run as `run` does, and print what one invocation does, instruction by instruction
+    Trace(trace::Args),
+    /// Run unit tests of shaders, and print a line for each
+    Test(test::Args),
+    /// Draw a scene, or with a vertex and a pixel shader, and write the picture as PNG
+    Render(render::Args),
     /// Run two shaders, or both engines, on the same inputs and print the first difference
     Diff(diff::Args),
     /// Measure how fast a vertex shader compiles and runs
     Bench(bench::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
+    /// Write manual pages
+    Man(man::Args),
 }
 
 impl Command {
@@ -96,10 +119,15 @@ impl Command {
             Command::Batch(args) => batch::run(args),
             Command::Clif(args) => clif::run(args),
             Command::Asm(args) => asm::run(args),
+            Command::Explore(args) => explore::run(args),
             Command::Run(args) => run::run(args),
+            Command::Trace(args) => trace::run(args),
+            Command::Test(args) => test::run(args),
+            Command::Render(args) => render::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Bench(args) => bench::run(args),
             Command::Completions(args) => completions::run(args),
+            Command::Man(args) => man::run(args),
         }
     }
 }

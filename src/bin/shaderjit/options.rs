@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// The shader.
 #[derive(clap::Args)]
 pub struct ShaderArgs {
-    /// Container file (DXBC or SHBIN), or `-` for standard input
+    /// Container file (DXBC, SHBIN, VBC or SPIR-V), or `-` for standard input
     #[arg(value_name = "FILE")]
     file: Source,
-    /// Which program of the container; executables of a SHBIN count from 0
+    /// Which program of the container; executables of a SHBIN, stages of a VBC and entry points count from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub entry: usize,
 }
@@ -36,10 +36,10 @@ impl ShaderArgs {
 }
 
 /// The shader: a container, or program memory without one.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct ProgramArgs {
-    /// Container file (DXBC or SHBIN), or `-` for standard input
-    #[arg(value_name = "FILE", required_unless_present = "raw", conflicts_with = "raw")]
+    /// Container file (DXBC, SHBIN, VBC or SPIR-V), or `-` for standard input
+    #[arg(value_name = "FILE", conflicts_with = "raw")]
     file: Option<Source>,
     /// PICA200 program memory instead of a container: words, little-endian, from word 0
     #[arg(long, value_name = "WORDS")]
@@ -70,8 +70,30 @@ impl ProgramArgs {
                 Ok(from_words(&raw.words()?, &descriptors, entry))
             }
             (Some(file), None) => Shader::parse(&file.read()?).map_err(|error| self.failure(with_hint(&error))),
-            (None, None) => unreachable!("one of them is required"),
+            (None, None) => Err(Failure::usage("a FILE is needed, or --raw")),
         }
+    }
+
+    /// An error if a shader is given beside an option that names others.
+    pub fn refuse(&self, beside: &str) -> Result<(), Failure> {
+        match self.file.is_some() || self.raw.is_some() {
+            true => Err(Failure::usage(format_args!("{beside} stands for FILE"))),
+            false => Ok(()),
+        }
+    }
+
+    /// The same with this file, if none was named.
+    pub fn or_file(&self, file: Option<&Source>) -> ProgramArgs {
+        let mut args = self.clone();
+        if args.raw.is_none() {
+            args.file = args.file.or(file.cloned());
+        }
+        args
+    }
+
+    /// The same program of another file.
+    pub fn with_file(&self, file: &Source) -> ProgramArgs {
+        ProgramArgs { file: Some(file.clone()), raw: None, descriptors: None, entry: self.entry }
     }
 
     /// Which program of the shader.
@@ -87,10 +109,19 @@ impl ProgramArgs {
         }
     }
 
+    /// The file, if one is named.
+    pub fn file(&self) -> Option<&Source> {
+        self.file.as_ref()
+    }
+
+    /// What the file is called.
+    pub fn name(&self) -> &str {
+        self.file.as_ref().or(self.raw.as_ref()).map_or("", |source| &source.0)
+    }
+
     /// An error with the file's name in front.
     pub fn failure(&self, error: impl std::fmt::Display) -> Failure {
-        let name = self.file.as_ref().or(self.raw.as_ref()).map_or("", |source| &source.0);
-        Failure::input(format_args!("{name}: {error}"))
+        Failure::input(format_args!("{}: {error}", self.name()))
     }
 }
 
@@ -209,6 +240,14 @@ impl BytesArgs {
 }
 
 impl OutputArgs {
+    /// The same file, whatever folder is gone to.
+    pub fn absolute(&self) -> Result<OutputArgs, Failure> {
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path).map_err(|error| Failure::input(format_args!("{}: {error}", path.display())))
+        };
+        Ok(OutputArgs { output: self.output.as_ref().map(absolute).transpose()? })
+    }
+
     /// Puts the bytes where they go.
     pub fn write(&self, bytes: Vec<u8>) -> Outcome {
         match &self.output {
@@ -255,6 +294,12 @@ pub struct LowerArgs {
     /// The class instance of an interface slot; a number tells those of an array apart
     #[arg(long, value_name = "SLOT=NAME[N]")]
     class: Vec<Class>,
+    /// The bits of a specialisation constant of SPIR-V, decimal or 0x…
+    #[arg(long, value_name = "ID=BITS")]
+    spec: Vec<Specialization>,
+    /// Which elements of an array of descriptors are ever bound, of which an index chooses one (SPIR-V)
+    #[arg(long, value_name = "BINDING:SET=N,…")]
+    elements: Vec<Elements>,
     #[command(flatten)]
     pica: PicaArgs,
 }
@@ -262,7 +307,12 @@ pub struct LowerArgs {
 impl LowerArgs {
     /// What to lower of the shader.
     pub fn options(&self, shader: &ProgramArgs) -> Result<CompileOptions, Failure> {
-        let mut options = CompileOptions::default().entry(shader.entry());
+        self.options_of(shader.entry())
+    }
+
+    /// What to lower of a shader whose program has that number.
+    fn options_of(&self, entry: usize) -> Result<CompileOptions, Failure> {
+        let mut options = CompileOptions::default().entry(entry);
         if let Some(samples) = self.samples {
             options = options.samples(samples);
         }
@@ -272,6 +322,12 @@ impl LowerArgs {
         options = self.pica.apply(options)?;
         for Class { slot, name, number } in &self.class {
             options = options.class(*slot, name, *number);
+        }
+        for Specialization { number, bits } in &self.spec {
+            options = options.specialization(*number, *bits);
+        }
+        for Elements { binding, set, numbers } in &self.elements {
+            options = options.descriptors(*set, *binding, numbers.iter().copied());
         }
         Ok(options)
     }
@@ -347,7 +403,17 @@ impl CompileArgs {
 
     /// What to compile of the shader.
     pub fn options(&self, shader: &ProgramArgs) -> Result<CompileOptions, Failure> {
-        let options = self.lower.options(shader)?;
+        self.options_of(shader.entry())
+    }
+
+    /// Samples of a target's pixels.
+    pub fn samples(&self) -> u32 {
+        self.lower.samples.unwrap_or(1)
+    }
+
+    /// What to compile of a shader whose program has that number.
+    pub fn options_of(&self, entry: usize) -> Result<CompileOptions, Failure> {
+        let options = self.lower.options_of(entry)?;
         Ok(match self.lanes() {
             Some(lanes) => options.lanes(lanes),
             None => options,
@@ -459,6 +525,46 @@ impl FromStr for ConstantBuffer {
         let (slot, source) = text.split_once('=').ok_or("expected SLOT=PATH")?;
         let (slot, space) = slot_and_space(slot, &["cb", "b"])?;
         Ok(ConstantBuffer { slot, space, source: source.parse()? })
+    }
+}
+
+/// A specialisation constant: `ID=BITS`.
+#[derive(Clone, Debug)]
+pub struct Specialization {
+    number: u32,
+    bits: u64,
+}
+
+impl FromStr for Specialization {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Specialization, String> {
+        let (number, bits) = text.split_once('=').ok_or("expected ID=BITS")?;
+        let number = number.parse().map_err(|_| format!("{number:?} is no number"))?;
+        let parsed = match bits.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => bits.parse(),
+        };
+        Ok(Specialization { number, bits: parsed.map_err(|_| format!("{bits:?} is no number"))? })
+    }
+}
+
+/// Elements of an array of descriptors: `BINDING:SET=N,…`.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    binding: u32,
+    set: u32,
+    numbers: Vec<u32>,
+}
+
+impl FromStr for Elements {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Elements, String> {
+        let (place, numbers) = text.split_once('=').ok_or("expected BINDING:SET=N,…")?;
+        let (binding, set) = slot_and_space(place, &[])?;
+        let numbers = numbers.split(',').map(|number| number.parse().map_err(|_| format!("{number:?} is no number")));
+        Ok(Elements { binding, set, numbers: numbers.collect::<Result<_, _>>()? })
     }
 }
 

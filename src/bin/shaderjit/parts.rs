@@ -3,6 +3,7 @@
 use crate::options::ShaderArgs;
 use crate::report::{Outcome, Report};
 use serde::Serialize;
+use shaderjit::container::PartInfo;
 use std::fmt::Write;
 
 #[derive(clap::Args)]
@@ -29,25 +30,28 @@ struct Digest {
     class: String,
 }
 
+/// A part, as [`PartInfo`] has it.
 #[derive(Serialize)]
-struct Part {
+pub struct Part {
     name: String,
-    offset: usize,
-    size: usize,
+    pub offset: usize,
+    pub size: usize,
     meaning: &'static str,
+}
+
+impl From<PartInfo> for Part {
+    fn from(PartInfo { name, offset, size, meaning, .. }: PartInfo) -> Part {
+        Part { name, offset, size, meaning }
+    }
 }
 
 pub fn run(args: &Args) -> Outcome {
     let shader = args.shader.load()?;
     let container = shader.container().expect("a file is a container");
-    let part = |part: shaderjit::container::PartInfo| {
-        let shaderjit::container::PartInfo { name, offset, size, meaning, .. } = part;
-        Part { name, offset, size, meaning }
-    };
     let listing = Listing {
         format: shader.format().name(),
         digest: shader.digest().map(|(digest, class)| Digest { value: digest.to_string(), class: class.to_string() }),
-        parts: container.listing().into_iter().map(part).collect(),
+        parts: container.listing().into_iter().map(Part::from).collect(),
         errors: container.errors().iter().map(ToString::to_string).collect(),
     };
     let report = if args.json { Report::json(&listing) } else { Report::text(text(&listing)) };

@@ -16,6 +16,7 @@ pub struct Report {
 }
 
 /// Why there is nothing to print.
+#[derive(Debug)]
 pub enum Failure {
     /// The input is invalid, unsupported, or cannot be read. Exit code 1.
     Input(String),
@@ -84,7 +85,7 @@ pub fn with_hint(error: &shaderjit::Error) -> String {
 pub fn container_hint(error: &ContainerError) -> String {
     let ContainerError::UnknownMagic { found } = error else { return error.to_string() };
     /// The first bytes of files that may hold shaders.
-    const OTHERS: [(&[u8], &str); 9] = [
+    const OTHERS: [(&[u8], &str); 8] = [
         (b"\x7fELF", "an ELF executable"),
         (b"MZ", "a Windows executable"),
         (b"PK\x03\x04", "a ZIP archive"),
@@ -93,7 +94,6 @@ pub fn container_hint(error: &ContainerError) -> String {
         (b"NCSD", "a 3DS card image"),
         (b"3DSX", "a 3DS homebrew executable"),
         (b"CGFX", "a 3DS scene"),
-        (b"\x03\x02\x23\x07", "SPIR-V, which is read inside of VBC files only"),
     ];
     if found.is_empty() {
         return "the file is empty (at offset 0x0)".to_string();
@@ -110,6 +110,14 @@ impl Failure {
 
     pub fn usage(what: impl Display) -> Failure {
         Failure::Usage(what.to_string())
+    }
+
+    /// The same with what it is of in front.
+    pub fn of(self, what: &str) -> Failure {
+        match self {
+            Failure::Input(why) => Failure::Input(format!("{what}: {why}")),
+            Failure::Usage(why) => Failure::Usage(format!("{what}: {why}")),
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use crate::options::{Source, slot_and_space};
 use crate::report::Failure;
 use shaderjit::error::{CallError, TextureError};
 use shaderjit::{
-    AddressMode, BufferView, Call, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, TextureShape,
+    AddressMode, BlockFormat, BufferView, Call, Comparison, Descriptor, Filter, Image, ImageLayout, SamplerState,
+    TexelFormat, TextureShape,
 };
 use shaderjit::{ComponentType, ResourceKind};
 use std::str::FromStr;
@@ -13,12 +14,15 @@ use std::str::FromStr;
 /// `SLOT=KIND,RAW`, or `SLOT:SPACE=KIND,RAW` in a register space of shader model 5.1. KIND is `raw`, `struct:STRIDE`,
 /// `buf:FORMAT` or a texture: `tex1d:FORMAT:W`, `tex2d:FORMAT:WxH`, `tex3d:FORMAT:WxHxD`, `texcube:FORMAT:WxW`, all of
 /// which `:LEVELS` may follow, the arrays `tex1darr:FORMAT:WxN`, `tex2darr:FORMAT:WxHxN` and `texcubearr:FORMAT:WxWxN`
-/// (N is six times the cubes), and `tex2dms:FORMAT:WxH:SAMPLES` and `tex2dmsarr:FORMAT:WxHxN:SAMPLES`.
+/// (N is six times the cubes), and `tex2dms:FORMAT:WxH:SAMPLES` and `tex2dmsarr:FORMAT:WxHxN:SAMPLES`. FORMAT may be
+/// one of compressed blocks, `bc1` to `bc7`, of all but rows and multisampled textures.
 #[derive(Clone, Debug)]
 pub struct ShaderResource {
     slot: u32,
     space: u32,
     kind: Kind,
+    /// What the texels of a texture are compressed as.
+    blocks: Option<BlockFormat>,
     source: Source,
 }
 
@@ -38,7 +42,11 @@ impl FromStr for ShaderResource {
         let (slot, rest) = text.split_once('=').ok_or("expected SLOT=KIND,RAW")?;
         let (kind, source) = rest.split_once(',').ok_or("expected KIND,RAW after the slot")?;
         let (slot, space) = slot_and_space(slot, &["t"])?;
-        Ok(ShaderResource { slot, space, kind: kind.parse()?, source: source.parse()? })
+        let (kind, blocks) = match blocks(kind).transpose()? {
+            Some((format, layout)) => (Kind::Texture(layout), Some(format)),
+            None => (kind.parse()?, None),
+        };
+        Ok(ShaderResource { slot, space, kind, blocks, source: source.parse()? })
     }
 }
 
@@ -46,7 +54,8 @@ fn format(name: &str) -> Result<TexelFormat, String> {
     // The corpus of results names it in the order of its components.
     let name = if name == "r11g11b10f" { TexelFormat::Rg11b10Float.name() } else { name };
     TexelFormat::from_name(name).or_else(|| dxgi::format(name)).ok_or_else(|| {
-        let names: Vec<&str> = TexelFormat::ALL.iter().map(|format| format.name()).collect();
+        let texels = TexelFormat::ALL.iter().map(|format| format.name());
+        let names: Vec<&str> = texels.chain(BlockFormat::ALL.iter().map(|format| format.name())).collect();
         format!("{name:?} is no format; there are {}, and their DXGI names", names.join(" "))
     })
 }
@@ -62,17 +71,31 @@ impl FromStr for Kind {
                 Ok(Kind::Structured(stride))
             }
             ("buf", name) => format(name).map(Kind::Typed),
-            (kind, rest) if kind.starts_with("tex") => texture(kind, rest).map(Kind::Texture),
+            (kind, rest) if kind.starts_with("tex") => {
+                let (name, rest) = rest.split_once(':').unwrap_or((rest, ""));
+                texture(kind, format(name)?, rest).map(Kind::Texture)
+            }
             _ => Err(format!("{text:?} is none of raw, struct:STRIDE, buf:FORMAT and tex…:FORMAT:SIZE")),
         }
     }
 }
 
-/// `FORMAT:SIZE` or `FORMAT:SIZE:LEVELS` of a kind of texture.
-fn texture(kind: &str, rest: &str) -> Result<ImageLayout, String> {
+/// A kind of texture whose format is one of compressed blocks, if it is.
+fn blocks(text: &str) -> Option<Result<(BlockFormat, ImageLayout), String>> {
+    let (kind, rest) = text.split_once(':')?;
+    let (name, rest) = rest.split_once(':')?;
+    let format = BlockFormat::from_name(name).or_else(|| dxgi::block_format(name))?;
+    kind.starts_with("tex").then(|| {
+        let layout = texture(kind, format.texels(), rest)?;
+        format.blocks_bytes(&layout).map_err(|error| error.to_string())?;
+        Ok((format, layout))
+    })
+}
+
+/// `SIZE` or `SIZE:LEVELS` of a kind of texture.
+fn texture(kind: &str, format: TexelFormat, rest: &str) -> Result<ImageLayout, String> {
     let mut fields = rest.split(':');
-    let format = format(fields.next().unwrap_or_default())?;
-    let size = fields.next().ok_or("expected FORMAT:SIZE")?;
+    let size = fields.next().filter(|size| !size.is_empty()).ok_or("expected FORMAT:SIZE")?;
     let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is no number"));
     let sizes = size.split('x').map(number).collect::<Result<Vec<_>, _>>()?;
     let last = fields.next().map(number).transpose()?;
@@ -99,6 +122,12 @@ fn texture(kind: &str, rest: &str) -> Result<ImageLayout, String> {
 const KINDS: &str = "tex1d:W tex1darr:WxN tex2d:WxH tex2darr:WxHxN tex2dms:WxH tex2dmsarr:WxHxN tex3d:WxHxD texcube:WxW \
                      texcubearr:WxWxN (N six times the cubes)";
 
+/// The slot of what is bound by name, or the slot that the name is, as options have it.
+pub fn slot<'n>(name: &str, declared: impl Iterator<Item = (Option<&'n str>, u32, u32)>) -> String {
+    let mut named = declared.filter(|(known, ..)| *known == Some(name));
+    named.next().map_or(name.to_string(), |(_, slot, space)| format!("{slot}:{space}"))
+}
+
 /// A resource's bytes, and what they are.
 pub struct BoundResource {
     pub slot: u32,
@@ -114,16 +143,24 @@ enum Data {
 impl BoundResource {
     /// Reads what an option names.
     pub fn read(option: &ShaderResource) -> Result<BoundResource, Failure> {
-        let &ShaderResource { slot, space, kind, ref source } = option;
+        let &ShaderResource { slot, space, kind, blocks, ref source } = option;
         let bytes = source.read()?;
         let data = match kind {
             Kind::Texture(layout) => {
-                let image = Image::new(layout, bytes);
+                let image = match blocks {
+                    Some(format) => Image::from_blocks(format, layout, &bytes),
+                    None => Image::new(layout, bytes),
+                };
                 Data::Texture(image.map_err(|error| Failure::input(format_args!("t{slot}: {error}")))?)
             }
             kind => Data::Buffer(kind, bytes),
         };
         Ok(BoundResource { slot, space, data })
+    }
+
+    /// A picture.
+    pub fn image(slot: u32, space: u32, image: Image<'static>) -> BoundResource {
+        BoundResource { slot, space, data: Data::Texture(image) }
     }
 
     /// Made-up words for what a shader declares.
@@ -148,13 +185,25 @@ impl BoundResource {
     }
 
     pub fn bind<'a>(&'a self, call: &mut Call<'a>) -> Result<(), CallError> {
+        self.bind_at(self.slot, self.space, call)
+    }
+
+    /// Binds it to another slot.
+    pub fn bind_at<'a>(&'a self, slot: u32, space: u32, call: &mut Call<'a>) -> Result<(), CallError> {
+        let is_spirv = call.shader().interface().has_descriptors();
         let resource = match &self.data {
-            Data::Texture(image) => return call.texture_in_space(self.slot, self.space, image).map(drop),
+            Data::Texture(image) if is_spirv => {
+                return call.descriptor(space, slot, 0, Descriptor::Image(image)).map(drop);
+            }
+            Data::Texture(image) => return call.texture_in_space(slot, space, image).map(drop),
             Data::Buffer(Kind::Structured(stride), bytes) => BufferView::structured(bytes, *stride),
             Data::Buffer(Kind::Typed(format), bytes) => BufferView::typed(bytes, *format),
             Data::Buffer(_, bytes) => BufferView::raw(bytes),
         };
-        call.buffer_in_space(self.slot, self.space, resource).map(drop)
+        match is_spirv {
+            true => call.descriptor(space, slot, 0, Descriptor::Buffer(resource)).map(drop),
+            false => call.buffer_in_space(slot, space, resource).map(drop),
+        }
     }
 }
 
@@ -179,9 +228,9 @@ fn made_up_layout(shape: TextureShape, format: TexelFormat) -> ImageLayout {
 }
 
 /// A sampler: `SLOT=FILTER[:ADDRESS[:COMPARISON]]`, or `SLOT:SPACE=…` in a register space of shader model 5.1. FILTER
-/// is `point` or `linear`, or the same for comparisons, `cmppoint` or `cmp`; ADDRESS `wrap`, `mirror`, `clamp`,
-/// `border` or `mirroronce`; COMPARISON `never`, `less`, `equal`, `lequal`, `greater`, `notequal`, `gequal` or
-/// `always`.
+/// is `point`, `linear` or `aniso` (up to 16 places), or for comparisons `cmppoint` or `cmp`; ADDRESS `wrap`, `mirror`,
+/// `clamp`, `border` or `mirroronce`; COMPARISON `never`, `less`, `equal`, `lequal`, `greater`, `notequal`, `gequal` or
+/// `always`, or Direct3D's number of it, 1 to 8.
 #[derive(Clone, Debug)]
 pub struct ShaderSampler {
     slot: u32,
@@ -200,9 +249,10 @@ impl FromStr for ShaderSampler {
         let (filter, comparison) = match filter {
             "point" => (Filter::Point, Comparison::Never),
             "linear" => (Filter::Linear, Comparison::Never),
+            "aniso" => (Filter::Anisotropic, Comparison::Never),
             "cmppoint" => (Filter::Point, Comparison::LessEqual),
             "cmp" => (Filter::Linear, Comparison::LessEqual),
-            _ => return Err(format!("{filter:?} is none of point, linear, cmppoint and cmp")),
+            _ => return Err(format!("{filter:?} is none of point, linear, aniso, cmppoint and cmp")),
         };
         let state = SamplerState { min: filter, mag: filter, mip: filter, comparison, ..SamplerState::default() };
         let state = match fields.next() {
@@ -233,7 +283,15 @@ impl ShaderSampler {
     }
 
     pub fn bind(&self, call: &mut Call<'_>) -> Result<(), CallError> {
-        call.sampler_in_space(self.slot, self.space, self.state).map(drop)
+        self.bind_at(self.slot, self.space, call)
+    }
+
+    /// Binds it to another slot.
+    pub fn bind_at(&self, slot: u32, space: u32, call: &mut Call<'_>) -> Result<(), CallError> {
+        match call.shader().interface().has_descriptors() {
+            true => call.descriptor(space, slot, 0, Descriptor::Sampler(self.state)).map(drop),
+            false => call.sampler_in_space(slot, space, self.state).map(drop),
+        }
     }
 }
 
@@ -250,14 +308,14 @@ fn address_mode(name: &str) -> Result<AddressMode, String> {
 
 fn comparison_of(name: &str) -> Result<Comparison, String> {
     Ok(match name {
-        "never" => Comparison::Never,
-        "less" => Comparison::Less,
-        "equal" => Comparison::Equal,
-        "lequal" => Comparison::LessEqual,
-        "greater" => Comparison::Greater,
-        "notequal" => Comparison::NotEqual,
-        "gequal" => Comparison::GreaterEqual,
-        "always" => Comparison::Always,
+        "never" | "1" => Comparison::Never,
+        "less" | "2" => Comparison::Less,
+        "equal" | "3" => Comparison::Equal,
+        "lequal" | "4" => Comparison::LessEqual,
+        "greater" | "5" => Comparison::Greater,
+        "notequal" | "6" => Comparison::NotEqual,
+        "gequal" | "7" => Comparison::GreaterEqual,
+        "always" | "8" => Comparison::Always,
         _ => {
             return Err(format!(
                 "{name:?} is none of never, less, equal, lequal, greater, notequal, gequal and always"
@@ -296,6 +354,8 @@ mod tests {
             ("0=tex2d:rgba8:65536x65536,a", "1 to 16384"),
             ("0=tex2d:rgba8:4x4:4,a", "number of levels"),
             ("0=texcube:rgba8:4x5,a", "texcube:WxW"),
+            ("0=tex1d:bc1:4,a", "no compressed blocks"),
+            ("0=buf:bc1,a", "no format"),
             ("0=texcubearr:rgba8:4x4x7,a", "six times"),
             ("0=tex9d:rgba8:4,a", "tex1d:W"),
             ("0=raw,hex:0", "odd number"),
@@ -324,6 +384,9 @@ mod tests {
         assert_eq!(info("tex2dmsarr:r8:5x4x2:8"), (TextureShape::D2MsArray, [5, 4, 1, 2, 1, 8]));
         assert_eq!(info("tex3d:r8:5x4x3:2"), (TextureShape::D3, [5, 4, 3, 1, 2, 1]));
         assert_eq!(info("texcube:r8:4x4:3"), (TextureShape::Cube, [4, 4, 1, 1, 3, 1]));
+        let blocks = "0=tex2d:bc7srgb:5x4:3,a".parse::<ShaderResource>().unwrap();
+        assert_eq!(blocks.blocks, Some(BlockFormat::Bc7Srgb));
+        assert!(matches!(blocks.kind, Kind::Texture(layout) if layout.info().levels == 3));
         assert_eq!(info("texcubearr:r8:4x4x12"), (TextureShape::CubeArray, [4, 4, 1, 2, 1, 1]));
     }
 
@@ -343,6 +406,7 @@ mod tests {
         let state = |text: &str| text.parse::<ShaderSampler>().map(|sampler| sampler.state);
         let point = SamplerState::point();
         assert_eq!(state("0=point"), Ok(point));
+        assert_eq!(state("0=aniso"), Ok(SamplerState { mip: Filter::Anisotropic, ..SamplerState::anisotropic(16) }));
         assert_eq!(state("0:3=linear:wrap"), Ok(SamplerState::linear().address(AddressMode::Wrap)));
         assert_eq!(state("1=cmppoint"), Ok(point.compare(Comparison::LessEqual)));
         let greater = SamplerState::linear().address(AddressMode::Border).compare(Comparison::Greater);

@@ -6,14 +6,15 @@ use crate::format::{Format, Results};
 use crate::geometry::{self, GeometryArgs};
 use crate::groups::{GroupArgs, Memory};
 use crate::options::{CompileArgs, OutputArgs, ProgramArgs};
-use crate::report::{Outcome, message};
+use crate::pipeline::{DrawArgs, PipelineArgs};
+use crate::report::{Failure, Outcome, message};
 use clap::ValueEnum;
-use shaderjit::{Backend, CompiledShader, NativeStatus};
+use shaderjit::{Backend, CompiledShader, NativeStatus, Tracer};
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    shader: ProgramArgs,
+    pub shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
     #[command(flatten)]
@@ -29,13 +30,15 @@ pub struct Args {
     #[command(flatten)]
     groups: GroupArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pipeline: PipelineArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
     /// Form of the outputs [default: raw with -o, else table]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    pub format: Option<Format>,
     /// Print JSON: --format json
     #[arg(long, conflicts_with = "format")]
-    json: bool,
+    pub json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -47,31 +50,51 @@ enum EngineName {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    let default = if args.output.output.is_some() { Format::Raw } else { Format::Table };
+    let format = if args.json { Format::Json } else { args.format.unwrap_or(default) };
+    args.output.write(printed(args, &args.shader, format, None)?)
+}
+
+/// What a run of a program prints; `tracer` is told what one invocation of it does.
+pub fn printed(
+    args: &Args,
+    shader: &ProgramArgs,
+    format: Format,
+    tracer: Option<&Tracer<'_>>,
+) -> Result<Vec<u8>, Failure> {
     let backend = match args.engine {
         EngineName::Jit => Backend::Jit,
         EngineName::Interp => Backend::Interpreter,
     };
-    let default = if args.output.output.is_some() { Format::Raw } else { Format::Table };
-    let format = if args.json { Format::Json } else { args.format.unwrap_or(default) };
+    if args.pipeline.is_asked() {
+        shader.refuse("--vs")?;
+        let (pipeline, compile, bind, groups) = (&args.pipeline, &args.compile, &args.bind, &args.groups);
+        let geometry = args.geometry.file();
+        let (engine, instances) = (&args.compile.engine(None)?, args.instances);
+        let draw = DrawArgs { pipeline, compile, bind, groups, geometry, instances, engine, backend, tracer };
+        return Ok(draw.text()?.into_bytes());
+    }
     if args.geometry.is_asked() {
-        let (shader, code) = args.geometry.compile(&args.shader, &args.compile, backend)?;
+        let (shader, code) = args.geometry.compile(shader, &args.compile, backend)?;
         note_interpreted(&code);
         let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
         let primitives = args.geometry.primitives(&shader, &bindings)?;
-        let call = bindings.call(shader.format(), &code)?;
-        return args.output.write(geometry::print(&primitives.run(&call)?, format));
+        let mut call = bindings.call(shader.format(), &code)?;
+        tracer.map(|tracer| call.trace(tracer));
+        return Ok(geometry::print(&primitives.run(&call)?, format));
     }
-    let (shader, code) = args.compile.compile(&args.shader, backend)?;
+    let (shader, code) = args.compile.compile(shader, backend)?;
     note_interpreted(&code);
     let bindings = args.bind.read(shader.format(), &code, Missing::Leave)?;
     let memory = args.groups.memory()?;
     let mut call = bindings.call(shader.format(), &code)?;
     memory.iter().try_for_each(|memory| memory.bind(&mut call))?;
+    tracer.map(|tracer| call.trace(tracer));
     let contents = || memory.iter().map(Memory::text).collect::<String>().into_bytes();
     if args.groups.is_asked() {
         call.unbound_as_zero(true).dispatch(args.groups.grid())?;
         args.groups.write(&memory)?;
-        return args.output.write(contents());
+        return Ok(contents());
     }
     let mut instances = Vec::new();
     for instance in 0..args.instances {
@@ -83,7 +106,7 @@ pub fn run(args: &Args) -> Outcome {
     if matches!(format, Format::Table) {
         printed.extend(contents());
     }
-    args.output.write(printed)
+    Ok(printed)
 }
 
 /// Says so if the interpreter runs what native code was asked for.

@@ -1,6 +1,7 @@
 //! `scan`: the containers inside any files.
 
 use crate::options::{PathArgs, Source};
+use crate::progress::watched;
 use crate::reflect::profile;
 use crate::report::{Failure, Outcome, Report, message};
 use serde::Serialize;
@@ -50,6 +51,10 @@ struct Row {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    watched(|progress| search_all(args, progress))
+}
+
+fn search_all(args: &Args, progress: &(dyn Fn(f32) + Sync)) -> Outcome {
     let mut sources = Vec::new();
     for source in &args.files.paths {
         collect(source, &mut sources)?;
@@ -60,6 +65,7 @@ pub fn run(args: &Args) -> Outcome {
     let several = sources.len() > 1;
     let mut listing = Listing { files: sources.len(), containers: Vec::new() };
     for (number, source) in sources.iter().enumerate() {
+        progress(number as f32 / sources.len() as f32);
         let bytes = match source.read() {
             Ok(bytes) => bytes,
             // One of many that cannot be read is no reason to leave the others.

@@ -13,15 +13,12 @@ impl Source {
     pub fn read(shader: &Shader, args: &ProgramArgs) -> Result<Source, Failure> {
         let listing = shader.disassemble(args.entry(), ListingOptions::default().offsets(true));
         let listing = listing.map_err(|error| args.failure(error))?;
-        let instruction = |line: &str| {
-            let (offset, text) = line.strip_prefix("0x")?.split_once(": ")?;
-            Some((u32::from_str_radix(offset, 16).ok()?, text.trim().to_string()))
-        };
-        Ok(Source(listing.lines().filter_map(instruction).collect()))
+        let instructions = listing.lines().filter_map(ListingOptions::instruction);
+        Ok(Source(instructions.map(|(offset, text)| (offset, text.trim().to_string())).collect()))
     }
 
-    /// The text of the instruction at a byte offset.
-    pub fn text(&self, offset: u32) -> Option<&str> {
-        self.0.get(&offset).map(String::as_str)
+    /// The comment above what was made for the instruction at a byte offset.
+    pub fn comment(&self, offset: u32) -> String {
+        format!("{offset:#010x}: {}", self.0.get(&offset).map_or("?", String::as_str))
     }
 }

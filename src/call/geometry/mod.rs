@@ -1,6 +1,7 @@
 //! Calls of PICA200 geometry shaders: invocations one after the other, or side by side where none depends on what
 //! another leaves, the state between them, and the triangles they emit, in order.
 
+mod planned;
 mod state;
 mod triangles;
 
@@ -8,7 +9,7 @@ pub use state::GeometryState;
 pub use triangles::{EmittedTriangle, EmittedTriangles};
 
 use super::bindings::{Call, count};
-use super::engine::with_memory;
+use super::engine::{Memory, with_memory};
 use super::uniforms::BoundSpaces;
 use super::vertex_buffer::VertexBufferView;
 use super::wave::{Driver, Wave, WaveRunner};
@@ -16,8 +17,10 @@ use super::work::Work;
 use crate::error::{CallError, JitError};
 use crate::frontend::{GeometryInterface, Interface, UniformKind};
 use crate::jit::Layout;
+use crate::native::{Made, Native};
 use crate::options::{Backend, default_format};
 use crate::prepared::Prepared;
+use shaderjit_ir::fuel::Fuel;
 use std::ops::Range;
 
 /// The bool uniform that says whether an invocation is not the first.
@@ -51,14 +54,15 @@ impl<'a> Call<'a> {
     /// Runs the invocations of a geometry shader.
     ///
     /// Invocations run one after the other, each with the state the one before has left, but side by side where the
-    /// program reads nothing of it before writing it. Uniforms are as bound; `b15` is also set once an invocation has
-    /// ended.
+    /// program reads nothing of it before writing it, and as one batch where besides every path emits the same
+    /// triangles. Uniforms are as bound; `b15` is also set once an invocation has ended.
     ///
     /// # Errors
     /// [`WrongStage`](CallError::WrongStage) if it is no geometry shader, [`MissingBinding`](CallError::MissingBinding)
     /// and [`ShortBuffer`](CallError::ShortBuffer) before anything runs; [`OutOfFuel`](CallError::OutOfFuel) if a loop
     /// runs too long and [`TooManyTriangles`](CallError::TooManyTriangles) if an invocation emits more than 1024, or
-    /// all of them more than 2^18. The state is then what the invocations before have left.
+    /// all of them more than 2^18. The state is then what invocations before have left: all of them, or those in front
+    /// of the ones that run beside it.
     pub fn run_geometry<'i>(
         &self,
         input: impl Into<GeometryInput<'i>>,
@@ -70,7 +74,7 @@ impl<'a> Call<'a> {
     }
 
     /// The same into triangles that are there, whose memory is used again. After an error they are those of the
-    /// invocations before.
+    /// invocations that have left the state.
     ///
     /// # Errors
     /// As [`run_geometry`](Self::run_geometry).
@@ -109,23 +113,17 @@ impl<'a> Call<'a> {
         self.check_uniforms()?;
         triangles.clear(geometry);
         let job = Job { call: self, prepared, geometry, input };
-        with_memory(|memory, work| {
-            if backend != Backend::Interpreter
-                && let Some(native) = self.shader.native_for(&layout(prepared))?
-            {
-                let before = state.clone();
-                let run = Invocations { job: &job, state, triangles };
-                let result = self.with_fuel(|fuel| self.drive(Some(&native), fuel, run, memory, work));
-                if !matches!(result, Err(CallError::Compile(JitError::Limit { .. }))) {
-                    return result;
-                }
-                // A guard failed, and the form without guards is too large.
-                *state = before;
-                triangles.clear(geometry);
+        if backend != Backend::Interpreter {
+            let before = state.clone();
+            let result = job.execute(Backend::Jit, state, triangles);
+            if !matches!(result, Err(CallError::Compile(JitError::Limit { .. }))) {
+                return result;
             }
-            let run = Invocations { job: &job, state, triangles };
-            self.with_fuel(|fuel| self.drive(None, fuel, run, memory, work))
-        })
+            // A guard failed, and the form without guards is too large.
+            *state = before;
+            triangles.clear(geometry);
+        }
+        job.execute(Backend::Interpreter, state, triangles)
     }
 }
 
@@ -146,23 +144,78 @@ struct Job<'c, 'a> {
     input: GeometryInput<'c>,
 }
 
-/// The same with what it changes.
+/// What runs it.
+struct Engine<'m, 'a> {
+    backend: Backend,
+    fuel: Fuel<'m>,
+    memory: &'m mut Memory,
+    work: &'m mut Work<'a>,
+}
+
+impl<'a> Engine<'_, 'a> {
+    /// Has native code driven, or else the interpreter.
+    fn drive(&mut self, job: &Job<'_, 'a>, native: Option<&Native>, driver: impl Driver<'a>) -> Result<(), CallError> {
+        job.call.drive(native, self.fuel, driver, self.memory, self.work)
+    }
+}
+
+/// Some of its invocations, wave by wave, with what they change.
 struct Invocations<'d, 'c, 'a> {
     job: &'d Job<'c, 'a>,
+    range: Range<u32>,
     state: &'d mut GeometryState,
     triangles: &'d mut EmittedTriangles,
 }
 
 impl<'a> Driver<'a> for Invocations<'_, '_, 'a> {
     fn drive(self, waves: &mut impl WaveRunner, work: &mut Work<'a>) -> Result<(), CallError> {
-        self.job.run(waves, &mut work.attributes, self.state, self.triangles)
+        self.job.run(waves, self.range, &mut work.attributes, self.state, self.triangles)
     }
 }
 
 impl<'a> Job<'_, 'a> {
+    /// Runs all invocations: wave by wave, or those that a batch can as one.
+    fn execute(
+        &self,
+        backend: Backend,
+        state: &mut GeometryState,
+        triangles: &mut EmittedTriangles,
+    ) -> Result<(), CallError> {
+        let count = self.count()?;
+        let native = self.native(backend, &layout(self.prepared))?;
+        with_memory(|memory, work| {
+            self.call.with_fuel(|fuel| {
+                let mut on = Engine { backend, fuel, memory, work };
+                if self.is_batch(count) {
+                    return self.run_batch(count, native.as_deref(), &mut on, state, triangles);
+                }
+                on.drive(self, native.as_deref(), Invocations { job: self, range: 0..count, state, triangles })
+            })
+        })
+    }
+
+    /// Native code for a layout, unless the interpreter is asked for.
+    fn native(&self, backend: Backend, layout: &Layout) -> Result<Option<Made<'_>>, CallError> {
+        match backend {
+            Backend::Interpreter => Ok(None),
+            _ => Ok(self.call.shader.native_for(layout)?),
+        }
+    }
+
+    /// How many invocations there are.
+    fn count(&self) -> Result<u32, CallError> {
+        match &self.input {
+            GeometryInput::Elements(range) => count(range),
+            GeometryInput::Uniforms { counts, .. } => {
+                u32::try_from(counts.len()).map_err(|_| CallError::Invalid("too many invocations".to_string()))
+            }
+        }
+    }
+
     fn run(
         &self,
         waves: &mut impl WaveRunner,
+        range: Range<u32>,
         attributes: &mut Vec<VertexBufferView<'a>>,
         state: &mut GeometryState,
         triangles: &mut EmittedTriangles,
@@ -174,26 +227,22 @@ impl<'a> Job<'_, 'a> {
             (0..geometry.state.len()).filter(|&row| reads(&geometry.state_input(row))).collect();
         let vertices: Vec<usize> = (0..GeometryInterface::VERTEX_INPUTS).filter(reads).collect();
         attributes.clear();
-        let (count, mut rows) = match &self.input {
+        let mut rows = match &self.input {
             GeometryInput::Elements(range) => {
-                let count = count(range)?;
                 self.call.resolve_attributes(range, attributes)?;
-                (count, None)
+                None
             }
             &GeometryInput::Uniforms { first, rows, counts } => {
-                let count = u32::try_from(counts.len());
-                let count = count.map_err(|_| CallError::Invalid("too many invocations".to_string()))?;
                 vertices.iter().for_each(|&element| set_lanes(waves, element, [0; 4]));
-                (count, Some((first, rows, counts.iter())))
+                Some((first, rows, counts.iter()))
             }
         };
         let side_by_side = if state_rows.is_empty() && rows.is_none() { waves.lanes() as u32 } else { 1 };
 
-        let mut next = 0;
+        let Range { start: mut next, end } = range;
         let mut changed = true;
-        while next < count {
-            let is_first = !state.ran() && !self.is_ran_bound(&spaces);
-            let lanes = if is_first { 1 } else { side_by_side.min(count - next) };
+        while next < end {
+            let lanes = if self.is_first(state) { 1 } else { side_by_side.min(end - next) };
             if state.ran() && !self.is_ran_bound(&spaces) {
                 self.set_ran(&mut spaces);
                 changed = true;
@@ -250,8 +299,22 @@ impl<'a> Job<'_, 'a> {
         place.expect("every PICA program has the three uniform spaces")
     }
 
+    /// Whether the next invocation finds `b15` as the first one does, and those behind it do not.
+    fn is_first(&self, state: &GeometryState) -> bool {
+        !state.ran() && !self.is_ran_bound(&self.call.spaces)
+    }
+
     fn is_ran_bound(&self, spaces: &BoundSpaces) -> bool {
         spaces.row(self.space(UniformKind::PicaBool), 0)[0] & RAN_BIT != 0
+    }
+
+    /// The uniforms of an invocation that begins with a state.
+    fn spaces_of(&self, state: &GeometryState) -> BoundSpaces {
+        let mut spaces = self.call.spaces.clone();
+        if state.ran() && !self.is_ran_bound(&spaces) {
+            self.set_ran(&mut spaces);
+        }
+        spaces
     }
 
     fn set_ran(&self, spaces: &mut BoundSpaces) {

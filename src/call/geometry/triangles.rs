@@ -3,7 +3,8 @@
 use crate::call::outputs::same_bits;
 use crate::call::wave::WaveRunner;
 use crate::error::CallError;
-use crate::frontend::GeometryInterface;
+use crate::frontend::{GeometryInterface, TriangleStore};
+use std::ops::Range;
 
 /// The most triangles of one call. More take several calls.
 const CALL_TRIANGLES: u32 = 1 << 18;
@@ -16,9 +17,12 @@ pub struct EmittedTriangles {
     is_partial: bool,
     /// Invocation, and whether inverted.
     heads: Vec<(u32, bool)>,
-    /// For each triangle three vertices of as many rows as there are registers.
-    rows: Vec<[u32; 4]>,
+    /// For each triangle three vertices of as many rows as there are registers, little-endian.
+    rows: Vec<Row>,
 }
+
+/// Four words.
+type Row = [[u8; 4]; 4];
 
 impl EmittedTriangles {
     /// None yet, of this shader.
@@ -69,30 +73,68 @@ impl EmittedTriangles {
             return Err(CallError::TooManyTriangles { limit: geometry.capacity, invocation });
         }
         if count as usize + self.len() > CALL_TRIANGLES as usize {
-            return Err(CallError::TooManyTriangles { limit: CALL_TRIANGLES, invocation });
+            return Err(EmittedTriangles::full(invocation));
         }
-        let record = geometry.record_elements();
+        let rows = geometry.rows();
         let start = self.rows.len();
-        for triangle in 0..count {
-            waves.read_array(geometry.triangles, triangle * record, record, lane, &mut self.rows);
-            let [inverted, ..] = self.rows.pop().expect("a record has an element behind its vertices");
-            self.heads.push((invocation, inverted != 0));
+        match &geometry.triangles {
+            TriangleStore::Array(array) => {
+                let mut record = Vec::with_capacity(rows + 1);
+                for triangle in 0..count {
+                    record.clear();
+                    waves.read_array(*array, triangle * (rows as u32 + 1), rows as u32 + 1, lane, &mut record);
+                    let [inverted, ..] = record.pop().expect("a record has an element behind its vertices");
+                    self.rows.extend(record.iter().map(|row| row.map(u32::to_le_bytes)));
+                    self.heads.push((invocation, inverted != 0));
+                }
+            }
+            TriangleStore::Outputs(inverted) => {
+                let elements = geometry.first_triangle_output()..;
+                let words = elements.take(inverted.len() * rows).map(|element| waves.output(element, lane));
+                self.rows.extend(words.map(|row| row.map(u32::to_le_bytes)));
+                self.heads.extend(inverted.iter().map(|&inverted| (invocation, inverted)));
+            }
         }
         if self.is_partial {
             let registers = self.registers.iter().cycle();
             for (row, &register) in self.rows[start..].iter_mut().zip(registers) {
                 let emitted = geometry.components[usize::from(register)];
-                (0..4).filter(|component| emitted >> component & 1 == 0).for_each(|component| row[component] = 0);
+                (0..4).filter(|component| emitted >> component & 1 == 0).for_each(|component| row[component] = [0; 4]);
             }
         }
         Ok(())
     }
 
+    /// How many invocations that emit so many triangles there is room for.
+    pub(super) fn room(&self, triangles: usize) -> usize {
+        (CALL_TRIANGLES as usize - self.len()).checked_div(triangles).unwrap_or(usize::MAX)
+    }
+
+    /// That there is none for those of this invocation.
+    pub(super) fn full(invocation: u32) -> CallError {
+        CallError::TooManyTriangles { limit: CALL_TRIANGLES, invocation }
+    }
+
+    /// Appends triangles that are still zero, those of each invocation alike, and gives the bytes of their rows.
+    pub(super) fn append(&mut self, invocations: Range<u32>, inverted: &[bool]) -> &mut [u8] {
+        let (start, count) = (self.rows.len(), invocations.len() * inverted.len());
+        self.rows.resize(start + 3 * self.registers.len() * count, Row::default());
+        self.heads.extend(invocations.flat_map(|number| inverted.iter().map(move |&inverted| (number, inverted))));
+        self.rows[start..].as_flattened_mut().as_flattened_mut()
+    }
+
+    /// Drops all but the first so many.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.heads.truncate(count);
+        self.rows.truncate(3 * self.registers.len() * count);
+    }
+
     /// The first triangle in which two runs differ, if any. NaNs count as equal whatever their payload.
     pub fn first_difference(&self, other: &EmittedTriangles) -> Option<usize> {
-        let same_row = |(a, b): (&[u32; 4], &[u32; 4])| a.iter().zip(b).all(|(&a, &b)| same_bits(a, b));
+        let same_word = |(a, b): (&[u8; 4], &[u8; 4])| same_bits(u32::from_le_bytes(*a), u32::from_le_bytes(*b));
         let same = |(a, b): (EmittedTriangle<'_>, EmittedTriangle<'_>)| {
-            (a.invocation, a.inverted) == (b.invocation, b.inverted) && a.rows.iter().zip(b.rows).all(same_row)
+            let words = a.rows.as_flattened().iter().zip(b.rows.as_flattened());
+            (a.invocation, a.inverted) == (b.invocation, b.inverted) && words.into_iter().all(same_word)
         };
         let first = self.iter().zip(other.iter()).position(|pair| !same(pair));
         let shorter = self.len().min(other.len());
@@ -108,7 +150,7 @@ pub struct EmittedTriangle<'a> {
     /// Whether SETEMIT inverted its winding.
     pub inverted: bool,
     registers: &'a [u8],
-    rows: &'a [[u32; 4]],
+    rows: &'a [Row],
 }
 
 impl<'a> EmittedTriangle<'a> {
@@ -117,16 +159,20 @@ impl<'a> EmittedTriangle<'a> {
     ///
     /// # Panics
     /// If `vertex` is more than 2.
-    pub fn vertex(&self, vertex: usize) -> &'a [[u32; 4]] {
+    pub fn vertex(&self, vertex: usize) -> impl ExactSizeIterator<Item = [u32; 4]> + Clone + use<'a> {
         let rows = self.registers.len();
         assert!(vertex < 3, "a triangle has three vertices");
-        &self.rows[vertex * rows..][..rows]
+        self.rows[vertex * rows..][..rows].iter().map(words)
     }
 
     /// Output register `o<register>` of a vertex; `None` if it is not emitted or there is no such vertex.
     pub fn register(&self, vertex: usize, register: u8) -> Option<[f32; 4]> {
         let place = self.registers.iter().position(|&emitted| emitted == register)?;
-        let row = self.rows.chunks_exact(self.registers.len()).nth(vertex)?[place];
-        Some(row.map(f32::from_bits))
+        let row = &self.rows.chunks_exact(self.registers.len()).nth(vertex)?[place];
+        Some(words(row).map(f32::from_bits))
     }
+}
+
+fn words(row: &Row) -> [u32; 4] {
+    row.map(u32::from_le_bytes)
 }

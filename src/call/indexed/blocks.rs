@@ -2,6 +2,7 @@
 
 use super::distinct::DistinctVertices;
 use crate::call::outputs::OutputLayout;
+use crate::call::uniforms::BoundSpaces;
 use crate::call::vertex_buffer::VertexBufferView;
 use crate::call::wave::{Block, Driver, WaveRunner};
 use crate::call::work::{Work, recycle};
@@ -29,6 +30,7 @@ pub(in crate::call) struct Draw<'d> {
     pub reads_numbers: bool,
     /// Where the rows of outputs are.
     pub layout: &'d OutputLayout,
+    pub spaces: &'d BoundSpaces,
 }
 
 /// Rows of a draw that are shaded as one block.
@@ -94,7 +96,8 @@ impl<'d> Draw<'d> {
         attributes: &'b [VertexBufferView<'b>],
     ) -> Block<'b> {
         let (count, first_vertex) = (rows.len() as u32, self.number(rows.start));
-        Block { attributes, count, first_vertex, layout: self.layout, first_row: rows.start - first_row }
+        let (layout, spaces) = (self.layout, self.spaces);
+        Block { attributes, count, first_vertex, layout, first_row: rows.start - first_row, spaces, quads: None }
     }
 
     /// Shades vertices that follow one another.

@@ -134,8 +134,8 @@ impl Call<'_> {
         self.shade(&vertices.range(), vertices.count(), (layout, available), choice, blocks)
     }
 
-    pub(super) fn draw<'d>(&self, vertices: &'d DistinctVertices, layout: &'d OutputLayout) -> Draw<'d> {
+    pub(super) fn draw<'d>(&'d self, vertices: &'d DistinctVertices, layout: &'d OutputLayout) -> Draw<'d> {
         let reads_numbers = self.shader.prepared().facts.reads_vertex_id;
-        Draw { vertices, first_number: self.first_vertex, reads_numbers, layout }
+        Draw { vertices, first_number: self.first_vertex, reads_numbers, layout, spaces: &self.spaces }
     }
 }

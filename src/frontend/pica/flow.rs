@@ -74,6 +74,9 @@ pub struct FlowBlock {
     pub steps: Vec<Step>,
     /// What comes then.
     pub exit: Exit,
+    /// The words of control flow that the block passes: how many steps come before, and which word. Steps name the
+    /// others.
+    pub words: Vec<(usize, Address)>,
 }
 
 /// Number of the LOOP ring's entry a variable belongs to: 0 is the oldest.
@@ -304,7 +307,7 @@ impl Walker<'_> {
     fn new_block(&mut self, steps: Vec<Step>, exit: Exit) -> BlockId {
         // Each state makes at most two blocks besides its own for each of two ways on.
         let id = BlockId(u32::try_from(self.blocks.len()).expect("the number of states is limited"));
-        self.blocks.push(FlowBlock { steps, exit });
+        self.blocks.push(FlowBlock { steps, exit, words: Vec::new() });
         id
     }
 
@@ -322,7 +325,7 @@ impl Walker<'_> {
         }
         let id = BlockId(u32::try_from(self.blocks.len()).expect("the number of states is limited"));
         slot.insert(id);
-        self.blocks.push(FlowBlock { steps: Vec::new(), exit: Exit::End });
+        self.blocks.push(FlowBlock { steps: Vec::new(), exit: Exit::End, words: Vec::new() });
         self.unvisited.push((state, id));
         Ok(id)
     }
@@ -370,7 +373,9 @@ impl Walker<'_> {
                 self.go_on(pc, inside)?
             }
         };
-        self.blocks[block.index()] = FlowBlock { steps, exit };
+        let is_control = !matches!(steps.first(), Some(Step::Execute(_))) && self.program.get(pc).is_some();
+        let words = if is_control { vec![(0, pc)] } else { Vec::new() };
+        self.blocks[block.index()] = FlowBlock { steps, exit, words };
         Ok(())
     }
 
@@ -502,6 +507,8 @@ fn merge_chains(blocks: Vec<FlowBlock>) -> Vec<FlowBlock> {
         while let Exit::Jump(to) = merged.exit
             && predecessors[to.index()] == 1
         {
+            let before = merged.steps.len();
+            merged.words.extend(blocks[to.index()].words.iter().map(|&(steps, word)| (before + steps, word)));
             merged.steps.extend_from_slice(&blocks[to.index()].steps);
             merged.exit = blocks[to.index()].exit;
         }

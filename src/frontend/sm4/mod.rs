@@ -26,7 +26,7 @@ pub use decode::{Body, Instruction, Operation, Program, Version};
 pub use dialect::Dialect;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use lower::without_status;
-pub use lower::{ClassInstance, LowerOptions, lower, lower_with, runs};
+pub use lower::{ClassInstance, LowerOptions, Signatures, lower, lower_with, runs};
 pub use opcode::{Group, Opcode};
 pub use operand::{Operand, RegisterFile};
 pub use print::Listing;

@@ -1,5 +1,7 @@
 //! Help for tests: programs from text, signatures, and one invocation run.
 
+use std::sync::LazyLock;
+
 use shaderjit_ir::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use shaderjit_ir::texture::{NoTextures, Textures};
 use shaderjit_ir::verify::verify;
@@ -60,6 +62,13 @@ pub fn signature<'a>(elements: &[(&'a str, u32, u8, StoredValue)]) -> Signature<
 /// A signature of eight whole registers.
 pub fn plain_signature() -> Signature<'static> {
     signature(&std::array::from_fn::<_, 8, _>(|register| ("E", register as u32, 0xf, StoredValue::NONE)))
+}
+
+/// Signatures of such ones, without patch constants.
+pub fn plain_signatures() -> sm4::Signatures<'static> {
+    static INPUTS: LazyLock<Signature<'static>> = LazyLock::new(plain_signature);
+    static NONE: Signature<'static> = Signature { part: FourCc::PCSG, elements: Vec::new() };
+    sm4::Signatures { inputs: &INPUTS, outputs: &INPUTS, patch_constants: &NONE }
 }
 
 /// Lowers a program with plain signatures, and verifies the function.

@@ -1,18 +1,20 @@
 //! Instructions of which the table says everything: classes of operands, and so what they read.
 
 use super::Generator;
+use super::declare::Register;
 use super::operand::Shape;
 use crate::frontend::sm4::opcode::{Controls, DataClass, Model};
-use crate::frontend::sm4::operand::{Components, Mask};
+use crate::frontend::sm4::operand::{Components, Mask, Swizzle};
 use crate::frontend::sm4::{Group, Opcode, OpcodeToken, Operand, RegisterFile, Stage, runs};
 use arbitrary::Result;
 use std::sync::LazyLock;
 
 /// The stages of programs.
-pub const STAGES: [Stage; 3] = [Stage::Vertex, Stage::Pixel, Stage::Compute];
+pub const STAGES: [Stage; 6] =
+    [Stage::Vertex, Stage::Pixel, Stage::Compute, Stage::Geometry, Stage::Hull, Stage::Domain];
 
 /// The opcodes that run in each of them.
-static RUN: LazyLock<[Vec<Opcode>; 3]> = LazyLock::new(|| {
+static RUN: LazyLock<[Vec<Opcode>; STAGES.len()]> = LazyLock::new(|| {
     let of = |stage| Opcode::ALL.iter().copied().filter(|&opcode| runs(stage, opcode)).collect();
     STAGES.map(of)
 });
@@ -55,7 +57,32 @@ impl Generator<'_, '_> {
     /// An instruction of any arithmetic opcode.
     pub fn plain(&mut self) -> Result<()> {
         let opcode = *self.u.choose(&self.plain)?;
-        self.instruction(opcode)
+        let pulls = matches!(opcode, Opcode::EvalCentroid | Opcode::EvalSampleIndex | Opcode::EvalSnapped);
+        if pulls { self.evaluation(opcode) } else { self.instruction(opcode) }
+    }
+
+    /// An evaluation of an attribute, if there is any.
+    fn evaluation(&mut self, opcode: Opcode) -> Result<()> {
+        let is_attribute = |register: &&Register| register.file == RegisterFile::Input && register.number.is_some();
+        let attributes: Vec<Register> = self.declared.inputs.iter().filter(is_attribute).copied().collect();
+        if attributes.is_empty() {
+            return self.instruction(Opcode::Mov);
+        }
+        let Register { number, mask, .. } = *self.u.choose(&attributes)?;
+        let mut operands = vec![self.destination(Shape::Any)?];
+        let mut swizzle = 0;
+        for place in 0..4 {
+            swizzle |= (self.component(mask)?.index() as u32) << (2 * place);
+        }
+        let components = Components::Swizzle(Swizzle::from_bits(swizzle));
+        operands.push(Operand::new(RegisterFile::Input, components, vec![(number.unwrap_or_default(), None)]));
+        match opcode {
+            Opcode::EvalSampleIndex => operands.push(self.small(20)?),
+            Opcode::EvalSnapped => operands.push(self.source(DataClass::Int, Mask::ALL, false)?),
+            _ => {}
+        }
+        self.emit(OpcodeToken::new(opcode), operands);
+        Ok(())
     }
 
     /// An instruction of an opcode of the arithmetic groups.

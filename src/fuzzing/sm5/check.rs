@@ -3,10 +3,13 @@
 use super::Sm5Case;
 use super::compare::compare_effects;
 use super::data::Data;
+use super::stages::compare_stages;
+use super::traced::compare_traced;
 use crate::container::Container;
 use crate::error::{CallError, Error, LowerError};
 use crate::frontend::Lowered;
 use crate::fuzzing::fenced;
+use crate::pipeline::{PASSES, PassOptions, run_passes};
 use crate::validate::validate;
 use crate::{Config, Engine, Outputs, Vectors};
 use shaderjit_ir::Function;
@@ -44,12 +47,16 @@ pub fn sm5(case: &Sm5Case) {
     let data = fenced(|| Data::new(case.seed, &lowered.interface, !case.own));
     // Programs can look at the bits of a NaN, which the IR leaves open: what differs counts if it does so, too, where
     // all NaNs have the same bits.
-    let compare = if has_effects(&lowered) { compare_effects } else { compare };
+    let compare = match &lowered.interface.primitive {
+        Some(_) => compare_stages,
+        None if has_effects(&lowered) => compare_effects,
+        None => compare,
+    };
     let [as_they_are, canonical] = &case.way.of(&ENGINES)[usize::from(case.fused)];
     if compare(case, as_they_are, &lowered, &data).is_err() {
-        let Lowered { mut function, interface } = lowered;
+        let Lowered { mut function, interface, debug } = lowered;
         canonicalize_nans(&mut function);
-        let lowered = Lowered { function, interface };
+        let lowered = Lowered { function, interface, debug };
         if let Err(difference) = compare(case, canonical, &lowered, &data) {
             panic!("{difference}\n{case:?}\n{data:?}\nlowered to\n{}", lowered.function);
         }
@@ -57,8 +64,19 @@ pub fn sm5(case: &Sm5Case) {
 }
 
 /// Whether a program has memory that is written, or a thread group is all there is to run.
-fn has_effects(Lowered { function, interface }: &Lowered) -> bool {
+fn has_effects(Lowered { function, interface, .. }: &Lowered) -> bool {
     interface.thread_group.is_some() || function.resources.values().any(|resource| resource.memory.is_some())
+}
+
+/// Whether some pixels of a quad may take a derivative and others not. Of what these have, passes find out more than a
+/// trace knows, which runs the program before them.
+pub(super) fn may_part_quads(function: &Function) -> bool {
+    has_branches(function) && function.insts.values().any(|inst| inst.op.is_derivative())
+}
+
+/// Whether invocations may part.
+pub(super) fn has_branches(function: &Function) -> bool {
+    function.layout.iter().any(|&block| function.blocks[block].terminator().selector().is_some())
 }
 
 /// Checks the container and the program, and lowers it; none if that grows too large.
@@ -83,7 +101,7 @@ pub(super) fn well_formed(case: &Sm5Case) -> Option<Lowered> {
 
 /// Runs both engines, and every invocation of the function by itself. What differs is the error.
 fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> Result<(), String> {
-    let alone = run_alone(&lowered.function, lowered, data, engine.is_fused());
+    let alone = alone(lowered, data, engine.is_fused());
     let streams = fenced(|| data.streams(&lowered.interface));
     let options = case.options();
     let code = match engine.compile(&case.shader(), &options) {
@@ -98,10 +116,13 @@ fn compare(case: &Sm5Case, engine: &Engine, lowered: &Lowered, data: &Data) -> R
     if let Some(difference) = difference(&native, &interpreted) {
         return Err(format!("native code and interpreter, {:?}: {difference}", case.way));
     }
+    if !may_part_quads(&lowered.function) {
+        compare_traced(case, &call, &lowered.interface, data, &interpreted)?;
+    }
     // Lanes in lockstep take their loops one after the other at worst, and so may run out of fuel where one does not.
-    match difference(&alone, &interpreted) {
-        Some(difference) if alone.is_ok() && interpreted.is_ok() => {
-            Err(format!("one invocation and {:?} lanes: {difference}", case.way.lanes))
+    match alone.as_ref().and_then(|alone| difference(alone, &interpreted).filter(|_| alone.is_ok())) {
+        Some(difference) if interpreted.is_ok() => {
+            Err(format!("invocations alone and {:?} lanes: {difference}", case.way.lanes))
         }
         _ => Ok(()),
     }
@@ -119,21 +140,35 @@ pub(super) fn results(case: &Sm5Case, outputs: Result<Outputs, CallError>) -> Re
     }
 }
 
-/// Each invocation by itself, without any pass.
-fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -> Results {
+/// Each invocation by itself, without any pass; of a program with derivatives each quad, as soon as its lanes run in
+/// lockstep, which no function can that grows too large.
+fn alone(lowered: &Lowered, data: &Data, fused: bool) -> Option<Results> {
+    let mut function = lowered.function.clone();
+    let has_derivatives = |func: &Function| func.insts.values().any(|inst| inst.op.is_derivative());
+    if !has_derivatives(&function) {
+        return Some(run_lanes::<1>(&function, lowered, data, fused));
+    }
+    let end = PASSES.iter().position(|pass| pass.name == "lockstep").expect("it is one of them");
+    run_passes(&mut function, &PASSES[..=end], &PassOptions { fused, guards: false }).ok()?;
+    Some(run_lanes::<4>(&function, lowered, data, fused))
+}
+
+/// So many invocations at a time on the reference interpreter. What comes after the last of them repeats it.
+fn run_lanes<const L: usize>(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -> Results {
     let (rows, resources) = (data.rows(), data.resource_bytes(&lowered.interface));
     let uniforms: Vec<&[[u32; 4]]> = rows.iter().map(Vec::as_slice).collect();
     let resources: Vec<&[u8]> = resources.iter().map(Vec::as_slice).collect();
     let textures = data.textures();
-    let mut interpreter = Interpreter::<1>::new(function);
+    let mut interpreter = Interpreter::<L>::new(function);
     let options = InterpOptions { fuel: FUEL.into(), fused };
     let mut all = vec![Vec::new(); lowered.interface.outputs.len()];
-    for invocation in data.range() {
-        let row = |rows: &Vec<[u32; 4]>| rows[invocation as usize].map(|word| [word]);
-        let inputs: Vec<[[u32; 1]; 4]> = data.inputs.iter().map(row).collect();
+    let range = data.range();
+    for first in range.clone().step_by(L) {
+        let invocations: [u32; L] = std::array::from_fn(|lane| (first + lane as u32).min(range.end - 1));
+        let inputs = data.lanes(&lowered.interface, invocations);
         let bindings = Bindings {
             inputs: &inputs,
-            vertex_id: [data.first.wrapping_add(invocation)],
+            vertex_id: invocations.map(|invocation| data.first.wrapping_add(invocation)),
             instance_id: data.instance,
             uniforms: &uniforms,
             resources: &resources,
@@ -145,10 +180,12 @@ fn run_alone(function: &Function, lowered: &Lowered, data: &Data, fused: bool) -
             Err(error) => panic!("{error}\n{function}"),
         };
         for ((rows, output), element) in all.iter_mut().zip(outputs).zip(&lowered.interface.outputs) {
-            let mut row = output.map(|[word]| word);
-            // An element has as many components as it is stored with.
-            row[element.components() as usize..].fill(0);
-            rows.push(row);
+            for lane in 0..L.min((range.end - first) as usize) {
+                let mut row = output.map(|lanes| lanes[lane]);
+                // An element has as many components as it is stored with.
+                row[element.components() as usize..].fill(0);
+                rows.push(row);
+            }
         }
     }
     Ok(all)

@@ -5,16 +5,24 @@ use super::signature::Element;
 use super::subroutine::{INSTANCES, Interface, instance_name};
 use crate::container::digest::Signing;
 use crate::container::dxbc::{Builder, FourCc, StoredType, SystemValue};
-use crate::frontend::sm4::Program;
+use crate::frontend::sm4::{Program, Stage};
 
 /// A program with its signatures, and with the tables of its interface.
 pub fn container(program: &Program, declared: &Declared) -> Vec<u8> {
     let code = bytes(&program.encode());
     let name = if program.version.major == 4 { FourCc::SHDR } else { FourCc::SHEX };
     let interfaces = declared.interface.as_ref().map(interfaces);
-    let (inputs, outputs) = (signature(&declared.input_elements, false), signature(&declared.output_elements, true));
+    let stage = program.version.stage;
+    let inputs = signature(&declared.input_elements, false, false);
+    let has_streams = declared.output_elements.iter().any(|element| element.stream != 0);
+    let outputs = signature(&declared.output_elements, true, has_streams);
+    let constants = signature(&declared.constant_elements, stage == Stage::Hull, false);
+    let has_constants = matches!(stage, Stage::Hull | Stage::Domain);
     let builder = interfaces.iter().fold(Builder::new(), |builder, data| builder.part(FourCc::IFCE, data));
-    let builder = builder.part(FourCc::ISGN, &inputs).part(FourCc::OSGN, &outputs).part(name, &code);
+    let of_outputs = if has_streams { FourCc::OSG5 } else { FourCc::OSGN };
+    let builder = builder.part(FourCc::ISGN, &inputs).part(of_outputs, &outputs);
+    let builder = if has_constants { builder.part(FourCc::PCSG, &constants) } else { builder };
+    let builder = builder.part(name, &code);
     builder.build(Signing::Retail).expect("four parts of a few pages are within the limits")
 }
 
@@ -48,14 +56,24 @@ impl Named {
     }
 }
 
-/// A signature part: the second mask says what is always read of inputs, and what is never written of outputs.
-fn signature(elements: &[Element], outputs: bool) -> Vec<u8> {
-    let mut part = Named::new(2 + 6 * elements.len());
+/// A signature part, of elements that name their stream or not: the second mask says what is always read of inputs, and
+/// what is never written of outputs.
+fn signature(elements: &[Element], outputs: bool, streams: bool) -> Vec<u8> {
+    let mut part = Named::new(2 + (6 + usize::from(streams)) * elements.len());
     part.dwords.extend([elements.len() as u32, 8]);
-    for &Element { semantic, index, system_value: SystemValue(value), ty: StoredType(ty), register, mask, used } in
-        elements
+    for &Element {
+        semantic,
+        index,
+        system_value: SystemValue(value),
+        ty: StoredType(ty),
+        register,
+        mask,
+        used,
+        stream,
+    } in elements
     {
         let second = if outputs { mask.bits() & !used.bits() } else { used.bits() };
+        part.dwords.extend(streams.then_some(stream));
         part.name(semantic);
         let masks = u32::from(mask.bits()) | u32::from(second) << 8;
         part.dwords.extend([index, value, ty, register.unwrap_or(u32::MAX), masks]);

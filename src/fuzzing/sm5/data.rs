@@ -2,6 +2,7 @@
 
 use super::image::{image, layout, sampler};
 use crate::call::{BufferView, Call, VertexBufferView};
+use crate::frontend::pixel::HiddenInput;
 use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceFile, ResourceKind, UniformKind};
 use crate::memory::{AtomicBuffer, BoundMemory, MemoryView};
 use crate::options::default_format;
@@ -89,7 +90,7 @@ impl Data {
         let instance = u.int_in_range(0..=3)?;
         let grid = [u.int_in_range(1..=2)?, u.int_in_range(1..=2)?, 1];
         let mut inputs = Vec::new();
-        for element in &interface.inputs {
+        for element in interface.signature_inputs() {
             let mut rows = Vec::new();
             let uniform = u.ratio(1, 5)?;
             for invocation in 0..count {
@@ -139,13 +140,39 @@ impl Data {
         self.skipped..self.count
     }
 
+    /// What an invocation reads of every input element: those of the signature, and behind them what a pixel that is
+    /// bound as a row reads.
+    fn row(&self, interface: &Interface, invocation: u32) -> Vec<[u32; 4]> {
+        let mut inputs: Vec<[u32; 4]> = self.inputs.iter().map(|rows| rows[invocation as usize]).collect();
+        for hidden in interface.pixel.iter().flat_map(|pixel| &pixel.hidden) {
+            inputs.push(match *hidden {
+                HiddenInput::Live => [1, 0, 0, 0],
+                HiddenInput::Value(element) => inputs[element as usize],
+                HiddenInput::ReciprocalW => [1.0f32.to_bits(), 0, 0, 0],
+                HiddenInput::ChangeX(_) | HiddenInput::ChangeY(_) | HiddenInput::Centroid => [0; 4],
+            });
+        }
+        inputs
+    }
+
+    /// The same for lanes of a wave, by element, for the interpreter.
+    pub fn lanes<const L: usize>(&self, interface: &Interface, invocations: [u32; L]) -> Vec<[[u32; L]; 4]> {
+        // A program without inputs may have threads of any number.
+        if interface.inputs.is_empty() {
+            return Vec::new();
+        }
+        let rows = invocations.map(|invocation| self.row(interface, invocation));
+        let of_element = |element: usize| [0, 1, 2, 3].map(|word| rows.each_ref().map(|row| row[element][word]));
+        (0..interface.inputs.len()).map(of_element).collect()
+    }
+
     /// The inputs as streams of bytes, for a call to borrow.
     pub fn streams(&self, interface: &Interface) -> Vec<Vec<u8>> {
         let stream = |(element, rows): (&Element, &Vec<[u32; 4]>)| {
             let stored = rows.iter().flat_map(|row| &row[..element.components() as usize]);
             stored.flat_map(|word| word.to_le_bytes()).collect()
         };
-        interface.inputs.iter().zip(&self.inputs).map(stream).collect()
+        interface.signature_inputs().iter().zip(&self.inputs).map(stream).collect()
     }
 
     /// Memory for one run.
@@ -201,7 +228,7 @@ impl Data {
     ) {
         let fits = "the data were made for the interface";
         call.unbound_as_zero(true).first_vertex_id(self.first).instance(self.instance);
-        for (number, (element, bytes)) in interface.inputs.iter().zip(streams).enumerate() {
+        for (number, (element, bytes)) in interface.signature_inputs().iter().zip(streams).enumerate() {
             let format = default_format(element);
             call.input_element(number, VertexBufferView::new(format, bytes, 4 * element.components() as usize))
                 .expect(fits);

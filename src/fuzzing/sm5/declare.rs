@@ -1,6 +1,8 @@
 //! What a program declares.
 
 use super::Generator;
+use super::patch::Hull;
+use super::primitive::Streams;
 use super::signature::Element;
 use super::subroutine::Interface;
 use super::texture::DIMENSIONS;
@@ -24,7 +26,7 @@ pub struct Declared {
     pub inputs: Vec<Register>,
     /// `o#`, and outputs with a register of their own.
     pub outputs: Vec<Register>,
-    /// The `v#` that are indexed.
+    /// The `v#` or `vpc#` that are indexed.
     pub input_range: Option<IndexRange>,
     /// The `o#` that are indexed.
     pub output_range: Option<IndexRange>,
@@ -44,10 +46,25 @@ pub struct Declared {
     pub labels: u32,
     /// Whether each label does no more than call the next one.
     pub is_chain: bool,
+    /// Files whose registers belong to one of so many vertices or control points.
+    pub points: Vec<(RegisterFile, u32)>,
+    /// The streams of a geometry shader.
+    pub streams: Option<Streams>,
+    /// What the phases of a hull shader share.
+    pub hull: Option<Hull>,
     /// The input signature.
     pub input_elements: Vec<Element>,
     /// The output signature.
     pub output_elements: Vec<Element>,
+    /// The signature of patch constants.
+    pub constant_elements: Vec<Element>,
+}
+
+impl Declared {
+    /// How many vertices or control points have registers of a file.
+    pub fn points_of(&self, file: RegisterFile) -> Option<u32> {
+        self.points.iter().find(|(other, _)| *other == file).map(|(_, count)| *count)
+    }
 }
 
 /// An `x#`.
@@ -70,6 +87,7 @@ pub struct Register {
 /// Registers that are indexed dynamically.
 #[derive(Clone, Copy)]
 pub struct IndexRange {
+    pub file: RegisterFile,
     pub first: u32,
     pub count: u32,
     pub mask: Mask,
@@ -115,6 +133,9 @@ pub const MAX_LOOPS: u32 = 8;
 impl Generator<'_, '_> {
     /// Declares registers, buffers, views and interfaces.
     pub fn declare(&mut self) -> Result<()> {
+        if self.version.stage == Stage::Hull {
+            self.declare_as(Opcode::HsDecls, Declaration::HsDecls);
+        }
         let flags = [
             (GlobalFlags::REFACTORING_ALLOWED, self.one_in(2)?),
             (GlobalFlags::DOUBLE_PRECISION, self.has_model(5, 0)),
@@ -128,9 +149,16 @@ impl Generator<'_, '_> {
         self.declare_buffers()?;
         self.declare_views()?;
         self.declare_samplers()?;
-        self.declare_memory()?;
+        // Stages between vertices and pixels write no memory in these versions.
+        if matches!(self.version.stage, Stage::Vertex | Stage::Pixel | Stage::Compute) {
+            self.declare_memory()?;
+        }
         match self.version.stage {
             Stage::Compute => self.declare_group()?,
+            Stage::Geometry => self.declare_primitive()?,
+            Stage::Domain => self.declare_domain()?,
+            // Phases declare registers, and call nothing.
+            Stage::Hull => return self.declare_hull(),
             _ => self.declare_signatures()?,
         }
         self.declare_temps()?;
@@ -232,7 +260,7 @@ impl Generator<'_, '_> {
     }
 
     /// Temporary registers and arrays of them.
-    fn declare_temps(&mut self) -> Result<()> {
+    pub fn declare_temps(&mut self) -> Result<()> {
         self.declared.temps = self.u.int_in_range(1..=8)?;
         self.declare_as(Opcode::DclTemps, Declaration::Temps(self.own_register() + 1));
         for register in 0..self.u.int_in_range(0..=2)? {
@@ -243,13 +271,21 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
+    /// Declares an input register that is the only one of its file.
+    pub fn declare_own_input(&mut self, file: RegisterFile, mask: Mask) {
+        let components = if mask.bits() == 1 { Components::None } else { Components::Mask(mask) };
+        let operand = Operand::new(file, components, Vec::new());
+        self.declare_as(Opcode::DclInput, Declaration::Input { operand, interpolation: None, system_value: None });
+        self.declared.inputs.push(Register { file, number: None, mask });
+    }
+
     /// The `r#` behind all others, for what a thread has to itself.
     pub fn own_register(&self) -> u32 {
         self.declared.temps + MAX_LOOPS.div_ceil(4)
     }
 
-    /// Whether the program is a vertex shader.
-    pub fn is_vertex(&self) -> bool {
-        self.version.stage == Stage::Vertex
+    /// Whether the program is a pixel shader.
+    pub fn is_pixel(&self) -> bool {
+        self.version.stage == Stage::Pixel
     }
 }

@@ -53,13 +53,14 @@ enum Statement {
     Call,
     InterfaceCall,
     Discard,
+    Emission,
     Jump,
     Debug,
     Nop,
 }
 
 /// How often each kind is tried.
-const STATEMENTS: [(Statement, usize); 15] = [
+const STATEMENTS: [(Statement, usize); 16] = [
     (Statement::Plain, 24),
     (Statement::View, 6),
     (Statement::Memory, 12),
@@ -72,6 +73,7 @@ const STATEMENTS: [(Statement, usize); 15] = [
     (Statement::Call, 2),
     (Statement::InterfaceCall, 2),
     (Statement::Discard, 1),
+    (Statement::Emission, 2),
     (Statement::Jump, 3),
     (Statement::Debug, 1),
     (Statement::Nop, 1),
@@ -83,11 +85,29 @@ impl Generator<'_, '_> {
         self.begin_threads();
         let callable = if self.declared.is_chain { 2 } else { self.declared.labels };
         (self.callable, self.calls) = (0..callable, MAIN_CALLS);
+        self.statements()?;
+        self.store_outputs()?;
+        match self.version.stage {
+            Stage::Compute => self.store_temps()?,
+            Stage::Geometry => self.emission()?,
+            _ => {}
+        }
+        self.emit(OpcodeToken::new(Opcode::Ret), Vec::new());
+        Ok(())
+    }
+
+    /// Statements, as many as there may be.
+    pub fn statements(&mut self) -> Result<()> {
         while self.budget != 0 && !self.u.is_empty() {
             if !self.block(Scope::default(), self.budget)? {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Gives most outputs what is in some register.
+    pub fn store_outputs(&mut self) -> Result<()> {
         for number in 0..self.declared.outputs.len() {
             let register = self.declared.outputs[number];
             let indices: Vec<_> = register.number.map(|number| (number, None)).into_iter().collect();
@@ -100,10 +120,6 @@ impl Generator<'_, '_> {
                 self.emit(OpcodeToken::new(Opcode::Mov), vec![destination, source]);
             }
         }
-        if self.version.stage == Stage::Compute {
-            self.store_temps()?;
-        }
-        self.emit(OpcodeToken::new(Opcode::Ret), Vec::new());
         Ok(())
     }
 
@@ -150,6 +166,7 @@ impl Generator<'_, '_> {
                 let (token, condition) = self.test(Opcode::Discard)?;
                 self.emit(token, vec![condition]);
             }
+            Statement::Emission if self.declared.streams.is_some() => self.emission()?,
             // Little happens after the main function returns.
             Statement::Jump if self.has_barriers && !scope.breakable => self.plain()?,
             Statement::Jump if scope.depth != 0 || self.one_in(3)? => return self.jump(scope),

@@ -1,7 +1,9 @@
 //! Images and samplers to bind.
 
 use super::data::random;
-use crate::texture::{AddressMode, Comparison, Filter, Image, ImageLayout, SamplerState, TexelFormat, TextureShape};
+use crate::texture::{
+    AddressMode, Comparison, Filter, Image, ImageLayout, Precision, Reduction, SamplerState, TexelFormat, TextureShape,
+};
 use arbitrary::{Result, Unstructured};
 use shaderjit_ir::Type;
 use shaderjit_ir::arbitrary::edge_bits;
@@ -65,5 +67,8 @@ pub fn sampler(u: &mut Unstructured<'_>) -> Result<SamplerState> {
         lod_bias: if u.arbitrary()? { 0.0 } else { number(u)? },
         min_lod: limits[0],
         max_lod: limits[1],
+        max_anisotropy: u.int_in_range(1..=16)?,
+        reduction: *u.choose(&[Reduction::Average, Reduction::Minimum, Reduction::Maximum])?,
+        precision: *u.choose(&[Precision::Float, Precision::Fixed8])?,
     })
 }

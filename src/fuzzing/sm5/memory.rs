@@ -145,6 +145,10 @@ impl Generator<'_, '_> {
         let Operation { extended, mut operands, padding } = operation;
         let (status, told) = self.scratch()?;
         operands.insert(1, status);
+        // Some bound the level besides.
+        if opcode.slots().len() > operands.len() {
+            operands.push(self.scalar(DataClass::Float)?);
+        }
         self.emit_operation(OpcodeToken::new(opcode), Operation { extended, operands, padding });
         if self.u.arbitrary()? {
             let destination = self.destination(Shape::Any)?;

@@ -9,12 +9,16 @@
 //! | `arithmetic` | instructions from their line in the table alone |
 //! | `buffer`, `texture`, `memory` | reads of buffers, accesses of textures and of memory that is written |
 //! | `flow`, `subroutine` | statements; what is called, and what an interface calls |
+//! | `primitive` | geometry shaders: what they read and emit |
+//! | `patch` | domain shaders, and the phases of hull shaders |
 //! | `group` | thread groups: their numbers, and control flow that all of them share |
 //! | `container` | the parts of the container |
 //! | `data`, `image` | what the program is run on |
 //! | `check` | the promises |
+//! | `stages`, `alone` | what geometry, hull and domain shaders make, on every engine and each invocation alone |
 //! | `compare` | what programs leave in memory, on every engine and on the oracle |
 
+mod alone;
 mod arithmetic;
 mod buffer;
 mod check;
@@ -27,10 +31,14 @@ mod group;
 mod image;
 mod memory;
 mod operand;
+mod patch;
 mod place;
+mod primitive;
 mod signature;
+mod stages;
 mod subroutine;
 mod texture;
+mod traced;
 
 pub use check::sm5;
 
@@ -71,13 +79,13 @@ impl<'a> Arbitrary<'a> for Sm5Case {
         let way = u.arbitrary()?;
         let stage = *u.choose(&STAGES)?;
         let versions = [(5, 0), (4, 0), (5, 0), (4, 1), (5, 1), (5, 0)];
-        // Older compute shaders have little of what newer ones have.
-        let (major, minor) =
-            if stage == Stage::Compute { *u.choose(&[(5, 0), (5, 1)])? } else { *u.choose(&versions)? };
+        // Older compute shaders have little of what newer ones have, and tessellation came with shader model 5.
+        let is_new = matches!(stage, Stage::Compute | Stage::Hull | Stage::Domain);
+        let (major, minor) = *u.choose(if is_new { &[(5, 0), (5, 1)] } else { &versions[..] })?;
         let mut generator = Generator::new(u, Version { stage, major, minor })?;
         generator.program()?;
-        let Generator { version, declared, declarations, code, own, .. } = generator;
-        let program = Program { offset: 0, version, instructions: [declarations, code].concat() };
+        let Generator { version, declared, phases, declarations, code, own, .. } = generator;
+        let program = Program { offset: 0, version, instructions: [phases, declarations, code].concat() };
         let classes = declared.interface.iter().flat_map(|interface| interface.classes.clone()).collect();
         Ok(Sm5Case { container: container::container(&program, &declared), classes, seed, fused, way, own })
     }
@@ -118,7 +126,9 @@ struct Generator<'a, 'u> {
     version: Version,
     /// What instructions can name.
     declared: Declared,
-    /// The same as instructions.
+    /// The phases of a hull shader that are done, and what lies in front of them.
+    phases: Vec<Instruction>,
+    /// What is declared, as instructions.
     declarations: Vec<Instruction>,
     /// The code so far.
     code: Vec<Instruction>,
@@ -143,12 +153,13 @@ struct Generator<'a, 'u> {
 impl<'a, 'u> Generator<'a, 'u> {
     fn new(u: &'a mut Unstructured<'u>, version: Version) -> Result<Self> {
         let budget = u.int_in_range(1..=MAX_STATEMENTS)?;
-        let (declarations, code, plain) = (Vec::new(), Vec::new(), Vec::new());
+        let (phases, declarations, code, plain) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let declared = Declared::default();
         Ok(Generator {
             u,
             version,
             declared,
+            phases,
             declarations,
             code,
             plain,
@@ -168,6 +179,9 @@ impl<'a, 'u> Generator<'a, 'u> {
         let is_compute = self.version.stage == Stage::Compute;
         (self.has_barriers, self.own) = (is_compute && !self.one_in(4)?, is_compute && self.one_in(4)?);
         self.declare()?;
+        if self.version.stage == Stage::Hull {
+            return self.hull_phases();
+        }
         self.main_function()?;
         self.subroutines()
     }

@@ -30,7 +30,13 @@ impl Generator<'_, '_> {
         }
         let place = self.readable()?;
         let components = match place.file {
-            RegisterFile::InputCoverage | RegisterFile::InnerCoverage => Components::Select(Component::X),
+            RegisterFile::InputCoverage
+            | RegisterFile::InnerCoverage
+            | RegisterFile::PrimitiveId
+            | RegisterFile::GsInstanceId
+            | RegisterFile::OutputControlPointId
+            | RegisterFile::ForkInstanceId
+            | RegisterFile::JoinInstanceId => Components::Select(Component::X),
             _ if reads.components().count() == 1 && self.u.arbitrary()? => {
                 Components::Select(self.component(place.has)?)
             }

@@ -126,9 +126,13 @@ impl Generator<'_, '_> {
                 (RegisterFile::IndexableTemp, vec![(number, None), self.index(size, dynamic)?], mask)
             }
             Readable::Input(Register { file, number, mask }) => {
-                (file, number.map(|number| (number, None)).into_iter().collect(), mask)
+                let mut indices: Vec<_> = number.map(|number| (number, None)).into_iter().collect();
+                if let Some(points) = self.declared.points_of(file) {
+                    indices.insert(0, self.index(points, dynamic)?);
+                }
+                (file, indices, mask)
             }
-            Readable::IndexedInput(range) => (RegisterFile::Input, vec![self.index_of_range(range)?], range.mask),
+            Readable::IndexedInput(range) => (range.file, vec![self.index_of_range(range)?], range.mask),
             Readable::Buffer(ConstantBuffer { binding, rows }) => {
                 let mut indices = self.register_of(binding, dynamic)?;
                 indices.push(self.index(rows, dynamic)?);
@@ -167,7 +171,7 @@ impl Generator<'_, '_> {
             Writable::Output(Register { file, number, mask }) => {
                 (file, number.map(|number| (number, None)).into_iter().collect(), mask)
             }
-            Writable::IndexedOutput(range) => (RegisterFile::Output, vec![self.index_of_range(range)?], range.mask),
+            Writable::IndexedOutput(range) => (range.file, vec![self.index_of_range(range)?], range.mask),
         };
         Ok(Place { file, indices, has })
     }

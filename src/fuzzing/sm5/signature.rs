@@ -5,7 +5,7 @@ use super::declare::{IndexRange, Register};
 use crate::container::dxbc::{StoredType, SystemValue as Stored};
 use crate::frontend::sm4::codes::{Interpolation, SystemValue};
 use crate::frontend::sm4::operand::{Components, Mask};
-use crate::frontend::sm4::{Declaration, Opcode, Operand, RegisterFile};
+use crate::frontend::sm4::{Declaration, Opcode, Operand, RegisterFile, Stage};
 use arbitrary::Result;
 
 /// An element of a signature.
@@ -19,6 +19,8 @@ pub struct Element {
     pub mask: Mask,
     /// The components of it that are declared.
     pub used: Mask,
+    /// The stream of a geometry shader's output.
+    pub stream: u32,
 }
 
 /// A system value that is an input.
@@ -72,12 +74,17 @@ impl Generator<'_, '_> {
     /// Declares inputs and outputs.
     pub fn declare_signatures(&mut self) -> Result<()> {
         self.declare_inputs()?;
-        self.declare_outputs()
+        self.declare_outputs(0, 0)?;
+        Ok(())
     }
 
-    fn declare_inputs(&mut self) -> Result<()> {
+    pub fn declare_inputs(&mut self) -> Result<()> {
         let mut register = 0;
-        let system: &[SystemInput] = if self.is_vertex() { &VERTEX_INPUTS } else { &PIXEL_INPUTS };
+        let system: &[SystemInput] = match self.version.stage {
+            Stage::Vertex => &VERTEX_INPUTS,
+            Stage::Pixel => &PIXEL_INPUTS,
+            _ => &[],
+        };
         for &SystemInput { opcode, semantic, values: (stored, value), ty, mask, model: (major, minor) } in system {
             if self.has_model(major, minor) && self.one_in(3)? {
                 let mask = Mask::from_bits(mask);
@@ -86,37 +93,45 @@ impl Generator<'_, '_> {
                 register += 1;
             }
         }
-        let plain = if self.is_vertex() { Opcode::DclInput } else { Opcode::DclInputPs };
+        let plain = if self.is_pixel() { Opcode::DclInputPs } else { Opcode::DclInput };
+        let elements = self.elements(["A", "B"], register)?;
         let first = register;
-        for index in 0..self.u.int_in_range(1..=4)? {
-            let mask = self.mask(Mask::ALL)?;
-            let used = self.mask(mask)?;
-            let ty = self.component_type()?;
-            self.input_element("A", index, Stored::NONE, ty, register, mask);
-            self.declared.input_elements.last_mut().expect("it was just added").used = used;
-            self.input(plain, register, used, None)?;
-            // Another element in the components that are left.
-            let rest = Mask::from_bits(u32::from(!mask.bits()));
-            if !rest.is_empty() && self.one_in(3)? {
-                let rest = self.mask(rest)?;
-                let ty = self.component_type()?;
-                self.input_element("B", index, Stored::NONE, ty, register, rest);
-                self.input(plain, register, rest, None)?;
-            }
-            register += 1;
+        for &Element { register: number, used, .. } in &elements {
+            let number = number.expect("these have registers");
+            self.input(plain, number, used, None)?;
+            register = number + 1;
         }
-        self.declared.input_range = self.index_range(RegisterFile::Input, first..register)?;
-        if !self.is_vertex() && self.has_model(5, 0) {
+        self.declared.input_elements.extend(elements);
+        // Vertices are indexed wherever they are named.
+        if self.declared.points.is_empty() {
+            self.declared.input_range = self.index_range(RegisterFile::Input, first..register)?;
+        }
+        if self.is_pixel() && self.has_model(5, 0) {
             for file in [RegisterFile::InputCoverage, RegisterFile::InnerCoverage] {
                 if self.one_in(4)? {
-                    let operand = Operand::new(file, Components::None, Vec::new());
-                    let input = Declaration::Input { operand, interpolation: None, system_value: None };
-                    self.declare_as(Opcode::DclInput, input);
-                    self.declared.inputs.push(Register { file, number: None, mask: Mask::from_bits(1) });
+                    self.declare_own_input(file, Mask::from_bits(1));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Elements of registers from `first` on: one or two in each, of which some components are declared.
+    pub fn elements(&mut self, [one, other]: [&'static str; 2], first: u32) -> Result<Vec<Element>> {
+        let mut elements = Vec::new();
+        for index in 0..self.u.int_in_range(1..=4)? {
+            let register = Some(first + index);
+            let (mask, system_value, stream) = (self.mask(Mask::ALL)?, Stored::NONE, 0);
+            let (used, ty) = (self.mask(mask)?, self.component_type()?);
+            elements.push(Element { semantic: one, index, system_value, ty, register, mask, used, stream });
+            // Another element in the components that are left.
+            let rest = Mask::from_bits(u32::from(!mask.bits()));
+            if !rest.is_empty() && self.one_in(3)? {
+                let (mask, ty) = (self.mask(rest)?, self.component_type()?);
+                elements.push(Element { semantic: other, index, system_value, ty, register, mask, used: mask, stream });
+            }
+        }
+        Ok(elements)
     }
 
     fn input_element(
@@ -129,30 +144,38 @@ impl Generator<'_, '_> {
         mask: Mask,
     ) {
         let register = Some(register);
-        self.declared.input_elements.push(Element { semantic, index, system_value, ty, register, mask, used: mask });
+        let (used, stream) = (mask, 0);
+        self.declared.input_elements.push(Element { semantic, index, system_value, ty, register, mask, used, stream });
     }
 
     /// Declares components of an input register.
     fn input(&mut self, opcode: Opcode, number: u32, mask: Mask, system_value: Option<SystemValue>) -> Result<()> {
-        let operand = Operand::new(RegisterFile::Input, Components::Mask(mask), vec![(number, None)]);
         let interpolation = match opcode {
             Opcode::DclInputPs | Opcode::DclInputPsSiv => Some(*self.u.choose(&Interpolation::ALL[1..])?),
             Opcode::DclInputPsSgv => Some(Interpolation::Constant),
             _ => None,
         };
+        let operand = self.input_operand(RegisterFile::Input, number, mask);
         self.declare_as(opcode, Declaration::Input { operand, interpolation, system_value });
-        self.declared.inputs.push(Register { file: RegisterFile::Input, number: Some(number), mask });
         Ok(())
     }
 
-    fn declare_outputs(&mut self) -> Result<()> {
-        let mut register = 0;
-        if self.is_vertex() && !self.one_in(4)? {
+    /// Makes components of an input register known, and gives the operand that declares them.
+    pub fn input_operand(&mut self, file: RegisterFile, number: u32, mask: Mask) -> Operand {
+        self.declared.inputs.push(Register { file, number: Some(number), mask });
+        let points = self.declared.points_of(file).map(|points| (points, None));
+        Operand::new(file, Components::Mask(mask), points.into_iter().chain([(number, None)]).collect())
+    }
+
+    /// Declares the outputs of a stream from a register on, and gives the one behind them.
+    pub fn declare_outputs(&mut self, mut register: u32, stream: u32) -> Result<u32> {
+        let elements = self.declared.output_elements.len();
+        if !self.is_pixel() && !self.one_in(4)? {
             self.output_element("SV_Position", 0, Stored::POSITION, StoredType::F32, Some(register), Mask::ALL);
             self.output(Opcode::DclOutputSiv, Some(register), Mask::ALL, Some(SystemValue::Position));
             register += 1;
         }
-        let (first, semantic) = (register, if self.is_vertex() { "E" } else { "SV_Target" });
+        let (first, semantic) = (register, if self.is_pixel() { "SV_Target" } else { "E" });
         // Compilers store no system value for the outputs of pixel shaders.
         for index in 0..self.u.int_in_range(1..=5)? {
             let mask = if self.one_in(3)? { self.mask(Mask::ALL)? } else { Mask::ALL };
@@ -162,9 +185,11 @@ impl Generator<'_, '_> {
             self.output(Opcode::DclOutput, Some(register), mask, None);
             register += 1;
         }
-        if self.is_vertex() {
-            self.declared.output_range = self.index_range(RegisterFile::Output, first..register)?;
-            return Ok(());
+        self.declared.output_elements[elements..].iter_mut().for_each(|element| element.stream = stream);
+        if !self.is_pixel() {
+            let range = self.index_range(RegisterFile::Output, first..register)?;
+            self.declared.output_range = self.declared.output_range.or(range);
+            return Ok(register);
         }
         let depth = self.u.int_in_range(0..=5)?;
         for (number, &(semantic, file, ty)) in OUTPUTS.iter().enumerate() {
@@ -176,7 +201,7 @@ impl Generator<'_, '_> {
                 self.declared.outputs.push(Register { file, number: None, mask: Mask::from_bits(1) });
             }
         }
-        Ok(())
+        Ok(register)
     }
 
     fn output_element(
@@ -188,10 +213,12 @@ impl Generator<'_, '_> {
         register: Option<u32>,
         mask: Mask,
     ) {
-        self.declared.output_elements.push(Element { semantic, index, system_value, ty, register, mask, used: mask });
+        let (used, stream) = (mask, 0);
+        self.declared.output_elements.push(Element { semantic, index, system_value, ty, register, mask, used, stream });
     }
 
-    fn output(&mut self, opcode: Opcode, number: Option<u32>, mask: Mask, system_value: Option<SystemValue>) {
+    /// Declares components of an output register.
+    pub fn output(&mut self, opcode: Opcode, number: Option<u32>, mask: Mask, system_value: Option<SystemValue>) {
         let indices = number.map(|number| (number, None)).into_iter().collect();
         let operand = Operand::new(RegisterFile::Output, Components::Mask(mask), indices);
         self.declare_as(opcode, Declaration::Output { operand, system_value });
@@ -199,15 +226,15 @@ impl Generator<'_, '_> {
     }
 
     /// Declares that some of these registers are indexed, in the components that all of them have.
-    fn index_range(&mut self, file: RegisterFile, registers: std::ops::Range<u32>) -> Result<Option<IndexRange>> {
+    pub fn index_range(&mut self, file: RegisterFile, registers: std::ops::Range<u32>) -> Result<Option<IndexRange>> {
         if registers.len() < 2 || !self.one_in(2)? {
             return Ok(None);
         }
         let first = self.u.int_in_range(registers.start..=registers.end - 2)?;
         let count = self.u.int_in_range(2..=registers.end - first)?;
-        let all = if file == RegisterFile::Input { &self.declared.inputs } else { &self.declared.outputs };
+        let all = if file == RegisterFile::Output { &self.declared.outputs } else { &self.declared.inputs };
         let has = |number: u32| {
-            let parts = all.iter().filter(|register| register.number == Some(number));
+            let parts = all.iter().filter(|register| register.file == file && register.number == Some(number));
             parts.fold(0, |mask, part| mask | part.mask.bits())
         };
         let mask = (first..first + count).map(has).fold(0xf, |mask, has| mask & has);
@@ -217,7 +244,7 @@ impl Generator<'_, '_> {
         let mask = Mask::from_bits(mask.into());
         let operand = Operand::new(file, Components::Mask(mask), vec![(first, None)]);
         self.declare_as(Opcode::DclIndexRange, Declaration::IndexRange { first: operand, count });
-        Ok(Some(IndexRange { first, count, mask }))
+        Ok(Some(IndexRange { file, first, count, mask }))
     }
 
     fn component_type(&mut self) -> Result<StoredType> {

@@ -46,7 +46,7 @@ fn accesses(opcode: Opcode, view: &View) -> bool {
     match opcode {
         Opcode::BufInfo => false,
         Opcode::Ld => !is_multisampled(dimension) && !is_cube(dimension),
-        Opcode::LdMs | Opcode::SampleInfo => is_multisampled(dimension),
+        Opcode::LdMs | Opcode::SampleInfo | Opcode::SamplePos => is_multisampled(dimension),
         Opcode::Gather4 | Opcode::Gather4C if is_cube(dimension) => !is_integer,
         Opcode::Gather4 | Opcode::Gather4C | Opcode::Gather4Po | Opcode::Gather4PoC => {
             !is_integer && matches!(dimension, Dimension::Texture2d | Dimension::Texture2dArray)
@@ -75,7 +75,8 @@ impl Generator<'_, '_> {
         }
         // Where offsets are an operand there are no others.
         let may_offset = match opcode {
-            Opcode::ResInfo | Opcode::SampleInfo | Opcode::Gather4Po | Opcode::Gather4PoC => false,
+            Opcode::ResInfo | Opcode::SampleInfo | Opcode::SamplePos | Opcode::Lod => false,
+            Opcode::Gather4Po | Opcode::Gather4PoC => false,
             _ => !is_cube(view.dimension),
         };
         let offsets = if may_offset && self.one_in(3)? { Some(self.texel_offsets(view.dimension)?) } else { None };
@@ -88,13 +89,14 @@ impl Generator<'_, '_> {
         let slot = opcode.slots()[number];
         match (slot.role, slot.class) {
             (Role::Destination, _) => self.destination(Shape::Any),
-            (_, DataClass::View) if opcode == Opcode::SampleInfo && self.one_in(4)? => {
+            (_, DataClass::View) if matches!(opcode, Opcode::SampleInfo | Opcode::SamplePos) && self.one_in(4)? => {
                 Ok(Operand::new(RegisterFile::Rasterizer, Components::Swizzle(Swizzle::IDENTITY), Vec::new()))
             }
             (_, DataClass::View) => self.view_operand(view),
             (_, DataClass::Sampler) => self.sampler_operand(opcode),
             // A level, or the sample behind the view.
             (_, DataClass::Int) if opcode == Opcode::ResInfo || number > 1 && opcode == Opcode::LdMs => self.small(4),
+            (_, DataClass::Int) if opcode == Opcode::SamplePos => self.small(20),
             (_, DataClass::Int) if matches!(opcode, Opcode::Ld | Opcode::LdMs) => self.texel_address(),
             (_, class) => self.source(class, Mask::ALL, false),
         }

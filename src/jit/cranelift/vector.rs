@@ -84,6 +84,10 @@ impl Emitter<'_, '_> {
             Op::Ftou => simd.ins().fcvt_to_uint_sat(I32X4, a),
             Op::Itof => simd.ins().fcvt_from_sint(F32X4, a),
             Op::Utof => simd.ins().fcvt_from_uint(F32X4, a),
+            Op::QuadLeft => quad(simd, a, [0, 0, 2, 2]),
+            Op::QuadRight => quad(simd, a, [1, 1, 3, 3]),
+            Op::QuadTop => quad(simd, a, [0, 1, 0, 1]),
+            Op::QuadBottom => quad(simd, a, [2, 3, 2, 3]),
             op => return Err(codegen(format!("{op} has no native form"))),
         })
     }
@@ -102,6 +106,12 @@ impl Emitter<'_, '_> {
         let [first, second] = halves.map(|half| simd.cast(I32X4, half));
         [simd.shuffle_words(first, second, LOW_WORDS), simd.shuffle_words(first, second, HIGH_WORDS)]
     }
+}
+
+/// Floats from other lanes: a vector is a quad.
+fn quad(simd: &mut Simd<'_>, a: Value, lanes: [u8; 4]) -> Value {
+    let shuffled = simd.shuffle(a, a, lanes);
+    simd.cast(F32X4, shuffled)
 }
 
 /// The high word of 2^52 as a double, whose low word counts ones.

@@ -8,6 +8,8 @@ mod control;
 mod memory;
 mod ops;
 mod phases;
+#[cfg(target_arch = "x86_64")]
+mod prefetch;
 mod resources;
 mod rows;
 mod slots;

@@ -32,7 +32,7 @@ impl Random {
 
 /// A long function of two inputs: floats, integers and truth values of lanes, uniforms, and rows at indices of lanes.
 /// Of its four outputs one is complete early, one is an input, one lacks a component and one is never set.
-fn long(seed: u32) -> Function {
+pub fn long(seed: u32) -> Function {
     let mut random = Random(seed);
     let mut b = FunctionBuilder::new("long", 2, 4);
     let space = b.add_space("c", None);

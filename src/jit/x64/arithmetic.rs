@@ -82,6 +82,9 @@ impl Selector<'_> {
         if commutes && matches!((a, b), (Source::Memory(_), Source::Register(_))) {
             (a, b) = (b, a);
         }
+        if let Some(lanes) = quad(op) {
+            return Ok(self.simd.permute(a, lanes));
+        }
         if let Some(machine) = float_unary(op) {
             return Ok(match machine {
                 (op, Some(immediate)) => self.simd.op_imm(op, &[], a, immediate),
@@ -227,6 +230,17 @@ fn binary(op: Op) -> Option<X> {
         Op::Smax => X::Pmaxsd,
         Op::Umin => X::Pminud,
         Op::Umax => X::Pmaxud,
+        _ => return None,
+    })
+}
+
+/// Which lanes of each quad, a row of 128 bits, a float is taken from.
+fn quad(op: Op) -> Option<[u8; 4]> {
+    Some(match op {
+        Op::QuadLeft => [0, 0, 2, 2],
+        Op::QuadRight => [1, 1, 3, 3],
+        Op::QuadTop => [0, 1, 0, 1],
+        Op::QuadBottom => [2, 3, 2, 3],
         _ => return None,
     })
 }

@@ -44,8 +44,8 @@ impl Selector<'_> {
     }
 
     /// Byte offsets; of memory, those of the words that they are in.
-    pub(super) fn word_aligned(&mut self, inst: &InstData, operands: VReg) -> VReg {
-        if inst.op == Op::ResourceLoad {
+    pub(super) fn word_aligned(&mut self, is_memory: bool, operands: VReg) -> VReg {
+        if !is_memory {
             return operands;
         }
         let mask = self.simd.word_source(!3);
@@ -56,8 +56,8 @@ impl Selector<'_> {
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
         let [addresses, value] = [0, 1].map(|operand| self.vector(inst.args[operand]));
         let mask = self.mask(inst.args[2]);
-        let addresses = self.word_aligned(inst, addresses);
-        self.store_words(inst, (resource, at), [addresses, value, mask], |this| {
+        self.store_words(inst, (resource, at), [value, mask], |this| {
+            let addresses = this.word_aligned(true, addresses);
             this.scatter_words(resource, at, [addresses, value, mask]);
         });
     }
@@ -109,9 +109,7 @@ impl Selector<'_> {
         if let Some(&[base, last, ..]) = self.here.memo.get(&key) {
             return Window { base, last };
         }
-        let (data, bytes) = offset::resource(resource.as_u32());
-        let data =
-            self.memoised(Memo::Data(resource), |this| this.simd.load_pointer(Address::at(this.resources, data)));
+        let (data, bytes) = (self.resource_data(resource), offset::resource(resource.as_u32()).1);
         if let Some(last) = self.last_shared(resource, at) {
             let base = if at == 0 { data } else { self.simd.address(Address::at(data, at as i32)) };
             let last = self.simd.literal(last);
@@ -130,6 +128,12 @@ impl Selector<'_> {
         let last = self.simd.choose(Condition::BelowEqual, room, nothing);
         self.here.memo.insert(key, [base, last, base, last]);
         Window { base, last }
+    }
+
+    /// Where a resource begins.
+    pub(super) fn resource_data(&mut self, resource: Resource) -> VReg {
+        let (data, _) = offset::resource(resource.as_u32());
+        self.memoised(Memo::Data(resource), |this| this.simd.load_pointer(Address::at(this.resources, data)))
     }
 
     /// The address of the zero word among the arguments.

@@ -19,7 +19,7 @@ use shaderjit_ir::{Op, Resource, Value};
 /// Words side by side.
 const IN_ORDER: [u32; 4] = [4, 8, 16, 32];
 
-/// How lanes' words lie behind that of lane 0, all within one vector.
+/// How lanes' words lie behind that of lane 0.
 #[derive(Clone, Copy)]
 pub struct Shape {
     steps: Steps,
@@ -27,12 +27,34 @@ pub struct Shape {
     reach: u32,
 }
 
+/// A resource at a fixed offset.
+#[derive(Clone, Copy)]
+struct Place {
+    base: VReg,
+    displacement: i32,
+    last: Last,
+}
+
+/// The largest address for which four bytes can be read there.
+#[derive(Clone, Copy)]
+enum Last {
+    /// As a call has checked.
+    Known(u32),
+    Register(VReg),
+}
+
+/// The largest distance of two rows that is known to be worth two accesses.
+const MAX_ROW: u32 = 1 << 16;
+
 impl Selector<'_> {
+    fn steps_in_vector(&self, address: Value) -> Steps {
+        let steps = self.steps[address].map_or(IN_ORDER, |steps| steps.0);
+        Steps(std::array::from_fn(|bit| if 1 << bit < self.simd.lanes() { steps[bit] } else { 0 }))
+    }
+
     /// How the words at an address likely lie, if one access can have them.
     fn shape(&self, address: Value) -> Option<Shape> {
-        let lanes = self.simd.lanes();
-        let steps = self.steps[address].map_or(IN_ORDER, |steps| steps.0);
-        let steps = Steps(std::array::from_fn(|bit| if 1 << bit < lanes { steps[bit] } else { 0 }));
+        let (lanes, steps) = (self.simd.lanes(), self.steps_in_vector(address));
         let bytes = 4 * u32::from(lanes);
         let is_small = steps.0.iter().all(|&step| step < bytes && step % 4 == 0);
         let reach = steps.0.iter().copied().fold(0, u32::saturating_add);
@@ -46,30 +68,65 @@ impl Selector<'_> {
         (0..self.simd.lanes()).all(|lane| shape.steps.of_lane(lane) == 4 * u32::from(lane))
     }
 
-    /// Compares the address of lane 0 with the last one from which a shape is inside, and gives it. `LessEqual` holds
-    /// then if all lanes have the shape's addresses and all of it is inside. Nothing where it never is.
+    /// How the words at an address likely lie, if the lower and the upper half of the lanes each have theirs in order.
+    fn two_rows(&self, address: Value) -> Option<Shape> {
+        let steps = self.steps_in_vector(address);
+        let [_, _, row, next] = steps.0;
+        let are_rows = self.simd.has_masks() && steps.0[..3] == IN_ORDER[..3] && next % 4 == 0 && next < MAX_ROW;
+        (are_rows && self.simd.lanes() == 16).then_some(Shape { steps, reach: row + 12 + next })
+    }
+
+    fn place(&mut self, resource: Resource, at: u32) -> Place {
+        if let Some(last) = self.last_shared(resource, at) {
+            let base = self.resource_data(resource);
+            return Place { base, displacement: at as i32, last: Last::Known(last) };
+        }
+        let Window { base, last } = self.window(resource, at);
+        Place { base, displacement: 0, last: Last::Register(last) }
+    }
+
+    /// What loads one by one need of a place. Only code that goes word by word has use for that.
+    fn window_of(&mut self, place: Place) -> Window {
+        let last = match place.last {
+            Last::Known(last) => self.simd.literal(last),
+            Last::Register(last) => last,
+        };
+        if place.displacement == 0 {
+            return Window { base: place.base, last };
+        }
+        Window { base: self.simd.address(Address::at(place.base, place.displacement)), last }
+    }
+
+    /// Compares the address of lane 0 with the last one from which a shape is inside, and gives it with the place.
+    /// `LessEqual` holds then if all lanes have the shape's addresses and all of it is inside. Nothing where it never
+    /// is.
     fn compare_first(
         &mut self,
-        address: Value,
-        (is_aligned, addresses): (bool, VReg),
+        (address, is_memory): (Value, bool),
         (resource, at): (Resource, u32),
-        shape: Shape,
-    ) -> Option<VReg> {
-        let known = self.last_shared(resource, at).map(|last| last.checked_sub(shape.reach));
-        if known == Some(None) {
+        shape: Option<Shape>,
+    ) -> Option<(Place, Shape, VReg)> {
+        let (shape, place) = (shape?, self.place(resource, at));
+        if let Last::Known(last) = place.last
+            && last < shape.reach
+        {
             return None;
         }
-        let last = self.window(resource, at).last;
-        let first = self.memoised(Memo::First(address, is_aligned), |this| this.first_in_shape(addresses, shape));
-        if let Some(limit) = known.flatten() {
-            self.simd.compare_imm(X::CmpImmediate64, first, limit);
-        } else {
-            let key = Memo::LastInReach(resource, at, shape.reach);
-            // Below zero where it never is.
-            let limit = self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, last, shape.reach));
-            self.simd.compare(X::Cmp64, first, limit);
+        let first = self.memoised(Memo::First(address, is_memory, shape.steps), |this| {
+            let addresses = this.vector(address);
+            let addresses = this.word_aligned(is_memory, addresses);
+            this.first_in_shape(addresses, shape)
+        });
+        match place.last {
+            Last::Known(last) => self.simd.compare_imm(X::CmpImmediate64, first, last - shape.reach),
+            Last::Register(last) => {
+                let key = Memo::LastInReach(resource, at, shape.reach);
+                // Below zero where it never is.
+                let limit = self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, last, shape.reach));
+                self.simd.compare(X::Cmp64, first, limit);
+            }
         }
-        Some(first)
+        Some((place, shape, first))
     }
 
     /// The address of lane 0 if the others have the shape's, else one that is out of every range.
@@ -99,25 +156,28 @@ impl Selector<'_> {
 
     /// Each lane's word of a resource. Lanes that are outside get zero.
     pub(super) fn load_words(&mut self, inst: &InstData, resource: Resource, at: u32) -> VReg {
-        let (window, address) = (self.window(resource, at), inst.args[0]);
-        let addresses = self.vector(address);
-        let addresses = (inst.op != Op::ResourceLoad, self.word_aligned(inst, addresses));
+        let (address, is_memory) = (inst.args[0], inst.op != Op::ResourceLoad);
         let shape = self.shape(address);
-        let first = shape.and_then(|shape| self.compare_first(address, addresses, (resource, at), shape));
-        let ((_, addresses), Some((shape, first))) = (addresses, shape.zip(first)) else {
+        let Some((place, shape, first)) = self.compare_first((address, is_memory), (resource, at), shape) else {
+            let window = self.window(resource, at);
             let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
-            return self.gather_words(window, last, addresses.1);
+            let addresses = self.vector(address);
+            let addresses = self.word_aligned(is_memory, addresses);
+            return self.gather_words(window, last, addresses);
         };
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let apart = self.simd.code.cold_block();
         let loaded = self.simd.code.param(join, Class::V);
+        let addresses = self.vector(address);
         self.simd.code.branch_only(Condition::LessEqual, together, apart);
 
         self.simd.code.switch_to(together);
-        let words = self.load_shape(window, first, shape);
+        let words = self.load_shape(place, first, shape);
         self.simd.code.jump(join, &[words]);
 
         self.simd.code.switch_to(apart);
+        let addresses = self.word_aligned(is_memory, addresses);
+        let window = self.window_of(place);
         let last = self.simd.splat(window.last);
         let words = self.gather_words(window, last, addresses);
         self.simd.code.jump(join, &[words]);
@@ -127,8 +187,8 @@ impl Selector<'_> {
     }
 
     /// What lies in a shape, all of which is inside.
-    fn load_shape(&mut self, window: Window, first: VReg, shape: Shape) -> VReg {
-        let address = Address::indexed(window.base, first, 0, 0);
+    fn load_shape(&mut self, place: Place, first: VReg, shape: Shape) -> VReg {
+        let address = Address::indexed(place.base, first, 0, place.displacement);
         if shape.steps == Steps([0; 4]) {
             return self.simd.load(address.in_all_lanes());
         }
@@ -138,8 +198,7 @@ impl Selector<'_> {
         let (lanes, size) = (self.simd.lanes(), self.simd.size());
         let mut words = None;
         if self.simd.has_masks() {
-            let bits = self.simd.literal((2 << (shape.reach / 4)) - 1);
-            let mask = self.simd.row_op(X::KmovIn, &[], bits, 0);
+            let mask = self.some_lanes((2 << (shape.reach / 4)) - 1);
             words = self.simd.code.inst(X::Movups, size, &[], Some(address), Some(mask), 0);
         }
         let words = words.unwrap_or_else(|| self.simd.load(address));
@@ -148,25 +207,43 @@ impl Selector<'_> {
         self.simd.op(X::Permps, &[order], words)
     }
 
-    /// Stores a word of each lane where the mask holds, where they lie in order; `apart` stores them else.
+    /// A mask, in a register for masks, of the lanes whose bits are set.
+    fn some_lanes(&mut self, lanes: u32) -> VReg {
+        let bits = self.simd.literal(lanes);
+        self.simd.row_op(X::KmovIn, &[], bits, 0)
+    }
+
+    /// Stores a word of each lane where the mask holds, where they lie in order or in two rows; `apart` stores them
+    /// else.
     pub(super) fn store_words(
         &mut self,
         inst: &InstData,
         (resource, at): (Resource, u32),
-        [addresses, value, mask]: [VReg; 3],
+        [value, mask]: [VReg; 2],
         apart: impl FnOnce(&mut Self),
     ) {
-        let (window, address) = (self.window(resource, at), inst.args[0]);
-        let shape = self.shape(address).filter(|&shape| self.is_in_order(shape));
-        let first = shape.and_then(|shape| self.compare_first(address, (true, addresses), (resource, at), shape));
-        let Some(first) = first else { return apart(self) };
+        let address = inst.args[0];
+        let shape = self.shape(address).filter(|&shape| self.is_in_order(shape)).or_else(|| self.two_rows(address));
+        let Some((place, shape, first)) = self.compare_first((address, true), (resource, at), shape) else {
+            return apart(self);
+        };
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let one_by_one = self.simd.code.cold_block();
-        let address = Address::indexed(window.base, first, 0, 0);
+        let address = Address::indexed(place.base, first, 0, place.displacement);
         if self.simd.has_masks() {
             self.simd.code.branch_only(Condition::LessEqual, together, one_by_one);
             self.simd.code.switch_to(together);
-            self.simd.code.inst(X::StoreVector, self.simd.size(), &[value], Some(address), Some(mask), 0);
+            if self.is_in_order(shape) {
+                self.store_some(value, address, mask);
+            } else {
+                // Each row from where the vector would begin.
+                let second = place.displacement + shape.steps.0[3] as i32 - 32;
+                for (lanes, displacement) in [(0xff, place.displacement), (0xff00, second)] {
+                    let lanes = self.some_lanes(lanes);
+                    let lanes = self.simd.row_op(X::Kand, &[lanes], mask, 0);
+                    self.store_some(value, Address::indexed(place.base, first, 0, displacement), lanes);
+                }
+            }
         } else {
             let inside = self.simd.code.block();
             self.simd.code.branch(Condition::LessEqual, (inside, &[]), (one_by_one, &[]));
@@ -182,5 +259,9 @@ impl Selector<'_> {
         apart(self);
         self.simd.code.jump(join, &[]);
         self.simd.code.switch_to(join);
+    }
+
+    fn store_some(&mut self, value: VReg, address: Address, mask: VReg) {
+        self.simd.code.inst(X::StoreVector, self.simd.size(), &[value], Some(address), Some(mask), 0);
     }
 }

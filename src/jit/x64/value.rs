@@ -4,7 +4,7 @@ use super::Selector;
 use super::code::{Address, Source};
 use super::table::{Class, Op as X};
 use regalloc2::VReg;
-use shaderjit_ir::batch::Stream;
+use shaderjit_ir::batch::{Steps, Stream};
 use shaderjit_ir::{Op, Resource, Space, Type, Value};
 
 /// What holds a value: a register for each of its words.
@@ -35,7 +35,7 @@ pub enum Memo {
     /// Where a resource begins.
     Data(Resource),
     /// The address of lane 0, or of the word it is in, if the others have its shape.
-    First(Value, bool),
+    First(Value, bool, Steps),
     /// The last such address from which so many bytes more can be read than a word, at a fixed offset of a resource.
     LastInReach(Resource, u32, u32),
     /// A literal in all lanes.

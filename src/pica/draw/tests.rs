@@ -64,7 +64,7 @@ fn a_draw_gives_the_reference_in_slots() {
     let reference = data("t01_transform.d0.normal256.ref.out");
     for (number, vertex) in reference.as_chunks::<256>().0.iter().enumerate() {
         let rows: Vec<[u32; 4]> = vertex.as_chunks().0.iter().map(|bytes| row(bytes).map(f32::to_bits)).collect();
-        let expected = OutputVertex::from_rows(&places, &rows);
+        let expected = OutputVertex::from_rows(&places, rows.iter().copied());
         assert_eq!(triangles.vertex(number as u32), Some(expected), "vertex {number}");
     }
 }

@@ -1,9 +1,11 @@
 //! Accesses of images and of a texture that is made up, against values computed by hand.
 
 mod executor;
+mod lanes;
+mod plain;
 
 use super::*;
-use shaderjit_ir::texture::{Access, LANES, Rows, Textures};
+use shaderjit_ir::texture::{Access, LANES, OPERANDS, Rows, Textures};
 use shaderjit_ir::{Op, Resource, Sampler};
 
 /// A 2D image of one float a texel, row by row.
@@ -47,7 +49,7 @@ impl Asked {
             function: None,
         };
         // In a lane that is not the first; the others hold garbage.
-        let mut rows = Rows([[[0xffc0_dead; LANES]; 4]; 3]);
+        let mut rows = Rows([[[0xffc0_dead; LANES]; 4]; OPERANDS]);
         for (to, from) in rows.0.iter_mut().zip(operands) {
             to.iter_mut().zip(from).for_each(|(word, value)| word[5] = value);
         }
@@ -211,6 +213,29 @@ fn the_level_of_detail_is_biased_then_bounded_and_chooses_filter_and_levels() {
 }
 
 #[test]
+fn accesses_have_a_least_level_behind_the_samplers_bounds() {
+    let image = counting(ImageLayout::texture_2d(TexelFormat::R32Float, 16, 8).levels(4));
+    // A texel is as long as four of level 0.
+    let at = |state, least| {
+        let operands = [[0.0; 4], [4.0 / 16.0, 0.0, 0.0, least], [0.0; 4]].map(bits);
+        floats(Asked::new(Op::SampleGradients).of(&image, state, operands))[0]
+    };
+    let first = [0.0, 128.0, 160.0, 168.0];
+    let point = SamplerState::point();
+    assert_eq!(
+        [-9.0, 0.0, 2.0, 3.0, f32::NAN].map(|least| at(point, least)),
+        [2, 2, 2, 3, 2].map(|level| first[level])
+    );
+    let bounded = SamplerState { max_lod: 1.0, ..point };
+    assert_eq!([0.0, 1.0].map(|least| at(bounded, least)), [first[1]; 2]);
+    // Behind the sampler's last level, and behind the view's, there is none.
+    assert_eq!([at(bounded, 1.5), at(point, 3.5)], [0.0; 2]);
+    // A sampler whose last level is above the first takes none from an access that bounds nothing.
+    let above = SamplerState { max_lod: -1.0, min_lod: -2.0, ..point };
+    assert_eq!([0.0, -3.0].map(|least| at(above, least)), [first[0]; 2]);
+}
+
+#[test]
 fn slices_round_to_even_and_stay_inside() {
     let image = counting(ImageLayout::texture_2d(TexelFormat::R32Float, 1, 1).slices(4));
     let at = |slice| sample(&image, SamplerState::linear(), [0.5, 0.5, slice, 0.0], 0.0);
@@ -223,7 +248,7 @@ fn derivatives_give_the_level_at_which_texels_are_as_long() {
     let image = counting(ImageLayout::texture_2d(TexelFormat::R32Float, 16, 8).levels(4));
     let state = SamplerState::point();
     let level = |dx: [f32; 2], dy: [f32; 2]| {
-        let row = |[u, v]: [f32; 2]| bits([u, v, 9.0, f32::NAN]);
+        let row = |[u, v]: [f32; 2]| bits([u, v, 9.0, 0.0]);
         let operands = [row([0.0, 0.0]), row(dx), row(dy)];
         floats(Asked::new(Op::SampleGradients).of(&image, state, operands))[0]
     };
@@ -235,6 +260,27 @@ fn derivatives_give_the_level_at_which_texels_are_as_long() {
     assert_eq!(level([3.0 / 16.0, 4.0 / 8.0], [0.0, 0.0]), first[2]);
     assert_eq!(level([f32::MAX, f32::MAX], [0.0, 0.0]), first[3]);
     assert_eq!(level([0.0; 2], [0.0; 2]), first[0]);
+}
+
+#[test]
+fn behind_derivatives_stand_the_least_level_and_a_bias() {
+    let image = counting(ImageLayout::texture_2d(TexelFormat::R32Float, 16, 8).levels(4));
+    let state = SamplerState::point();
+    let operands =
+        |least: f32, bias: f32| [bits([0.0; 4]), bits([2.0 / 16.0, 0.0, 0.0, least]), bits([0.0, 0.0, 0.0, bias])];
+    let asked = |op, state: SamplerState, least, bias| floats(Asked::new(op).of(&image, state, operands(least, bias)));
+    let level = |least, bias| asked(Op::SampleGradients, state, least, bias)[0];
+    let first = [0.0, 128.0, 160.0, 168.0];
+    assert_eq!([level(0.0, 0.0), level(0.0, 1.0), level(0.0, -1.0)], [first[1], first[2], first[0]]);
+    assert_eq!([level(2.0, 0.0), level(3.0, 0.0), level(1.0, 1.0)], [first[2], first[3], first[2]]);
+    assert_eq!([level(f32::NAN, 0.0), level(0.0, f32::INFINITY), level(-9.0, -99.0)], [first[1], first[3], first[0]]);
+    // The level of a sample, and what it was before bounds; the sampler's bias counts for both.
+    let lod = |state, least, bias| asked(Op::TextureLod, state, least, bias);
+    assert_eq!(lod(state, 0.0, 0.0), [1.0, 1.0, 0.0, 0.0]);
+    assert_eq!(lod(state, 0.0, -3.0), [0.0, -2.0, 0.0, 0.0]);
+    assert_eq!(lod(state, 2.5, 0.0), [2.5, 1.0, 0.0, 0.0]);
+    assert_eq!(lod(SamplerState { lod_bias: 7.0, ..state }, 0.0, 0.0), [3.0, 8.0, 0.0, 0.0]);
+    assert_eq!(lod(SamplerState { max_lod: 0.25, ..state }, 0.0, 0.0), [0.25, 1.0, 0.0, 0.0]);
 }
 
 #[test]
@@ -428,7 +474,7 @@ fn what_is_not_bound_reads_zero_and_has_no_size() {
                 offset: 0,
                 function: None,
             };
-            let mut rows = Rows([[[7; LANES]; 4]; 3]);
+            let mut rows = Rows([[[7; LANES]; 4]; OPERANDS]);
             bound.access(&access, LANES, &mut rows);
             assert_eq!(rows.0[0], [[0; LANES]; 4], "{op}");
         }
@@ -472,6 +518,9 @@ fn any_operands_have_an_answer() {
             lod_bias: f32::from(u.arbitrary::<i8>()?),
             min_lod: f32::from(u.arbitrary::<i8>()?),
             max_lod: f32::from(u.arbitrary::<i8>()?),
+            max_anisotropy: u.int_in_range(1..=16)?,
+            reduction: *u.choose(&[Reduction::Average, Reduction::Minimum, Reduction::Maximum])?,
+            precision: *u.choose(&[Precision::Float, Precision::Fixed8])?,
         };
         let mut word = || {
             let edges = [0, ONE, 0x3f00_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x7f7f_ffff, 1, u32::MAX];

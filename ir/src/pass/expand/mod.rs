@@ -7,6 +7,7 @@ mod bits;
 mod float24;
 mod half;
 mod minmax;
+mod quad;
 mod transcendental;
 
 use super::aliases::Aliases;
@@ -58,6 +59,8 @@ pub fn expansion<E: Emit>(e: &mut E, op: Op, args: &[E::Value]) -> E::Value {
         (Op::Fcos, &[a]) => transcendental::cos(e, a),
         (Op::F16tof32, &[a]) => half::f16tof32(e, a),
         (Op::F32tof16, &[a]) => half::f32tof16(e, a),
+        (op, &[a]) if op.is_derivative() => quad::derivative(e, op, a),
+        (op, &[a, mask]) if op.is_derivative() => quad::masked_derivative(e, op, a, mask),
         _ => panic!("{op} has no expansion"),
     }
 }

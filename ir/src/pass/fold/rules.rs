@@ -80,6 +80,10 @@ fn evaluate(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
     if op == Op::Select || op.effect() != Effect::Pure || op.imm() != ImmKind::None || is_wide {
         return None;
     }
+    // What other lanes have is no matter of this one's selection.
+    if op.is_of_lockstep() {
+        return None;
+    }
     let mut condition = None;
     let mut operands = [[[0u32; 1]; Operands::MAX]; 2];
     for (index, &arg) in args.iter().enumerate() {

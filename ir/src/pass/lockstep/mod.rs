@@ -7,6 +7,8 @@
 //! * a value that joins is a `select` by the mask of the edge it comes over;
 //! * a divergent loop runs while any lane continues; what lanes that left computed is captured under the mask of each
 //!   iteration, because later iterations compute it again for the others;
+//! * derivatives take the mask, unless what they are taken of is the same function of inputs in all lanes: the lanes
+//!   that are left out have it, too;
 //! * stores and atomics take the mask; outputs become registers, set under the mask and written once at the end.
 //!
 //! Code runs only while at least one lane is active, so a uniform value is always some active lane's.
@@ -33,6 +35,7 @@ use crate::pass::{
     MAX_BLOCKS, PassError, limit, make_reducible, merge_returns, remove_unreachable, simplify_params, straighten,
 };
 use crate::region::{Divergence, Item, RegionTree};
+use crate::set::EntitySet;
 use crate::types::Type;
 use crate::uniform::uniform_values;
 use frames::Frame;
@@ -84,6 +87,7 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     let mut result = writer.finish();
     result.layout = cfg::reverse_postorder(&result);
     result.lockstep = true;
+    result.threads = func.threads;
     *func = result;
     Ok(())
 }
@@ -194,6 +198,8 @@ struct Writer<'a> {
     entered: Mask,
     /// One register a component of each output element that is written at all.
     outputs: Vec<[Option<(Variable, Type)>; 4]>,
+    /// The derivatives whose operands all lanes of a quad have, whichever of them run the code.
+    everywhere: EntitySet<Value>,
     /// The first barrier to which lanes come by themselves.
     parted: Option<Origin>,
 }
@@ -210,7 +216,9 @@ impl<'a> Writer<'a> {
         });
         let values = ValueMap::new(func, tree, divergence, &mut b);
         let outputs = vec![[None; 4]; func.outputs as usize];
-        Writer { func, tree, divergence, b, values, frames: Vec::new(), mask: None, entered, outputs, parted: None }
+        let everywhere = values::seen_everywhere(func, tree, divergence);
+        let (frames, mask, parted) = (Vec::new(), None, None);
+        Writer { func, tree, divergence, b, values, frames, mask, entered, outputs, everywhere, parted }
     }
 
     fn finish(mut self) -> Function {
@@ -287,7 +295,8 @@ impl<'a> Writer<'a> {
         match (inst.op, inst.imm, &*args) {
             (Op::Output, Imm::Element { element, component }, &[value]) => self.set_output(element, component, value),
             (op, imm, _) => {
-                let (op, args) = self.under_mask(op, args);
+                let is_whole = op.is_derivative() && inst.result.is_some_and(|result| self.everywhere.contains(result));
+                let (op, args) = if is_whole { (op, args) } else { self.under_mask(op, args) };
                 if let Some(value) = self.b.emit(op, inst.ty, &args, imm) {
                     self.values.define(&mut self.b, inst.result.expect("the same op has a result"), value, self.mask);
                 }

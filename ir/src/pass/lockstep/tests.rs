@@ -1,6 +1,7 @@
 //! Random graphs: lanes together against each lane alone.
 
 use super::*;
+use crate::arbitrary::{Config, Data, canonicalize_nans, function};
 use crate::entity::Variable;
 use crate::interp::{Bindings, InterpError, InterpOptions, Interpreter};
 use crate::texture::NoTextures;
@@ -137,4 +138,46 @@ fn lanes_together_compute_what_each_computes_alone() {
         ran += u32::from(check(seed, 2 + (seed % 12) as u32));
     }
     assert!(ran > 1000, "only {ran} functions ended");
+}
+
+/// One quad of four.
+fn quad(data: &Data<16>, number: usize) -> Data<4> {
+    let of_quad = |lanes: [u32; 16]| std::array::from_fn(|lane| lanes[4 * number + lane]);
+    Data {
+        inputs: data.inputs.iter().map(|element| element.map(of_quad)).collect(),
+        vertex_id: of_quad(data.vertex_id),
+        instance_id: data.instance_id,
+        uniforms: data.uniforms.clone(),
+        resources: data.resources.clone(),
+    }
+}
+
+/// What a quad computes does not depend on the quads that run beside it, whatever lanes run.
+#[test]
+fn quads_see_the_same_in_waves_of_any_width() {
+    let mut compared = 0;
+    arbtest::arbtest(|u| {
+        let mut func = function(u, &Config::default())?;
+        canonicalize_nans(&mut func);
+        if lockstep(&mut func).is_err() {
+            return Ok(());
+        }
+        let options = InterpOptions { fuel: 100_000.into(), fused: true };
+        let data = Data::<16>::arbitrary(u, &func)?;
+        let (uniforms, resources) = (data.uniform_rows(), data.resource_bytes());
+        let mut wide = Interpreter::<16>::new(&func);
+        let Ok(together) = wide.run(&data.bindings(&uniforms, &resources), &options) else { return Ok(()) };
+        let mut narrow = Interpreter::<4>::new(&func);
+        for number in 0..4 {
+            let data = quad(&data, number);
+            let Ok(alone) = narrow.run(&data.bindings(&uniforms, &resources), &options) else { return Ok(()) };
+            for (all, one) in together.iter().flatten().zip(alone.iter().flatten()) {
+                assert_eq!(all[4 * number..][..4], *one, "quad {number} of {data:x?}\nin {func}");
+            }
+        }
+        compared += 1;
+        Ok(())
+    })
+    .budget_ms(2000);
+    assert!(compared > 10, "{compared}");
 }

@@ -4,6 +4,7 @@ use super::Mask;
 use crate::builder::FunctionBuilder;
 use crate::entity::{Block, Value, Variable};
 use crate::function::{Function, ValueDef};
+use crate::op::Effect;
 use crate::region::{Divergence, RegionTree};
 use crate::set::EntitySet;
 use cranelift_entity::SecondaryMap;
@@ -148,6 +149,32 @@ fn sight(func: &Function, tree: &RegionTree, divergence: &Divergence, value: Val
         Some(first) if first || left.any(|is_divergent| is_divergent) => Sight::LeftApart,
         Some(_) => Sight::Left,
     }
+}
+
+/// The derivatives whose operand every lane has that comes by, under whatever mask: one that is uniform, or is computed
+/// of inputs, uniforms and literals alone, by code that is not seen across the end of a loop. Direct3D allows the
+/// derivatives of inputs anywhere (11.3 functional specification, 16.8.2); those of what is computed follow.
+pub(super) fn seen_everywhere(func: &Function, tree: &RegionTree, divergence: &Divergence) -> EntitySet<Value> {
+    let mut everywhere = EntitySet::with_capacity(func.values.len());
+    if !func.layout.iter().any(|&block| func.insts_in(block).any(|inst| inst.op.is_derivative())) {
+        return everywhere;
+    }
+    // Operands come first: the layout is in reverse postorder, and parameters are not looked through.
+    for &block in &func.layout {
+        for inst in func.insts_in(block) {
+            let Some(result) = inst.result else { continue };
+            let is_seen = |&arg: &Value| match sight(func, tree, divergence, arg, block) {
+                Sight::Direct => divergence.uniform.contains(arg) || everywhere.contains(arg),
+                Sight::Left => divergence.uniform.contains(arg),
+                Sight::LeftApart => false,
+            };
+            let is_computed = inst.op.effect() == Effect::Pure || inst.op.is_derivative();
+            if is_computed && inst.args.iter().all(is_seen) {
+                everywhere.insert(result);
+            }
+        }
+    }
+    everywhere
 }
 
 /// Whether freezing a value instead of capturing it serves a use in `block`: it must be a divergent parameter of the

@@ -11,6 +11,7 @@ mod level;
 mod level9;
 mod library;
 mod shbin;
+mod spirv;
 mod text;
 mod vbc;
 
@@ -60,6 +61,8 @@ enum Reflection {
     Dvoj(shbin::Object),
     #[serde(rename = "VBC")]
     Vbc(vbc::Vbc),
+    #[serde(rename = "SPIR-V")]
+    Spirv(spirv::Spirv),
 }
 
 pub fn run(args: &Args) -> Outcome {
@@ -80,6 +83,9 @@ pub fn run(args: &Args) -> Outcome {
                 Reflection::Dvoj(shbin::reflect_object(container).map_err(|error| shader.failure(error))?)
             }
             Container::Vbc(container) => Reflection::Vbc(vbc::reflect(container)),
+            Container::Spirv(file) => {
+                Reflection::Spirv(spirv::reflect(file.bytes()).map_err(|error| shader.failure(error))?)
+            }
             _ => return Err(shader.failure("this format has no reflection")),
         },
         malformed: container.errors().iter().map(ToString::to_string).collect(),

@@ -9,18 +9,18 @@
 //! EMIT copies the outputs to a vertex buffer and lets the two banks change places. Both only rename variables where
 //! SETEMIT's operands are literals, as they are in all tidy code. The end of a triangle appends the three buffers to an
 //! array that is kept, at a count that is one more variable: triangles past the array's end are counted and dropped,
-//! whatever the program loops over.
+//! whatever the program loops over. Where every path emits the same triangles ([`Plan`]), they are outputs instead,
+//! which a batch stores where they belong.
 
 use foldhash::{HashMap, HashMapExt};
 use shaderjit_ir::{FunctionBuilder, Type, Value, Variable};
 
 use super::Lowering;
+use super::names::Names;
+use super::plan::{At, Plan};
 use super::registers::Registers;
-use crate::frontend::geometry::{GeometryInterface, MAX_TRIANGLES, StateRow};
-use crate::frontend::pica::decode::{Effect, Instruction, Program, Sources};
-use crate::frontend::pica::flow::{Choice, Exit, Flow, Step};
-use crate::frontend::pica::opcode::Opcode;
-use crate::frontend::pica::operand::{AddressRegister, Component, Destination, Source, Test};
+use crate::frontend::geometry::{GeometryInterface, StateRow, TriangleStore};
+use crate::frontend::pica::operand::{AddressRegister, Component, Destination};
 use crate::frontend::{ComponentType, Element};
 
 /// One register component in each bank or buffer, where it has a variable.
@@ -39,10 +39,21 @@ pub(super) struct Geometry {
     buffers: [Bank; 3],
     /// SETEMIT's operands: buffer, whether a triangle ends, whether it is inverted.
     latch: [Variable; 3],
-    /// Triangles so far.
+    /// Triangles so far, where they go to the array.
     count: Variable,
+    /// Those that are outputs.
+    planned: Option<Planned>,
     /// Whether EMIT was executed an odd number of times.
     parity: Variable,
+}
+
+/// Triangles of which it is known when each is emitted.
+struct Planned {
+    plan: Plan,
+    /// Where in the program the next instruction is.
+    at: At,
+    /// Of each triangle the components of its rows.
+    triangles: Vec<Vec<[Option<Variable>; 4]>>,
 }
 
 /// What goes along with a variable of the state.
@@ -57,9 +68,22 @@ struct Companion {
 impl Geometry {
     /// Makes the variables and lets the state begin as inputs. To be called in the function's first block.
     pub fn begin(b: &mut FunctionBuilder, registers: &mut Registers, names: Names, components: [u8; 16]) -> Geometry {
-        let capacity = names.triangles;
-        let elements = 1 + 3 * components.iter().filter(|&&mask| mask != 0).count() as u32;
-        let triangles = b.add_kept_array(capacity * elements, 4);
+        let emitted = components.iter().filter(|&&mask| mask != 0);
+        let rows = 3 * emitted.clone().count();
+        let plan = names.plan.clone().filter(|plan| plan.inverted.len() * rows <= MAX_PLANNED);
+        let planned = plan.map(|plan| {
+            let mut row = |&mask: &u8| [0, 1, 2, 3].map(|c| (mask >> c & 1 != 0).then(|| b.declare_var(Type::F32)));
+            let mut vertex = || emitted.clone().map(&mut row).collect::<Vec<_>>();
+            let triangles = plan.inverted.iter().map(|_| [vertex(), vertex(), vertex()].concat()).collect();
+            Planned { plan, at: At::default(), triangles }
+        });
+        let (triangles, capacity) = match &planned {
+            Some(Planned { plan, .. }) => (TriangleStore::Outputs(plan.inverted.clone()), plan.inverted.len() as u32),
+            None => {
+                let array = b.add_kept_array(names.triangles * (1 + rows as u32), 4);
+                (TriangleStore::Array(array), names.triangles)
+            }
+        };
         let mut geometry = Geometry {
             interface: GeometryInterface { triangles, capacity, components, state: Vec::new() },
             companions: HashMap::new(),
@@ -70,10 +94,12 @@ impl Geometry {
             latch: [Type::I32, Type::I1, Type::I1].map(|ty| b.declare_var(ty)),
             count: b.declare_var(Type::I32),
             parity: b.declare_var(Type::I1),
+            planned,
         };
         geometry.declare_rows(b, registers, &names);
-        let rows = geometry.interface.state.len();
-        b.set_elements(geometry.interface.state_input(rows) as u32, geometry.interface.state_output(rows) as u32);
+        let interface = &geometry.interface;
+        let outputs = interface.first_triangle_output() + planned_rows(interface);
+        b.set_elements(interface.state_input(interface.state.len()) as u32, outputs as u32);
         geometry.load_state(b);
         geometry
     }
@@ -155,8 +181,18 @@ impl Geometry {
         }
     }
 
+    /// What follows are the instructions of a block of the graph.
+    pub fn begin_block(&mut self, block: usize) {
+        if let Some(planned) = &mut self.planned {
+            planned.at = planned.plan.blocks[block];
+        }
+    }
+
     /// SETEMIT.
-    pub fn set_emit(&self, b: &mut FunctionBuilder, vertex: u8, ends: bool, inverted: bool) {
+    pub fn set_emit(&mut self, b: &mut FunctionBuilder, vertex: u8, ends: bool, inverted: bool) {
+        if let Some(planned) = &mut self.planned {
+            planned.at.set(ends, inverted);
+        }
         let values = [b.i32(vertex.into()), b.i1(ends), b.i1(inverted)];
         self.set_latch(b, values);
     }
@@ -169,7 +205,7 @@ impl Geometry {
     }
 
     /// EMIT.
-    pub fn emit(&self, b: &mut FunctionBuilder) {
+    pub fn emit(&mut self, b: &mut FunctionBuilder) {
         let id = b.use_var(self.latch[0]);
         for (number, buffer) in (0..).zip(&self.buffers) {
             // There is no buffer 3: what goes there is lost.
@@ -188,6 +224,17 @@ impl Geometry {
         let parity = b.not([parity]);
         b.def_var(self.parity, parity);
 
+        if let Some(Planned { at, triangles, .. }) = &mut self.planned {
+            if let Some(number) = at.emit() {
+                let rows = self.buffers.iter().flat_map(|buffer| self.interface.registers().map(|n| buffer[n]));
+                for (from, to) in rows.zip(&triangles[number]).flat_map(|(from, to)| from.into_iter().zip(*to)) {
+                    let (Some(from), Some(to)) = (from, to) else { continue };
+                    let value = b.use_var(from);
+                    b.def_var(to, value);
+                }
+            }
+            return;
+        }
         let ends = b.use_var(self.latch[1]);
         match b.literal(ends) {
             Some(0) => {}
@@ -242,10 +289,13 @@ impl Geometry {
         }
     }
 
-    /// Appends the triangle in the vertex buffers.
+    /// Appends the triangle in the vertex buffers to the array.
     fn append(&self, b: &mut FunctionBuilder) {
-        let GeometryInterface { triangles, capacity, .. } = self.interface;
-        let (count, record) = (b.use_var(self.count), b.i32(self.interface.record_elements()));
+        let (TriangleStore::Array(triangles), capacity) = (&self.interface.triangles, self.interface.capacity) else {
+            unreachable!("what is planned is not appended")
+        };
+        let triangles = *triangles;
+        let (count, record) = (b.use_var(self.count), b.i32(1 + self.interface.rows() as u32));
         let first = b.imul([count, record]);
         let mut place = 0;
         let mut next = |b: &mut FunctionBuilder| {
@@ -277,7 +327,10 @@ impl Geometry {
 
     /// Sets the output elements.
     pub fn store(&self, b: &mut FunctionBuilder) {
-        let count = b.use_var(self.count);
+        let count = match &self.planned {
+            Some(Planned { triangles, .. }) => b.i32(triangles.len() as u32),
+            None => b.use_var(self.count),
+        };
         b.output(0, 0, count);
         let parity = b.use_var(self.parity);
         let parity = word_of(b, parity);
@@ -301,6 +354,15 @@ impl Geometry {
         }
         for (index, word) in (0..).zip(written) {
             b.output(1 + index / 4, (index % 4) as u8, word);
+        }
+        let rows = self.planned.iter().flat_map(|planned| planned.triangles.iter().flatten());
+        for (element, row) in (self.interface.first_triangle_output() as u32..).zip(rows) {
+            for (component, variable) in (0..).zip(row) {
+                if let Some(variable) = *variable {
+                    let value = b.use_var(variable);
+                    b.output(element, component, value);
+                }
+            }
         }
     }
 
@@ -339,6 +401,17 @@ impl Geometry {
     }
 }
 
+/// Most output elements that are rows of triangles: values that live until the function's end.
+const MAX_PLANNED: usize = 64;
+
+/// Rows of triangles that are outputs.
+fn planned_rows(interface: &GeometryInterface) -> usize {
+    match &interface.triangles {
+        TriangleStore::Outputs(inverted) => inverted.len() * interface.rows(),
+        TriangleStore::Array(_) => 0,
+    }
+}
+
 /// A value as 32 bits.
 fn word_of(b: &mut FunctionBuilder, value: Value) -> Value {
     match b.ty(value) {
@@ -371,92 +444,9 @@ pub(super) fn elements(interface: &GeometryInterface) -> (Vec<Element>, Vec<Elem
         .map(|number| Element { index: number as u32, ..element("written".to_string(), 0xf, ComponentType::U32) });
     outputs.extend(written);
     outputs.extend(state());
+    let row = |number| Element { index: number, ..element("triangle row".to_string(), 0xf, ComponentType::F32) };
+    outputs.extend((0..planned_rows(interface) as u32).map(row));
     (state().collect(), outputs)
-}
-
-/// What reachable code names.
-#[derive(Default)]
-pub(super) struct Names {
-    temporaries: [bool; 16],
-    outputs: [bool; 16],
-    address: [bool; 3],
-    flags: bool,
-    latch: bool,
-    /// Number of EMITs.
-    emits: u32,
-    /// The most triangles that an invocation may emit, as far as is known.
-    triangles: u32,
-}
-
-impl Names {
-    /// What the words of the graph name; without one, what any word of the program does.
-    pub fn of(program: &Program, flow: Option<&Flow>) -> Names {
-        let mut names = Names { triangles: MAX_TRIANGLES, ..Names::default() };
-        let Some(flow) = flow else {
-            program.instructions().iter().for_each(|instruction| names.add(instruction));
-            names.address = [true; 3];
-            names.flags = true;
-            return names;
-        };
-        for block in &flow.blocks {
-            for step in &block.steps {
-                match *step {
-                    Step::Execute(address) => {
-                        names.add(program.get(address).expect("the graph names words of the program"));
-                    }
-                    _ => names.address[AddressRegister::Loop as usize] = true,
-                }
-            }
-            names.flags |= matches!(block.exit, Exit::Branch { choice: Choice::Test(Test::Flags(_)), .. });
-        }
-        if !has_cycle(flow) {
-            // No EMIT is executed twice.
-            names.triangles = names.emits.clamp(1, MAX_TRIANGLES);
-        }
-        names
-    }
-
-    fn add(&mut self, instruction: &Instruction) {
-        match instruction.effect {
-            Effect::Arithmetic { destination, ref sources, .. } => {
-                match destination {
-                    Some(Destination::Output(number)) => self.outputs[usize::from(number)] = true,
-                    Some(Destination::Temporary(number)) => self.temporaries[usize::from(number)] = true,
-                    None => self.address[..2].fill(true),
-                }
-                self.flags |= instruction.opcode == Some(Opcode::Litp);
-                self.add_sources(sources);
-            }
-            Effect::Compare { ref sources, .. } => {
-                self.flags = true;
-                self.add_sources(sources);
-            }
-            Effect::Emit => {
-                self.emits += 1;
-                self.latch = true;
-            }
-            Effect::SetEmit { .. } => self.latch = true,
-            _ => {}
-        }
-    }
-
-    fn add_sources(&mut self, sources: &Sources) {
-        for source in sources.iter() {
-            match source {
-                Source::Temporary(number) => self.temporaries[usize::from(number)] = true,
-                Source::Uniform { relative: Some(register), .. } => self.address[register as usize] = true,
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Whether the graph has a cycle. Its blocks are in reverse postorder, so an edge that closes one leads to the same
-/// block or an earlier one.
-fn has_cycle(flow: &Flow) -> bool {
-    let blocks = flow.blocks.iter().enumerate();
-    let mut edges = blocks.flat_map(|(from, block)| block.exit.targets().map(move |to| (from, to.index())));
-    edges.any(|(from, to)| to <= from)
 }
 
 impl Lowering<'_> {

@@ -6,18 +6,23 @@
 //! what it uses.
 
 mod arithmetic;
+mod debug;
 mod dispatch;
 mod geometry;
+mod names;
 mod options;
+mod plan;
 mod registers;
 mod slots;
 mod source;
 
 use shaderjit_ir::function::{Imm, Origin};
+use shaderjit_ir::records::Record;
 use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
 
 use self::dispatch::Dispatch;
-use self::geometry::{Geometry, Names};
+use self::geometry::Geometry;
+use self::names::Names;
 pub use self::options::{FloatPrecision, FlowForm, LowerOptions};
 use self::registers::Registers;
 use super::decode::{Effect, Program};
@@ -25,7 +30,7 @@ use super::flow::{BlockId, Choice, Exit, Flow, LOOP_RING, Step, check_entry, fol
 use super::operand::{Address, AddressRegister, Combine, Component, FlagTest, IntUniform, Test};
 use crate::error::LowerError;
 use crate::frontend::{
-    ComponentType, Element, Interface, Lowered, RepeatedRows, UniformDecl, UniformKind, UniformPreset,
+    ComponentType, DebugInfo, Element, Interface, Lowered, RepeatedRows, UniformDecl, UniformKind, UniformPreset,
 };
 
 /// Number of input registers and of output registers.
@@ -120,8 +125,11 @@ fn lower_stage(
         builder.set_elements(REGISTERS, interface.outputs.len() as u32);
     }
     let float = spaces.float;
+    if options.debug {
+        builder.keep_records();
+    }
     let lowering = Lowering { program, options, b: builder, spaces, registers, geometry };
-    let function = lowering.run(flow.as_ref(), dispatch)?;
+    let (function, debug) = lowering.run(flow.as_ref(), dispatch)?;
     let relative = function.insts.values().filter_map(|inst| match (inst.op, inst.imm) {
         (Op::UniformLoadAt, Imm::Row { space, row, .. }) if space == float => Some(row),
         _ => None,
@@ -130,7 +138,7 @@ fn lower_stage(
         interface.presets = past_uniforms(float).collect();
         interface.repeated = Some(RepeatedRows { space: float, at: RELATIVE_ROWS, rows });
     }
-    Ok(Lowered { function, interface })
+    Ok(Lowered { function, interface, debug })
 }
 
 /// `c96` to `c127`, which relative addressing reaches, read as ones: recorded on hardware (citra pull requests 6910,
@@ -178,13 +186,17 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn run(mut self, flow: Option<&Flow>, dispatch: Option<Dispatch>) -> Result<Function, LowerError> {
+    fn run(
+        mut self,
+        flow: Option<&Flow>,
+        dispatch: Option<Dispatch>,
+    ) -> Result<(Function, Option<Box<DebugInfo>>), LowerError> {
         let exit = self.b.create_block();
         if let Some(flow) = flow {
             self.graph(flow, exit)?;
         }
-        if let Some(dispatch) = dispatch {
-            self.dispatch(&dispatch, exit);
+        if let Some(dispatch) = &dispatch {
+            self.dispatch(dispatch, exit);
         }
         self.b.seal_block(exit);
         self.b.switch_to_block(exit);
@@ -195,7 +207,9 @@ impl Lowering<'_> {
             (None, None) => self.registers.store_outputs(&mut self.b),
         }
         self.b.ret();
-        Ok(self.b.finish())
+        let (function, records) = self.b.finish_with_records();
+        let debug = records.map(|records| Box::new(self.registers.debug_info(dispatch.as_ref(), records)));
+        Ok((function, debug))
     }
 
     /// The blocks of a graph, which end in `exit`.
@@ -212,10 +226,19 @@ impl Lowering<'_> {
         let entry = edges.blocks[Flow::ENTRY.index()];
         self.b.jump(entry);
         edges.taken(&mut self.b, Flow::ENTRY);
-        for (block, &ir_block) in flow.blocks.iter().zip(&blocks) {
+        for (number, (block, &ir_block)) in flow.blocks.iter().zip(&blocks).enumerate() {
             self.b.switch_to_block(ir_block);
-            for step in &block.steps {
-                self.step(*step)?;
+            if let Some(geometry) = &mut self.geometry {
+                geometry.begin_block(number);
+            }
+            let mut words = block.words.iter().peekable();
+            for number in 0..=block.steps.len() {
+                while let Some(&(_, word)) = words.next_if(|(steps, _)| *steps == number) {
+                    self.b.record(Record::Begin(Origin::at(self.program.byte_offset(word))));
+                }
+                if let Some(step) = block.steps.get(number) {
+                    self.step(*step)?;
+                }
             }
             self.exit(block.exit, &mut edges);
         }
@@ -279,11 +302,11 @@ impl Lowering<'_> {
                 self.compare(comparisons, &sources, descriptor);
                 Ok(())
             }
-            Effect::SetEmit { vertex, primitive, inverted } if let Some(geometry) = &self.geometry => {
+            Effect::SetEmit { vertex, primitive, inverted } if let Some(geometry) = &mut self.geometry => {
                 geometry.set_emit(&mut self.b, vertex, primitive, inverted);
                 Ok(())
             }
-            Effect::Emit if let Some(geometry) = &self.geometry => {
+            Effect::Emit if let Some(geometry) = &mut self.geometry => {
                 geometry.emit(&mut self.b);
                 Ok(())
             }
@@ -298,7 +321,11 @@ impl Lowering<'_> {
             Exit::Jump(to) => self.b.jump(edges.blocks[to.index()]),
             Exit::Branch { choice, yes, no } => {
                 let condition = match choice {
-                    Choice::Test(test) => self.test(test),
+                    Choice::Test(test) => {
+                        let value = self.test(test);
+                        self.b.record(Record::Test { value, holds: true });
+                        value
+                    }
                     Choice::Again(depth) => {
                         let counter = self.registers.counter(&mut self.b, depth.index());
                         let (left, zero, one) = (self.b.use_var(counter), self.b.i32(0), self.b.i32(1));

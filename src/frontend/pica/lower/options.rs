@@ -44,4 +44,6 @@ pub struct LowerOptions {
     /// What the rasteriser makes of a vertex shader's outputs: if given, the output elements are its slots, four an
     /// element.
     pub slots: Option<RasterizerSlots>,
+    /// Whether to say what the function's values are in the program: [`Lowered::debug`](crate::frontend::Lowered).
+    pub debug: bool,
 }

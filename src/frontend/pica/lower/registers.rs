@@ -9,14 +9,14 @@ use crate::frontend::pica::operand::{AddressRegister, Component, Destination};
 /// The variables made so far.
 #[derive(Default)]
 pub(super) struct Registers {
-    temporaries: [[Option<Variable>; 4]; 16],
-    outputs: [[Option<Variable>; 4]; 16],
+    pub(super) temporaries: [[Option<Variable>; 4]; 16],
+    pub(super) outputs: [[Option<Variable>; 4]; 16],
     /// `a0.x`, `a0.y`, `aL`.
-    address: [Option<Variable>; 3],
+    pub(super) address: [Option<Variable>; 3],
     /// `cmp.x`, `cmp.y`.
-    flags: [Option<Variable>; 2],
+    pub(super) flags: [Option<Variable>; 2],
     /// Iterations left in each entry of the LOOP ring.
-    counters: [Option<Variable>; LOOP_RING],
+    pub(super) counters: [Option<Variable>; LOOP_RING],
     /// `aL` from before each entry of the LOOP ring.
     saved: [Option<Variable>; LOOP_RING],
 }

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::container::Container;
+use crate::frontend::TriangleStore;
 use crate::frontend::pica::Program;
 use crate::frontend::pica::opcode::Opcode;
 use shaderjit_ir::interp::{Bindings, InterpOptions, Interpreter};
@@ -194,8 +195,10 @@ fn a_geometry_shader_emits_what_its_mask_says() {
     verify(&lowered.function).unwrap();
     let geometry = lowered.interface.geometry.unwrap();
     assert_eq!(geometry.registers().collect::<Vec<_>>(), [0, 1]);
-    // Six EMITs and no loop.
-    assert_eq!((geometry.capacity, geometry.record_elements()), (6, 7));
+    // Six EMITs, of which the third and the last end a triangle.
+    assert_eq!((geometry.capacity, geometry.rows()), (2, 6));
+    assert_eq!(geometry.triangles, TriangleStore::Outputs(vec![true, false]));
+    assert_eq!(lowered.interface.outputs.len(), geometry.first_triangle_output() + 12);
     assert_eq!(lowered.interface.inputs.len(), 16 + geometry.state.len());
 }
 

@@ -3,8 +3,10 @@
 use shaderjit_ir::{FunctionBuilder, Op, Value};
 
 use super::Lowering;
-use super::operand::{as_bits, as_float};
+use super::operand::{Destination, as_bits, as_float};
+use super::pixel;
 use crate::error::LowerError;
+use crate::frontend::sm4::codes::Stage;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand};
 use crate::frontend::sm4::token::OpcodeToken;
@@ -28,8 +30,7 @@ enum Recipe {
     Dot(usize),
 }
 
-/// The recipe of an opcode of the float, bit, int or uint group; none for what needs neighbouring
-/// pixels or has doubles.
+/// The recipe of an opcode of the float, bit, int or uint group; none for what has doubles or evaluates attributes.
 fn recipe(opcode: Opcode) -> Option<Recipe> {
     use Recipe::{Dot, Exchanged, MultiplyAdd, One, Test, Two};
     let op = Recipe::Op;
@@ -134,7 +135,12 @@ fn recipe(opcode: Opcode) -> Option<Recipe> {
         Opcode::ULt => Test(Op::Ult),
         Opcode::UGe => Exchanged(Op::Ule),
 
-        // Derivatives and evaluation at other points.
+        // ---- derivatives. Those of shader model 4 may be either kind.
+        Opcode::DerivRtxCoarse => op(Op::QuadDx),
+        Opcode::DerivRtyCoarse => op(Op::QuadDy),
+        Opcode::DerivRtx | Opcode::DerivRtxFine => op(Op::QuadDxFine),
+        Opcode::DerivRty | Opcode::DerivRtyFine => op(Op::QuadDyFine),
+
         _ => return None,
     })
 }
@@ -143,7 +149,13 @@ impl Lowering {
     /// Lowers an instruction of the float, bit, int or uint group.
     pub(super) fn arithmetic(&mut self, token: OpcodeToken, operands: &[Operand]) -> Result<(), LowerError> {
         let opcode = token.opcode;
+        if pixel::pulls(opcode) {
+            return self.pull(token, operands);
+        }
         let recipe = recipe(opcode).ok_or_else(|| self.unsupported(opcode))?;
+        if matches!(recipe, Recipe::Op(op) if op.is_derivative()) && self.registers.stage != Stage::Pixel {
+            return Err(self.unsupported(opcode));
+        }
         let (destinations, sources) = operands.split_at(opcode.destinations());
         let mut targets = Vec::with_capacity(2);
         for operand in destinations {
@@ -174,14 +186,25 @@ impl Lowering {
             }
         }
         for (target, result) in targets.iter().zip(results) {
-            for component in target.mask.components() {
-                let Some(mut value) = result[component.index()] else { continue };
-                if token.saturate() {
-                    value = as_float(&mut self.b, value);
-                    value = self.b.fsat([value]);
-                }
-                self.write(target, component, value)?;
+            self.write_results(token, target, result)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the components that there are, saturated if the instruction says so.
+    pub(super) fn write_results(
+        &mut self,
+        token: OpcodeToken,
+        target: &Destination,
+        results: [Option<Value>; 4],
+    ) -> Result<(), LowerError> {
+        for component in target.mask.components() {
+            let Some(mut value) = results[component.index()] else { continue };
+            if token.saturate() {
+                value = as_float(&mut self.b, value);
+                value = self.b.fsat([value]);
             }
+            self.write(target, component, value)?;
         }
         Ok(())
     }
@@ -362,16 +385,14 @@ mod tests {
     use shaderjit_ir::Type;
 
     #[test]
-    fn every_opcode_of_the_groups_has_a_recipe_but_those_that_need_neighbours() {
+    fn every_opcode_of_the_groups_has_a_recipe_but_evaluations() {
         let missing: Vec<&str> = Opcode::ALL
             .iter()
             .filter(|opcode| matches!(opcode.group(), Group::Float | Group::Bit | Group::Int | Group::Uint))
             .filter(|opcode| recipe(**opcode).is_none() && !has_doubles(**opcode))
             .map(|opcode| opcode.mnemonic())
             .collect();
-        let neighbours = |name: &&str| name.starts_with("deriv_") || name.starts_with("eval_");
-        assert!(missing.iter().all(neighbours), "{missing:?}");
-        assert_eq!(missing.len(), 9);
+        assert_eq!(missing, ["eval_snapped", "eval_sample_index", "eval_centroid"]);
     }
 
     #[test]

@@ -45,6 +45,13 @@ pub(super) struct Activation {
     pub frames: Vec<Frame>,
 }
 
+impl Activation {
+    /// What a program has from some instruction on: its returns lead to `exit`, and what comes afterwards is `next`.
+    pub fn of_body(next: usize, exit: Block) -> Activation {
+        Activation { label: None, return_to: next, arms: Vec::new(), exit, frames: Vec::new() }
+    }
+}
+
 impl Subroutines {
     /// Finds the labels of a program.
     pub fn new(program: &Program) -> Result<Self, LowerError> {
@@ -74,13 +81,7 @@ impl Lowering {
     /// Enters the program.
     pub(super) fn begin(&mut self) {
         let exit = self.b.create_block();
-        self.flow.activations.push(Activation {
-            label: None,
-            return_to: 0,
-            arms: Vec::new(),
-            exit,
-            frames: Vec::new(),
-        });
+        self.flow.activations.push(Activation::of_body(0, exit));
         self.flow.live = true;
     }
 

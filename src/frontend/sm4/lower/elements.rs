@@ -1,6 +1,6 @@
 //! Signatures → input and output registers.
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::{HashMap, HashMapExt};
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
@@ -57,8 +57,8 @@ pub(super) enum InputComponent {
 pub(super) struct Outputs {
     /// Every component of every element, in signature order.
     components: Vec<OutputComponent>,
-    /// Their registers.
-    places: HashSet<(Register, Component)>,
+    /// Where in there a register's component is.
+    places: HashMap<(Register, Component), usize>,
     /// The variables of those that some instruction writes by name.
     variables: HashMap<(Register, Component), Variable>,
     /// The registers that are indexed dynamically.
@@ -173,20 +173,21 @@ impl Outputs {
             ));
             elements.push(element(stored));
         }
-        let places = components.iter().map(|output| (output.register, output.register_component)).collect();
+        let place = |(place, output): (usize, &OutputComponent)| ((output.register, output.register_component), place);
+        let places = components.iter().enumerate().rev().map(place).collect();
         Outputs { components, places, variables: HashMap::new(), indexed: None }
     }
 
     /// Makes the variable of a component of the signature.
     pub fn make_variable(&mut self, b: &mut FunctionBuilder, register: Register, component: Component) {
         let place = (register, component);
-        if self.places.contains(&place) && !self.is_indexed(register, component) {
+        if self.places.contains_key(&place) && !self.is_indexed(register, component) {
             self.variables.entry(place).or_insert_with(|| b.declare_var(Type::F32));
         }
     }
 
     /// Whether a component is in the array.
-    fn is_indexed(&self, register: Register, component: Component) -> bool {
+    pub fn is_indexed(&self, register: Register, component: Component) -> bool {
         self.indexed.is_some_and(|indexed| indexed.index(register, component).is_some())
     }
 
@@ -198,6 +199,21 @@ impl Outputs {
     /// The variable of an output component that is written by name; none if the signature does not have it.
     pub fn variable(&self, register: Register, component: Component) -> Option<Variable> {
         self.variables.get(&(register, component)).copied()
+    }
+
+    /// The registers that have variables.
+    pub fn variables_of_registers(&self) -> impl Iterator<Item = (Register, Component, Variable)> {
+        self.variables.iter().map(|(&(register, component), &variable)| (register, component, variable))
+    }
+
+    /// Every component of every element, in signature order.
+    pub fn components(&self) -> &[OutputComponent] {
+        &self.components
+    }
+
+    /// The component of an element that a register's component is.
+    pub fn find(&self, register: Register, component: Component) -> Option<OutputComponent> {
+        self.places.get(&(register, component)).map(|&place| self.components[place])
     }
 
     /// The components of elements that some instruction writes. The others stay what outputs start as, zero.
@@ -225,7 +241,8 @@ fn register_components(
     })
 }
 
-fn element(stored: &SignatureElement<'_>) -> Element {
+/// What callers are told of a signature's element.
+pub(super) fn element(stored: &SignatureElement<'_>) -> Element {
     Element {
         semantic: stored.semantic.to_str().into_owned(),
         index: stored.index,
@@ -353,19 +370,5 @@ mod tests {
         }
         let refused = lower_text("discard_nz v0.x").map(|lowered| lowered.function.to_string());
         assert!(matches!(refused, Err(LowerError::Invalid { what, offset: 8 }) if what.contains("discard")));
-    }
-
-    #[test]
-    fn what_needs_neighbours_or_a_rasterizer_is_refused_by_name() {
-        for (text, name) in [
-            ("deriv_rtx o0.x, v1.x", "deriv_rtx"),
-            ("deriv_rty_fine o0.x, v1.x", "deriv_rty_fine"),
-            ("eval_centroid o0.x, v1.x", "eval_centroid"),
-            ("eval_sample_index o0.x, v1.x, l(1)", "eval_sample_index"),
-            ("sample o0.xyzw, v1.xyxx, t0.xyzw, s0", "sample"),
-        ] {
-            let refused = pixel(&format!("nop\n{text}")).map(|lowered| lowered.function.to_string());
-            assert!(matches!(refused, Err(LowerError::Unsupported { what, offset: 12 }) if what == name));
-        }
     }
 }

@@ -28,6 +28,11 @@ pub(crate) fn without_status(opcode: Opcode) -> Option<Opcode> {
         Opcode::LdStructuredS => Opcode::LdStructured,
         Opcode::SampleLS => Opcode::SampleL,
         Opcode::SampleCLzS => Opcode::SampleCLz,
+        // Behind the operands of these is the least level.
+        Opcode::SampleClS => Opcode::Sample,
+        Opcode::SampleBClS => Opcode::SampleB,
+        Opcode::SampleDClS => Opcode::SampleD,
+        Opcode::SampleCClS => Opcode::SampleC,
         _ => return None,
     })
 }

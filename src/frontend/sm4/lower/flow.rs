@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use shaderjit_ir::records::Record;
 use shaderjit_ir::{Block, Function, Value};
 
 use super::call::Activation;
@@ -141,14 +142,7 @@ impl Lowering {
 
     /// Goes to the target where the test holds, else on.
     fn jump_if(&mut self, token: OpcodeToken, operands: &[Operand], target: Block) -> Result<(), LowerError> {
-        let condition = self.condition(&operands[0])?;
-        let next = self.b.create_block();
-        match token.test() {
-            Some(Test::Zero) => self.b.br_if(condition, next, target),
-            _ => self.b.br_if(condition, target, next),
-        }
-        self.start_joined(next);
-        Ok(())
+        self.jump_where(true, token, operands, target)
     }
 
     /// Goes to the target where the test does not hold, else on.
@@ -158,15 +152,34 @@ impl Lowering {
         operands: &[Operand],
         target: Block,
     ) -> Result<(), LowerError> {
-        let inverse = OpcodeToken { bits: token.bits ^ 1 << 18, ..token };
-        self.jump_if(inverse, operands, target)
+        self.jump_where(false, token, operands, target)
     }
 
-    /// Whether any bit of a condition is set.
-    fn condition(&mut self, operand: &Operand) -> Result<Value, LowerError> {
+    /// Goes to the target where the test holds, or does not, else on.
+    fn jump_where(
+        &mut self,
+        holds: bool,
+        token: OpcodeToken,
+        operands: &[Operand],
+        target: Block,
+    ) -> Result<(), LowerError> {
+        let (is_set, wanted) = self.condition(token, &operands[0])?;
+        let next = self.b.create_block();
+        match wanted == holds {
+            true => self.b.br_if(is_set, target, next),
+            false => self.b.br_if(is_set, next, target),
+        }
+        self.start_joined(next);
+        Ok(())
+    }
+
+    /// Whether any bit of a condition is set, and whether the test asks for that.
+    fn condition(&mut self, token: OpcodeToken, operand: &Operand) -> Result<(Value, bool), LowerError> {
         let value = self.read(operand, Component::X, DataClass::Uint)?;
         let zero = self.b.i32(0);
-        Ok(self.b.ine([value, zero]))
+        let (is_set, wanted) = (self.b.ine([value, zero]), token.test() != Some(Test::Zero));
+        self.b.record(Record::Test { value: is_set, holds: wanted });
+        Ok((is_set, wanted))
     }
 
     fn open(&mut self, kind: Kind) -> Result<(), LowerError> {
@@ -224,6 +237,12 @@ impl Lowering {
             Opcode::Discard => self.discard(token, &operands[0])?,
             Opcode::Nop => {}
             Opcode::Sync => self.sync(token)?,
+            Opcode::Emit
+            | Opcode::Cut
+            | Opcode::EmitThenCut
+            | Opcode::EmitStream
+            | Opcode::CutStream
+            | Opcode::EmitThenCutStream => self.emission(opcode, operands)?,
             _ => return Err(self.unsupported(opcode)),
         }
         Ok(())
@@ -244,12 +263,12 @@ impl Lowering {
         let Some(Flag { variable, .. }) = self.registers.discarded else {
             return Err(self.invalid("discard in a stage without pixels"));
         };
-        let condition = self.condition(operand)?;
+        let (is_set, wanted) = self.condition(token, operand)?;
         let before = self.b.use_var(variable);
         let one = self.b.i32(1);
-        let after = match token.test() {
-            Some(Test::Zero) => self.b.select([condition, before, one]),
-            _ => self.b.select([condition, one, before]),
+        let after = match wanted {
+            false => self.b.select([is_set, before, one]),
+            true => self.b.select([is_set, one, before]),
         };
         self.b.def_var(variable, after);
         Ok(())

@@ -1,7 +1,6 @@
 //! Thread groups: which thread an invocation is, and where a group waits for all of its own.
 //!
-//! Threads of a group are numbered x first, then y, then z (Direct3D 11.3 functional specification, 7.6). The number is
-//! the invocation's; the group's is a row of a uniform space that the call sets for each group.
+//! A thread's number is the invocation's; the group's is a row of a uniform space that the call sets for each group.
 
 use shaderjit_ir::function::Imm;
 use shaderjit_ir::{FunctionBuilder, Op, Space, SysVal, Type, Value};
@@ -12,19 +11,7 @@ use crate::error::LowerError;
 use crate::frontend::sm4::codes::{Stage, SyncFlags};
 use crate::frontend::sm4::operand::{Component, RegisterFile};
 use crate::frontend::sm4::token::OpcodeToken;
-use crate::frontend::{Interface, UniformDecl, UniformKind};
-
-/// Most threads of a group (Direct3D 11: `D3D11_CS_THREAD_GROUP_MAX_THREADS_PER_GROUP`).
-const MAX_THREADS: u64 = 1024;
-
-/// A quotient of two numbers up to [`MAX_THREADS`] is exact if the reciprocal has so many bits behind the point: the
-/// error, less than one unit times the dividend, stays below the quotient's distance from the next integer.
-const RECIPROCAL_BITS: u32 = 22;
-
-/// The reciprocal of a divisor, rounded up.
-fn reciprocal(divisor: u32) -> u32 {
-    (1 << RECIPROCAL_BITS) / divisor + u32::from(!divisor.is_power_of_two())
-}
+use crate::frontend::{Interface, UniformDecl, UniformKind, threads};
 
 /// Threads of a group in x, y and z.
 pub(super) fn declare(threads: [u32; 3], interface: &mut Interface) -> Result<(), Refusal> {
@@ -32,7 +19,7 @@ pub(super) fn declare(threads: [u32; 3], interface: &mut Interface) -> Result<()
     if count == 0 {
         return Err(Refusal::Invalid("a group without threads".into()));
     }
-    limit("number of threads of a group", count, MAX_THREADS)?;
+    limit("number of threads of a group", count, threads::MAX_THREADS)?;
     match interface.thread_group.replace(threads) {
         Some(_) => Err(Refusal::Invalid("the thread group is declared twice".into())),
         None => Ok(()),
@@ -60,46 +47,16 @@ impl Lowering {
         }
         Ok(match file {
             RegisterFile::ThreadIdInGroupFlattened => self.b.sysval(SysVal::VertexId),
-            RegisterFile::ThreadIdInGroup => self.thread_in_group(threads, component),
+            RegisterFile::ThreadIdInGroup => threads::in_group(&mut self.b, threads, component.index() as u8),
             RegisterFile::ThreadGroupId => self.group_number(component),
             _ => {
-                let (in_group, group) = (self.thread_in_group(threads, component), self.group_number(component));
+                let (in_group, group) =
+                    (threads::in_group(&mut self.b, threads, component.index() as u8), self.group_number(component));
                 let size = self.b.i32(threads[component.index()]);
                 let first = self.b.imul([group, size]);
                 self.b.iadd([first, in_group])
             }
         })
-    }
-
-    fn thread_in_group(&mut self, [x, y, z]: [u32; 3], component: Component) -> Value {
-        // How many numbers share one of the component, and how many it has.
-        let (divisor, count) = match component {
-            Component::X => (1, x),
-            Component::Y => (x, y),
-            _ => (x * y, z),
-        };
-        if count == 1 {
-            return self.b.i32(0);
-        }
-        let number = self.b.sysval(SysVal::VertexId);
-        let quotient = self.quotient(number, divisor);
-        if divisor * count == x * y * z {
-            return quotient;
-        }
-        let rest = self.quotient(quotient, count);
-        let count = self.b.i32(count);
-        let whole = self.b.imul([rest, count]);
-        self.b.isub([quotient, whole])
-    }
-
-    /// The quotient of a thread's number.
-    fn quotient(&mut self, number: Value, divisor: u32) -> Value {
-        if divisor == 1 {
-            return number;
-        }
-        let [reciprocal, shift] = [reciprocal(divisor), RECIPROCAL_BITS].map(|word| self.b.i32(word));
-        let product = self.b.imul([number, reciprocal]);
-        self.b.ushr([product, shift])
     }
 
     fn group_number(&mut self, component: Component) -> Value {
@@ -123,18 +80,7 @@ impl Lowering {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::frontend::sm4::testing::{is_invalid, lower_text};
-
-    #[test]
-    fn quotients_of_threads_are_exact() {
-        for divisor in 1..=MAX_THREADS as u32 {
-            for number in 0..MAX_THREADS as u32 {
-                let quotient = number.wrapping_mul(reciprocal(divisor)) >> RECIPROCAL_BITS;
-                assert_eq!(quotient, number / divisor, "{number} / {divisor}");
-            }
-        }
-    }
 
     #[test]
     fn other_stages_have_no_groups() {

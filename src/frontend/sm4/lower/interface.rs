@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::frontend::Lowered;
     use crate::frontend::sm4::lower::{LowerOptions, lower_with};
-    use crate::frontend::sm4::testing::{Setup, assemble, plain_signature, program, run};
+    use crate::frontend::sm4::testing::{Setup, assemble, plain_signatures, program, run};
 
     /// Two interfaces: `fp0`, an array of four with two call sites, and `fp4`. Three tables for the one, one for the
     /// other.
@@ -188,7 +188,7 @@ mod tests {
         let program = program(&assemble(&format!("{DECLARATIONS}\n{text}\nmov o0.xyzw, r0.xyzw\n{BODIES}"))).unwrap();
         let classes = classes.iter().map(|&(slot, table, data)| (slot, ClassInstance { table, data })).collect();
         let options = LowerOptions { classes, ..LowerOptions::default() };
-        let lowered = lower_with(&program, &plain_signature(), &plain_signature(), &options)?;
+        let lowered = lower_with(&program, &plain_signatures(), &options)?;
         shaderjit_ir::verify::verify(&lowered.function).unwrap_or_else(|errors| panic!("{errors:?}"));
         Ok(lowered)
     }

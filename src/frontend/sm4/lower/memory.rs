@@ -17,9 +17,10 @@ use super::registers::{Flag, Refusal, limit};
 use super::resource::InStructure;
 use super::texture;
 use crate::error::LowerError;
+use crate::frontend::pixel::HiddenInput;
 use crate::frontend::sm4::codes::InfoReturn;
-use crate::frontend::sm4::decode::Operation;
-use crate::frontend::sm4::opcode::{DataClass, Opcode};
+use crate::frontend::sm4::decode::{Operation, Program};
+use crate::frontend::sm4::opcode::{DataClass, Group, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
 use crate::frontend::sm4::token::OpcodeToken;
 use crate::frontend::{ResourceFile, ResourceKind};
@@ -87,7 +88,23 @@ pub(super) fn limit_shared(bytes: u64) -> Result<(), Refusal> {
     limit("number of bytes that a group shares", bytes, MAX_SHARED_BYTES)
 }
 
+/// Whether a loop may go on until an atomic gives something.
+pub(super) fn may_wait(program: &Program) -> bool {
+    let has = |is: fn(Opcode) -> bool| program.instructions.iter().any(|instruction| is(instruction.opcode()));
+    has(|opcode| opcode == Opcode::Loop) && has(|opcode| opcode.group() == Group::Atomic && opcode.destinations() > 0)
+}
+
 impl Lowering {
+    /// Ends pixels that only help their neighbours: atomics give them zeros, for which they could wait without end.
+    pub(super) fn leave_helpers(&mut self) {
+        let Some(live) = self.live() else { return };
+        let zero = self.b.i32(0);
+        let is_live = self.b.ine([live, zero]);
+        let (body, exit) = (self.b.create_block(), self.flow.activations[0].exit);
+        self.b.br_if(is_live, body, exit);
+        self.start_joined(body);
+    }
+
     /// Lowers an instruction on memory that is written.
     pub(super) fn memory_operation(&mut self, token: OpcodeToken, operation: &Operation) -> Result<(), LowerError> {
         let (opcode, operands) = (token.opcode, &operation.operands[..]);
@@ -110,7 +127,14 @@ impl Lowering {
         }
     }
 
-    /// What [`access`](Self::access) gives, where the access writes: discarded pixels change nothing and read zeros.
+    /// Whether the pixel is shaded for itself, 1 or 0, in programs that have to ask.
+    fn live(&mut self) -> Option<Value> {
+        let element = self.hidden(HiddenInput::Live)?;
+        Some(self.b.input(Type::I32, element, 0))
+    }
+
+    /// What [`access`](Self::access) gives, where the access writes: discarded pixels, and those that only help their
+    /// neighbours, change nothing and read zeros.
     ///
     /// "After the discard is issued, further operations on UAVs do not change the UAV memory, and if they return a
     /// value to the shader, the value returned is undefined" (Direct3D 11.3 functional specification, 16.13).
@@ -120,12 +144,20 @@ impl Lowering {
         mask: Mask,
         mut access: impl FnMut(&mut Lowering, T) -> Result<Answer, LowerError>,
     ) -> Result<Answer, LowerError> {
-        let Some(Flag { variable, .. }) = self.registers.discarded else {
+        let Some(live) = self.live() else {
             return self.access(choice, mask, access);
         };
         self.cost.add_blocks(2).map_err(|refusal| refusal.at(self.offset))?;
-        let discarded = self.b.use_var(variable);
-        self.among(discarded, &[(0, ())], mask, |this, ()| this.access(choice, mask, &mut access))
+        let one = self.b.i32(1);
+        let acts = match self.registers.discarded {
+            Some(Flag { variable, .. }) => {
+                let discarded = self.b.use_var(variable);
+                let goes_on = self.b.xor([discarded, one]);
+                self.b.and([live, goes_on])
+            }
+            None => live,
+        };
+        self.among(acts, &[(1, ())], mask, |this, ()| this.access(choice, mask, &mut access))
     }
 
     /// The memory that an operand names, and what it is.

@@ -1,4 +1,4 @@
-//! Instructions → IR, for vertex and compute shaders, and for pixel shaders as far as each pixel is on its own.
+//! Instructions → IR, for shaders of all stages, and for pixel shaders as far as each pixel is on its own.
 //!
 //! Registers become SSA variables of 32-bit patterns (typed `f32`, so that moves cost nothing); integer instructions
 //! read and write them through bitcasts, which keep every bit. Every register is zero at the start. All returns lead to
@@ -14,28 +14,38 @@
 //! | `choice` | what an operand names, one thing or the one of several that an index chooses |
 //! | `resource` | views, and loads from buffers |
 //! | `memory` | stores, atomics and typed loads of what is written |
+//! | `vertices` | vertices of primitives, control points, patches |
+//! | `emit` | geometry shaders: what they emit |
+//! | `hull` | hull shaders: their phases |
 //! | `group` | thread groups: numbers, barriers |
+//! | `pixel` | pixels: what a rasteriser gives and takes
 //! | `texture` | samplers, and accesses of textures |
 //! | `flow` | `if`, `loop`, `switch` and their relatives → blocks |
 //! | `call` | subroutines, each inlined where it is called |
 //! | `interface` | calls of the functions of class instances |
+//! | `debug` | what variables are called |
 //! | `support` | which opcodes run |
 
 mod arithmetic;
 mod call;
 mod choice;
+mod debug;
 mod double;
 mod elements;
+mod emit;
 mod feedback;
 mod flow;
 mod group;
+mod hull;
 mod interface;
 mod memory;
 mod operand;
+mod pixel;
 mod registers;
 mod resource;
 mod support;
 mod texture;
+mod vertices;
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -54,7 +64,7 @@ pub use self::support::runs;
 use super::codes::Stage;
 use super::decode::{Body, Instruction, Program};
 use super::opcode::{Group, Opcode};
-use crate::container::dxbc::Signature;
+use crate::container::dxbc::{FourCc, Signature};
 use crate::error::LowerError;
 use crate::frontend::Lowered;
 
@@ -78,8 +88,9 @@ const MAX_SIGNATURE_REGISTERS: u64 = 32;
 const MAX_IMMEDIATE_ROWS: u64 = 4096;
 /// Most constant buffers. Direct3D 11 has 14 slots; shader model 5.1 has ranges of any length.
 const MAX_CONSTANT_BUFFERS: u64 = 256;
-/// Most resources. Direct3D 11 has 128 slots; shader model 5.1 has ranges of any length.
-const MAX_RESOURCES: u64 = 256;
+/// Most resources. Direct3D 11 has 128 slots; shader model 5.1 has ranges of any length, of which those count that a
+/// program names, or may choose.
+const MAX_RESOURCES: u64 = 1 << 10;
 /// Most samplers. Direct3D 11 has 16 slots; shader model 5.1 has ranges of any length.
 const MAX_SAMPLERS: u64 = 256;
 /// Most samples of a pixel (Direct3D 11: `D3D11_MAX_MULTISAMPLE_SAMPLE_COUNT`).
@@ -113,16 +124,29 @@ pub struct LowerOptions {
     /// How many registers a range without an end has where an index chooses one of them at run time. Programs that do
     /// so cannot be lowered without.
     pub unbounded: Option<NonZero<u32>>,
+    /// Whether to say what the function's values are in the program: [`Lowered::debug`].
+    pub debug: bool,
 }
 
 impl Default for LowerOptions {
     /// No class instances, one sample, no ranges without an end.
     fn default() -> LowerOptions {
-        LowerOptions { classes: BTreeMap::new(), samples: 1, unbounded: None }
+        LowerOptions { classes: BTreeMap::new(), samples: 1, unbounded: None, debug: false }
     }
 }
 
-/// Lowers a vertex, pixel or compute shader of shader model 4.0 to 5.1.
+/// The signatures of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Signatures<'s> {
+    /// Of its inputs; a domain shader's are control points.
+    pub inputs: &'s Signature<'s>,
+    /// Of its outputs; a hull shader's are control points.
+    pub outputs: &'s Signature<'s>,
+    /// Of the patch constants that a hull shader writes or a domain shader reads; other stages have none.
+    pub patch_constants: &'s Signature<'s>,
+}
+
+/// Lowers a shader of shader model 4.0 to 5.1.
 ///
 /// Input and output elements are those of the signatures, in their order. A vertex shader's `SV_VertexID` and
 /// `SV_InstanceID` are left out: the batch generates them. A pixel shader's are all there, interpolated values and
@@ -133,7 +157,10 @@ impl Default for LowerOptions {
 /// of several registers, those that the program names, at the end: all of them where it chooses one at run time.
 /// Resources are the `t#` and samplers the `s#`, in the same order.
 ///
-/// Programs with interfaces need [`lower_with`].
+/// A geometry or hull shader sees a whole primitive, a domain shader a location of a patch:
+/// [`PrimitiveStage`](crate::frontend::PrimitiveStage) says what their elements are.
+///
+/// Programs with interfaces or patch constants need [`lower_with`].
 ///
 /// # Errors
 /// [`LowerError::Unsupported`] for what such shaders may do and this crate cannot run yet, [`LowerError::Invalid`] for
@@ -144,7 +171,9 @@ pub fn lower(
     input_signature: &Signature<'_>,
     output_signature: &Signature<'_>,
 ) -> Result<Lowered, LowerError> {
-    lower_with(program, input_signature, output_signature, &LowerOptions::default())
+    let patch_constants = &Signature { part: FourCc::PCSG, elements: Vec::new() };
+    let signatures = Signatures { inputs: input_signature, outputs: output_signature, patch_constants };
+    lower_with(program, &signatures, &LowerOptions::default())
 }
 
 /// Lowers as [`lower`] for these options.
@@ -153,38 +182,43 @@ pub fn lower(
 /// As [`lower`], and [`LowerError::Unbound`] if the program calls a slot that has no class instance.
 pub fn lower_with(
     program: &Program,
-    input_signature: &Signature<'_>,
-    output_signature: &Signature<'_>,
+    signatures: &Signatures<'_>,
     options: &LowerOptions,
 ) -> Result<Lowered, LowerError> {
-    if !matches!(program.version.stage, Stage::Vertex | Stage::Pixel | Stage::Compute) {
-        return Err(LowerError::Unsupported { what: format!("{} programs", program.version), offset: program.offset });
-    }
     let subroutines = Subroutines::new(program)?;
-    let (mut registers, mut b) = Registers::new(program, input_signature, output_signature)?;
+    let (mut registers, mut b) = Registers::new(program, signatures)?;
+    if options.debug {
+        b.keep_records();
+    }
     let classes = Classes::new(program, &options.classes, &mut registers.interface.uniforms, &mut b)?;
     let cost =
         Cost { variables: registers.variables(), instructions: 0, blocks: 1, chosen_accesses: 0, chosen_constants: 0 };
     let (offset, flow, options) = (program.offset, Flow::default(), options.clone());
     limit("number of samples", options.samples.into(), MAX_SAMPLES).map_err(|refusal| refusal.at(offset))?;
     let mut lowering = Lowering { b, registers, subroutines, classes, options, flow, cost, next: 0, offset };
-    if program.version.stage == Stage::Compute && lowering.registers.interface.thread_group.is_none() {
-        return Err(lowering.invalid("the thread group is not declared"));
+    if program.version.stage == Stage::Compute {
+        let Some(threads) = lowering.registers.interface.thread_group else {
+            return Err(lowering.invalid("the thread group is not declared"));
+        };
+        lowering.b.set_threads(threads.iter().product());
+    }
+    if let Some(vertices) = lowering.registers.vertices {
+        vertices.fill(&lowering.registers.inputs, program, &mut lowering.b);
+    }
+    if lowering.registers.hull.is_some() {
+        if memory::may_wait(program) {
+            return Err(lowering.unsupported("a hull shader that may wait for memory"));
+        }
+        lowering.hull_phases(program)?;
+        return lowering.finish();
     }
     lowering.begin();
-    lowering.fill_indexed_inputs()?;
-    while lowering.flow.is_running() {
-        match program.instructions.get(lowering.next) {
-            Some(instruction) => {
-                lowering.offset = instruction.offset;
-                lowering.b.set_origin(Origin::at(instruction.offset));
-                lowering.next += 1;
-                lowering.instruction(instruction)?;
-                lowering.check_values()?;
-            }
-            None => lowering.end_of_body()?,
-        }
+    if program.version.stage == Stage::Pixel && memory::may_wait(program) {
+        lowering.leave_helpers();
     }
+    lowering.begin_emitting();
+    lowering.fill_indexed_inputs()?;
+    lowering.body(program, program.instructions.len())?;
     lowering.finish()
 }
 
@@ -247,9 +281,26 @@ struct Lowering {
 }
 
 impl Lowering {
+    /// Lowers instructions from the next one on, up to `end` or the end of what has been entered.
+    fn body(&mut self, program: &Program, end: usize) -> Result<(), LowerError> {
+        while self.flow.is_running() {
+            match program.instructions[..end].get(self.next) {
+                Some(instruction) => {
+                    self.offset = instruction.offset;
+                    self.next += 1;
+                    self.instruction(instruction)?;
+                    self.check_values()?;
+                }
+                None => self.end_of_body()?,
+            }
+        }
+        Ok(())
+    }
+
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), LowerError> {
         // Declarations and the immediate constant buffer are dealt with; shader messages are for debug layers alone.
         let Body::Operation(operation) = &instruction.body else { return Ok(()) };
+        self.b.set_origin(Origin::at(instruction.offset));
         let opcode = instruction.opcode();
         self.cost.add(opcode).map_err(|refusal| refusal.at(self.offset))?;
         self.flow.pass(opcode);
@@ -282,9 +333,13 @@ impl Lowering {
     /// Sets the outputs and makes the function.
     fn finish(mut self) -> Result<Lowered, LowerError> {
         self.b.set_origin(Origin::default());
-        for output in self.registers.outputs.written() {
-            let value = self.read_output(output);
-            self.b.output(output.number, output.component, value);
+        if self.registers.emitter.is_some() {
+            self.store_emitted();
+        } else {
+            for output in self.registers.outputs.written() {
+                let value = self.read_written(output.register, output.register_component);
+                self.b.output(output.number, output.component, value.expect("it is written"));
+            }
         }
         for Flag { variable, element } in [self.registers.discarded, self.registers.aborted].into_iter().flatten() {
             let value = self.b.use_var(variable);
@@ -292,9 +347,10 @@ impl Lowering {
         }
         self.b.ret();
         self.check_values()?;
-        let mut function = self.b.finish();
+        let (mut function, records) = self.b.finish_with_records();
         self.flow.sort(&mut function);
-        Ok(Lowered { function, interface: self.registers.interface })
+        let debug = records.map(|records| Box::new(self.registers.debug_info(records)));
+        Ok(Lowered { function, interface: self.registers.interface, debug })
     }
 
     fn unsupported(&self, what: impl ToString) -> LowerError {

@@ -4,7 +4,7 @@ use shaderjit_ir::{FunctionBuilder, Op, Space, Type, Value};
 
 use super::Lowering;
 use super::choice::Choice;
-use super::elements::{Indexed, InputComponent, OutputComponent, Register};
+use super::elements::{Indexed, InputComponent, Register};
 use crate::error::LowerError;
 use crate::frontend::sm4::opcode::DataClass;
 use crate::frontend::sm4::operand::{Component, Index, Mask, Operand, RegisterFile};
@@ -59,6 +59,8 @@ enum Target {
     Temp(u32),
     /// `o#`, `oDepth` and their like.
     Output(Register),
+    /// `o#` of the control point that a hull shader writes.
+    ControlPoint { row: Value },
     /// An array element.
     Array { array: shaderjit_ir::Array, index: Value },
 }
@@ -75,7 +77,12 @@ impl Lowering {
             DataClass::Int | DataClass::Uint => Type::I32,
             _ => Type::F32,
         };
-        let mut value = self.load(operand, operand.components().source(component), ty)?;
+        let value = self.load(operand, operand.components().source(component), ty)?;
+        Ok(self.modified(operand, value, ty))
+    }
+
+    /// A value with the modifiers of the operand that it was read from.
+    pub(super) fn modified(&mut self, operand: &Operand, mut value: Value, ty: Type) -> Value {
         let b = &mut self.b;
         if operand.modifiers().absolute {
             value = match ty {
@@ -92,7 +99,7 @@ impl Lowering {
                 _ => negate(b, value),
             };
         }
-        Ok(value)
+        value
     }
 
     /// One component of a register, as `ty`.
@@ -119,6 +126,25 @@ impl Lowering {
                     // Nothing ever writes it.
                     None => Ok(self.b.constant(ty, 0)),
                 }
+            }
+            RegisterFile::Input if operand.index_count() == 2 => self.load_vertex(operand, component, ty),
+            RegisterFile::InputControlPoint => self.load_vertex(operand, component, ty),
+            RegisterFile::OutputControlPoint => self.load_control_point(operand, component, ty),
+            RegisterFile::PatchConstant => self.load_patch_constant(operand, component, ty),
+            RegisterFile::DomainPoint => self.domain_location(component, ty),
+            RegisterFile::PrimitiveId => {
+                let value = self.primitive_id()?;
+                Ok(self.typed(value, ty))
+            }
+            RegisterFile::GsInstanceId => {
+                let value = self.instance_id()?;
+                Ok(self.typed(value, ty))
+            }
+            file @ (RegisterFile::OutputControlPointId
+            | RegisterFile::ForkInstanceId
+            | RegisterFile::JoinInstanceId) => {
+                let value = self.phase_instance(file)?;
+                Ok(self.typed(value, ty))
             }
             RegisterFile::Input => {
                 let [place] = self.places(operand)?;
@@ -165,7 +191,7 @@ impl Lowering {
         }
     }
 
-    fn typed(&mut self, value: Value, ty: Type) -> Value {
+    pub(super) fn typed(&mut self, value: Value, ty: Type) -> Value {
         match ty {
             Type::I32 => as_bits(&mut self.b, value),
             _ => as_float(&mut self.b, value),
@@ -208,7 +234,7 @@ impl Lowering {
         Ok(Choice::Among { chosen: self.index_value(number), numbered })
     }
 
-    fn load_row(&mut self, space: Space, place: Place, component: Component, ty: Type) -> Value {
+    pub(super) fn load_row(&mut self, space: Space, place: Place, component: Component, ty: Type) -> Value {
         let component = component.index() as u8;
         match place.dynamic {
             Some(index) => self.b.uniform_load_at(ty, space, place.base, component, index),
@@ -216,7 +242,12 @@ impl Lowering {
         }
     }
 
-    fn load_input(&mut self, register: Register, component: Component, ty: Type) -> Result<Value, LowerError> {
+    pub(super) fn load_input(
+        &mut self,
+        register: Register,
+        component: Component,
+        ty: Type,
+    ) -> Result<Value, LowerError> {
         match self.registers.inputs.get(register, component) {
             Some(InputComponent::Element { number, component }) => Ok(self.b.input(ty, number, component)),
             Some(InputComponent::System(value)) => {
@@ -230,7 +261,7 @@ impl Lowering {
         }
     }
 
-    fn load_indexed(
+    pub(super) fn load_indexed(
         &mut self,
         indexed: Option<Indexed>,
         place: Place,
@@ -259,17 +290,16 @@ impl Lowering {
         Ok(())
     }
 
-    /// The present value of an output register's component.
-    pub(super) fn read_output(&mut self, output: OutputComponent) -> Value {
-        let OutputComponent { register, register_component: component, .. } = output;
+    /// The present value of an output register's component; none if nothing writes it.
+    pub(super) fn read_written(&mut self, register: Register, component: Component) -> Option<Value> {
         if let Some(indexed) = self.registers.outputs.indexed
             && let Some(index) = indexed.index(register, component)
         {
             let index = self.b.i32(index);
-            return self.b.array_load(Type::F32, indexed.array, component.index() as u8, index);
+            return Some(self.b.array_load(Type::F32, indexed.array, component.index() as u8, index));
         }
-        let variable = self.registers.outputs.variable(register, component);
-        self.b.use_var(variable.expect("only what is written is read"))
+        let variable = self.registers.outputs.variable(register, component)?;
+        Some(self.b.use_var(variable))
     }
 
     /// Reads a destination's indices.
@@ -278,6 +308,10 @@ impl Lowering {
         let target = match operand.file() {
             RegisterFile::Null => return Ok(Destination { target: Target::Null, mask: Mask::NONE }),
             RegisterFile::Temp => Target::Temp(self.constant_index(operand)?),
+            RegisterFile::Output if self.writes_control_points() => {
+                let [place] = self.places(operand)?;
+                Target::ControlPoint { row: self.control_point_row(place)? }
+            }
             RegisterFile::Output => {
                 let [place] = self.places(operand)?;
                 match (place.dynamic, self.registers.outputs.indexed) {
@@ -314,6 +348,7 @@ impl Lowering {
         let number = component.index() as u8;
         match destination.target {
             Target::Null => {}
+            Target::ControlPoint { row } => self.write_control_point(row, number, value),
             Target::Array { array, index } => self.b.array_store(array, number, index, value),
             Target::Temp(register) => {
                 let variable = self.registers.temp(register, component).map_err(|refusal| refusal.at(self.offset))?;
@@ -345,7 +380,7 @@ impl Lowering {
         let Place { base: register, dynamic: None } = number else {
             return Err(self.invalid("a dynamic choice of x#"));
         };
-        match self.registers.arrays.get(&register) {
+        match self.registers.arrays.get(&(self.registers.phase, register)) {
             Some(temp) if mask.bits() >> temp.components == 0 => Ok(temp.array),
             Some(_) => Err(self.invalid(format!("x{register} has no component {mask}"))),
             None => Err(self.invalid(format!("x{register} is not declared"))),

@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use shaderjit_ir::{Array, FunctionBuilder, Space, SysVal, Type, Variable};
 
 use super::elements::{Indexed, Inputs, Outputs, Register};
+use super::emit::Emitter;
 use super::group;
+use super::hull::{Hull, Tessellated};
+use super::pixel;
 use super::resource::Resources;
 use super::texture::Samplers;
-use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS};
-use crate::container::dxbc::Signature;
+use super::vertices::{Patch, Vertices, control_points, location, vertices_of};
+use super::{MAX_CONSTANT_BUFFERS, MAX_IMMEDIATE_ROWS, MAX_REGISTERS, MAX_SIGNATURE_REGISTERS, Signatures};
 use crate::error::LowerError;
 use crate::frontend::sm4::codes::{Stage, SystemValue};
 use crate::frontend::sm4::custom_data::CustomData;
@@ -18,7 +21,7 @@ use crate::frontend::sm4::declaration::{Binding, Declaration};
 use crate::frontend::sm4::decode::{Body, Program};
 use crate::frontend::sm4::opcode::Opcode;
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
-use crate::frontend::{Element, Interface, UniformDecl, UniformKind};
+use crate::frontend::{Element, Interface, PrimitiveStage, UniformDecl, UniformKind};
 
 /// Everything declared, by the numbers that instructions use.
 pub(super) struct Registers {
@@ -26,8 +29,8 @@ pub(super) struct Registers {
     pub interface: Interface,
     /// `r#`: the variables of the components that some instruction writes.
     temps: Vec<[Option<Variable>; 4]>,
-    /// `x#`.
-    pub arrays: HashMap<u32, IndexableTemp>,
+    /// `x#`, by the phase of a hull shader that declares it, 0 elsewhere.
+    pub arrays: HashMap<(u32, u32), IndexableTemp>,
     /// `v#`.
     pub inputs: Inputs,
     /// `o#`.
@@ -46,9 +49,21 @@ pub(super) struct Registers {
     pub samplers: Samplers,
     /// `icb`.
     pub immediate_constants: Option<Space>,
+    /// The places of samples, once they are asked for.
+    pub sample_positions: Option<Space>,
     /// The group's number, once something reads it.
     pub group: Option<Space>,
     pub stage: Stage,
+    /// The vertices that a geometry or hull shader sees.
+    pub vertices: Option<Vertices>,
+    /// What a geometry shader emits to.
+    pub emitter: Option<Emitter>,
+    /// What the phases of a hull shader share.
+    pub hull: Option<Hull>,
+    /// What a domain shader sees.
+    pub patch: Option<Patch>,
+    /// The phase of a hull shader that is lowered, counted from 1 as they lie in the program; 0 elsewhere.
+    pub phase: u32,
 }
 
 /// An `x#`.
@@ -85,16 +100,49 @@ struct Extent {
 
 impl Registers {
     /// Reads the signatures and declarations and starts the function.
-    pub fn new(
-        program: &Program,
-        inputs: &Signature<'_>,
-        outputs: &Signature<'_>,
-    ) -> Result<(Self, FunctionBuilder), LowerError> {
+    pub fn new(program: &Program, signatures: &Signatures<'_>) -> Result<(Self, FunctionBuilder), LowerError> {
         let mut interface = Interface::default();
         let stage = program.version.stage;
-        let mut inputs = Inputs::new(inputs, stage, &mut interface.inputs);
+        let mut b = FunctionBuilder::new(program.version.to_string(), 0, 0);
+        // Most have an op for each of four components.
+        b.reserve(4 * program.instructions.len());
+        let inputs = match stage {
+            Stage::Domain => Inputs::default(),
+            _ => Inputs::new(signatures.inputs, stage, &mut interface.inputs),
+        };
+        let outputs = match stage {
+            Stage::Hull => Outputs::new(signatures.patch_constants, &mut interface.outputs),
+            _ => Outputs::new(signatures.outputs, &mut interface.outputs),
+        };
+        let mut registers = Registers {
+            interface,
+            temps: Vec::new(),
+            arrays: HashMap::new(),
+            inputs,
+            outputs,
+            discarded: None,
+            aborted: None,
+            buffers: HashMap::new(),
+            spaces: HashMap::new(),
+            resources: Resources::default(),
+            samplers: Samplers::default(),
+            immediate_constants: None,
+            sample_positions: None,
+            group: None,
+            stage,
+            vertices: None,
+            emitter: None,
+            hull: None,
+            patch: None,
+            phase: 0,
+        };
+        registers.add_stage(program, signatures, &mut b).map_err(|refusal| refusal.at(program.offset))?;
+        let Registers { inputs, interface, .. } = &mut registers;
         inputs.add_declared(program, &mut interface.inputs);
-        let outputs = Outputs::new(outputs, &mut interface.outputs);
+        if stage == Stage::Pixel {
+            interface.pixel =
+                Some(pixel::interface(program, signatures.inputs, signatures.outputs, &mut interface.inputs));
+        }
         let mut flag = |semantic: &str, opcode: Opcode| {
             let occurs = program.instructions.iter().any(|instruction| instruction.opcode() == opcode);
             occurs.then(|| {
@@ -105,30 +153,17 @@ impl Registers {
         let discarded = if stage == Stage::Pixel { flag("discarded", Opcode::Discard) } else { None };
         let aborted = flag("aborted", Opcode::Abort);
         (interface.discarded, interface.aborted) = (discarded, aborted);
-        let (input_count, output_count) = (interface.inputs.len() as u32, interface.outputs.len() as u32);
-        let mut b = FunctionBuilder::new(program.version.to_string(), input_count, output_count);
-        // Most have an op for each of four components.
-        b.reserve(4 * program.instructions.len());
-        let [discarded, aborted] = [discarded, aborted]
+        b.set_elements(interface.inputs.len() as u32, interface.outputs.len() as u32);
+        [registers.discarded, registers.aborted] = [discarded, aborted]
             .map(|element| Some(Flag { element: element? as u32, variable: b.declare_var(Type::I32) }));
-        let mut registers = Registers {
-            interface,
-            temps: Vec::new(),
-            arrays: HashMap::new(),
-            inputs,
-            outputs,
-            discarded,
-            aborted,
-            buffers: HashMap::new(),
-            spaces: HashMap::new(),
-            resources: Resources::default(),
-            samplers: Samplers::default(),
-            immediate_constants: None,
-            group: None,
+        let mut declaring = Declaring {
+            registers: &mut registers,
+            b: &mut b,
             stage,
+            array_registers: 0,
+            ranges: BTreeMap::new(),
+            in_control_points: false,
         };
-        let mut declaring =
-            Declaring { registers: &mut registers, b: &mut b, stage, array_registers: 0, ranges: BTreeMap::new() };
         for instruction in &program.instructions {
             let declared = match &instruction.body {
                 Body::Declaration(declaration) => declaring.declare(declaration),
@@ -138,8 +173,64 @@ impl Registers {
             declared.map_err(|refusal| refusal.at(instruction.offset))?;
         }
         declaring.index_ranges();
+        registers.phase = 0;
         registers.make_variables(program, &mut b);
         Ok((registers, b))
+    }
+
+    /// What only a stage between vertices and pixels has.
+    fn add_stage(
+        &mut self,
+        program: &Program,
+        signatures: &Signatures<'_>,
+        b: &mut FunctionBuilder,
+    ) -> Result<(), Refusal> {
+        let interface = &mut self.interface;
+        match self.stage {
+            Stage::Geometry => {
+                let declared = program.instructions.iter().find_map(|instruction| match instruction.body {
+                    Body::Declaration(Declaration::InputPrimitive(primitive)) => vertices_of(primitive),
+                    _ => None,
+                });
+                let count = declared.ok_or_else(|| Refusal::Invalid("the input primitive is not declared".into()))?;
+                let of_one = std::mem::take(&mut interface.inputs);
+                let vertices = Vertices::new(count, &of_one, program, b, interface)?;
+                let emitter = Emitter::new(program, vertices.inputs, signatures.outputs, &self.outputs, b, interface)?;
+                (self.vertices, self.emitter) = (Some(vertices), Some(emitter));
+            }
+            Stage::Hull => {
+                let declared = Tessellated::of(program);
+                let count = control_points(declared.input_points, 1)?;
+                let of_one = std::mem::take(&mut interface.inputs);
+                let vertices = Vertices::new(count, &of_one, program, b, interface)?;
+                let hull = Hull::new(program, vertices.inputs, &declared, signatures.outputs, &self.outputs, b)?;
+                interface.primitive = Some(PrimitiveStage::Hull(hull.interface.clone()));
+                (self.vertices, self.hull) = (Some(vertices), Some(hull));
+            }
+            Stage::Domain => {
+                let declared = Tessellated::of(program);
+                // What reads no control points may leave out how many there are.
+                let count = declared.input_points.map_or(Ok(0), |count| control_points(Some(count), 0))?;
+                let patch = [signatures.inputs, signatures.patch_constants];
+                self.patch = Some(Patch::new(declared.domain()?, count, patch, b, interface)?);
+                interface.inputs = vec![location()];
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The variables of all `r#`.
+    pub fn temp_variables(&self) -> Vec<Variable> {
+        self.temps().map(|(_, _, variable)| variable).collect()
+    }
+
+    /// The number, component and variable of all `r#` components that have one.
+    pub fn temps(&self) -> impl Iterator<Item = (u32, u8, Variable)> {
+        let rows = (0..).zip(&self.temps);
+        let components =
+            rows.flat_map(|(number, row)| (0..).zip(row).map(move |(component, it)| (number, component, it)));
+        components.filter_map(|(number, component, variable)| Some((number, component, (*variable)?)))
     }
 
     /// Makes the variables of all registers that some instruction writes.
@@ -249,6 +340,8 @@ struct Declaring<'a> {
     /// Registers of all `x#` so far.
     array_registers: u64,
     ranges: BTreeMap<RegisterFile, Extent>,
+    /// Whether the declarations are those of a control-point phase.
+    in_control_points: bool,
 }
 
 impl Declaring<'_> {
@@ -277,6 +370,15 @@ impl Declaring<'_> {
             Declaration::ThreadGroup(threads) if self.stage == Stage::Compute => {
                 group::declare(threads, &mut self.registers.interface)?;
             }
+            Declaration::HsControlPointPhase | Declaration::HsForkPhase | Declaration::HsJoinPhase => {
+                self.registers.phase += 1;
+                self.in_control_points = matches!(declaration, Declaration::HsControlPointPhase);
+            }
+            // Vertices and control points are rows of memory wherever they are indexed, and so is a domain's patch.
+            Declaration::IndexRange { ref first, .. }
+                if first.index_count() == 2
+                    || self.stage == Stage::Domain && first.file() == RegisterFile::PatchConstant
+                    || self.in_control_points => {}
             Declaration::IndexRange { ref first, count } => self.index_range(first, count)?,
             Declaration::Sampler { binding, mode } => {
                 let registers = &mut *self.registers;
@@ -316,7 +418,11 @@ impl Declaring<'_> {
         self.array_registers += u64::from(size);
         limit("number of temporary registers", self.array_registers, MAX_REGISTERS)?;
         let array = self.b.add_array(size, components as u8);
-        match self.registers.arrays.insert(register, IndexableTemp { array, components: components as u8 }) {
+        match self
+            .registers
+            .arrays
+            .insert((self.registers.phase, register), IndexableTemp { array, components: components as u8 })
+        {
             Some(_) => Err(Refusal::Invalid(format!("x{register} is declared twice"))),
             None => Ok(()),
         }
@@ -338,8 +444,12 @@ impl Declaring<'_> {
     }
 
     fn index_range(&mut self, first: &Operand, count: u32) -> Result<(), Refusal> {
-        let (RegisterFile::Input | RegisterFile::Output, Some(&[register])) = (first.file(), first.constant_indices())
-        else {
+        let file = match first.file() {
+            // A hull shader reads the patch constants that it has written.
+            RegisterFile::PatchConstant if self.stage == Stage::Hull => RegisterFile::Output,
+            file => file,
+        };
+        let (RegisterFile::Input | RegisterFile::Output, Some(&[register])) = (file, first.constant_indices()) else {
             return Err(Refusal::Invalid("an index range of something else than inputs or outputs".into()));
         };
         let end = u64::from(register) + u64::from(count);
@@ -348,7 +458,7 @@ impl Declaring<'_> {
         if count == 0 || mask == 0 {
             return Err(Refusal::Invalid("an empty index range".into()));
         }
-        let extent = self.ranges.entry(first.file()).or_insert(Extent { first: register, end, mask });
+        let extent = self.ranges.entry(file).or_insert(Extent { first: register, end, mask });
         let Extent { first, end: last, mask: components } = *extent;
         *extent = Extent { first: first.min(register), end: last.max(end), mask: components | mask };
         Ok(())

@@ -20,10 +20,7 @@ use crate::frontend::sm4::declaration::{Binding, Declaration};
 use crate::frontend::sm4::decode::Operation;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
-use crate::frontend::{ComponentType, Interface, ResourceDecl, ResourceFile, ResourceKind};
-
-/// Bytes of an element of a typed buffer: it is bound as rows of four words.
-const ROW_BYTES_LOG2: u32 = 4;
+use crate::frontend::{ComponentType, Interface, ResourceDecl, ResourceFile, ResourceKind, typed_buffer};
 
 /// The declared views, by the number that instructions use, and the resources made for them.
 #[derive(Default)]
@@ -120,7 +117,7 @@ impl Resources {
             (ResourceFile::Resource, _) => b.add_resource(name),
             _ => memory::add(b, name, file, kind),
         };
-        let decl = ResourceDecl { resource, file, slot: register, space: binding.space, kind, name: None };
+        let decl = ResourceDecl { resource, file, slot: register, space: binding.space, index: None, kind, name: None };
         interface.resources.push(decl);
         self.made.insert((letters, id, register), resource);
         Ok(resource)
@@ -142,7 +139,7 @@ impl Resources {
         let space = self.views[&(RegisterFile::UnorderedAccess, id)].binding.space;
         let (file, kind) = (ResourceFile::Counter, ResourceKind::RawBuffer);
         let resource = memory::add(b, format!("counter of u{register}"), file, kind);
-        interface.resources.push(ResourceDecl { resource, file, slot: register, space, kind, name: None });
+        interface.resources.push(ResourceDecl { resource, file, slot: register, space, index: None, kind, name: None });
         self.counters.insert((id, register), resource);
         Ok(resource)
     }
@@ -220,7 +217,7 @@ impl Lowering {
                     index = self.b.iadd([index, offset]);
                 }
                 self.access(&resource, mask, |this, resource| {
-                    let byte = this.row_of_element(resource, index);
+                    let byte = typed_buffer::row_of_element(&mut this.b, resource, index);
                     Ok(this.load_answer(view, mask, resource, byte))
                 })?
             }
@@ -311,11 +308,7 @@ impl Lowering {
             }
             // Of a texture it is no element count; see `buffer_operation`.
             ResourceKind::TypedBuffer { .. } | ResourceKind::Texture { .. } => {
-                // Unbound it does not even have the row for what is out of range.
-                let rows = self.rows(bytes);
-                let one = self.b.i32(1);
-                let rows = self.b.umax([rows, one]);
-                self.b.isub([rows, one])
+                typed_buffer::element_count(&mut self.b, resource)
             }
         }
     }
@@ -361,24 +354,6 @@ impl Lowering {
         let inside = self.b.and([place.exists, inside]);
         let outside = self.b.i32(u32::MAX);
         Some(self.b.select([inside, place.byte, outside]))
-    }
-
-    /// Rows of a typed buffer of so many bytes.
-    fn rows(&mut self, bytes: Value) -> Value {
-        let shift = self.b.i32(ROW_BYTES_LOG2);
-        self.b.ushr([bytes, shift])
-    }
-
-    /// Where an element's row begins. Elements out of range have the last row, which the binding adds; where nothing is
-    /// bound, nothing is in range.
-    fn row_of_element(&mut self, resource: Resource, index: Value) -> Value {
-        let bytes = self.b.resource_bytes(resource);
-        let rows = self.rows(bytes);
-        let one = self.b.i32(1);
-        let last = self.b.isub([rows, one]);
-        let row = self.b.umin([index, last]);
-        let shift = self.b.i32(ROW_BYTES_LOG2);
-        self.b.ishl([row, shift])
     }
 }
 

@@ -3,7 +3,7 @@
 use super::lower;
 use crate::container::dxbc::{FourCc, Signature};
 use crate::error::LowerError;
-use crate::frontend::sm4::codes::Stage;
+use crate::frontend::sm4::codes::{Primitive, Stage, TessDomain, TessOutput, TessPartitioning, Topology};
 use crate::frontend::sm4::decode::Program;
 use crate::frontend::sm4::opcode::Opcode;
 
@@ -23,9 +23,7 @@ pub fn runs(stage: Stage, opcode: Opcode) -> bool {
     let function = (opcode == Opcode::InterfaceCall).then_some(0);
     let operands: Vec<u32> = function.into_iter().chain(opcode.slots().iter().flat_map(|_| R0)).collect();
     let mut tokens = vec![stage.number() << 16 | 0x50, 0, Opcode::DclTemps.number() | 2 << 24, 1];
-    if stage == Stage::Compute {
-        tokens.extend([Opcode::DclThreadGroup.number() | 4 << 24, 1, 1, 1]);
-    }
+    tokens.extend(needed(stage));
     tokens.push(opcode.number() | (1 + operands.len() as u32) << 24);
     tokens.extend(operands);
     tokens[1] = tokens.len() as u32;
@@ -36,6 +34,30 @@ pub fn runs(stage: Stage, opcode: Opcode) -> bool {
     !matches!(lowered, Err(LowerError::Unsupported { .. }))
 }
 
+/// The declarations that programs of a stage do not go without.
+fn needed(stage: Stage) -> Vec<u32> {
+    let declare = |opcode: Opcode, value: u32| opcode.number() | value << 11 | 1 << 24;
+    match stage {
+        Stage::Compute => vec![Opcode::DclThreadGroup.number() | 4 << 24, 1, 1, 1],
+        Stage::Geometry => vec![
+            declare(Opcode::DclInputPrimitive, Primitive::Point.number()),
+            declare(Opcode::DclOutputTopology, Topology::PointList.number()),
+            Opcode::DclMaxOut.number() | 2 << 24,
+            1,
+        ],
+        Stage::Hull => vec![
+            declare(Opcode::DclInputControlPointCount, 1),
+            declare(Opcode::DclOutputControlPointCount, 1),
+            declare(Opcode::DclTessDomain, TessDomain::Tri.number()),
+            declare(Opcode::DclTessPartitioning, TessPartitioning::Integer.number()),
+            declare(Opcode::DclTessOutputPrimitive, TessOutput::Point.number()),
+            declare(Opcode::HsForkPhase, 0),
+        ],
+        Stage::Domain => vec![declare(Opcode::DclTessDomain, TessDomain::Tri.number())],
+        Stage::Vertex | Stage::Pixel => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,10 +65,11 @@ mod tests {
     #[test]
     fn every_instruction_decodes_and_stages_differ() {
         use Stage::{Compute, Geometry, Pixel, Vertex};
-        assert!([Vertex, Pixel, Compute].into_iter().all(|stage| runs(stage, Opcode::Add)));
-        assert!(!runs(Geometry, Opcode::Add) && !runs(Pixel, Opcode::Sample));
+        let everywhere = |opcode| Stage::ALL.iter().all(|&stage| runs(stage, opcode));
+        assert!(everywhere(Opcode::Add) && everywhere(Opcode::StoreRaw) && everywhere(Opcode::Sync));
+        assert!(!runs(Vertex, Opcode::Sample) && !runs(Vertex, Opcode::Emit) && !runs(Compute, Opcode::Cut));
+        assert!(runs(Pixel, Opcode::Sample) && runs(Pixel, Opcode::EvalCentroid));
         assert!(runs(Pixel, Opcode::Discard) && runs(Pixel, Opcode::InterfaceCall));
-        assert!([Vertex, Pixel, Compute].into_iter().all(|stage| runs(stage, Opcode::StoreRaw)));
-        assert!([Vertex, Pixel, Compute].into_iter().all(|stage| runs(stage, Opcode::Sync)));
+        assert!(runs(Geometry, Opcode::Emit) && runs(Geometry, Opcode::CutStream));
     }
 }

@@ -546,11 +546,11 @@ fn what_is_never_written_is_not_set() {
 // ---- what is refused
 
 #[test]
-fn other_stages_are_unsupported() {
+fn stages_between_vertices_and_pixels_declare_what_they_are() {
     for stage in [2, 3, 4] {
         let program = program_of(stage << 16 | 0x50, &[]).unwrap();
         let refused = lower(&program, &plain_signature(), &plain_signature());
-        assert!(matches!(refused, Err(LowerError::Unsupported { what, offset: 0 }) if what.contains("_5_0 programs")));
+        assert!(matches!(refused, Err(LowerError::Invalid { what, offset: 0 }) if what.contains("not declared")));
     }
 }
 
@@ -588,9 +588,11 @@ fn opcodes_are_lowered_or_refused_by_name() {
                         | Gather4PoC
                         | ResInfo
                         | SampleInfo
+                        | SamplePos
                         | LdMsS
                         | SampleLS
                         | SampleCLzS
+                        | SampleDClS
                         | Gather4S
                         | Gather4CS
                         | Gather4PoS

@@ -1,5 +1,5 @@
-//! Accesses of textures through `t#` views and `s#` samplers that need no derivatives: loads, samples at a given level
-//! or with given derivatives, gathers, sizes.
+//! Accesses of textures through `t#` views and `s#` samplers: loads, samples, gathers, sizes. What is sampled at the
+//! level that neighbouring pixels give is sampled with derivatives, those of `deriv_rtx_coarse` and `deriv_rty_coarse`.
 //!
 //! What an access gives is not the IR's to say but the caller's texture's and the sampler's; what is lowered here is
 //! which words of which operands it takes, and where its results go (Direct3D 11.3 functional specification, 22.4).
@@ -14,7 +14,7 @@ use super::choice::{Answer, Choice};
 use super::registers::{Refusal, limit};
 use super::{Lowering, MAX_SAMPLERS};
 use crate::error::LowerError;
-use crate::frontend::sm4::codes::{Dimension, InfoReturn, SamplerMode};
+use crate::frontend::sm4::codes::{Dimension, InfoReturn, SamplerMode, Stage};
 use crate::frontend::sm4::declaration::Binding;
 use crate::frontend::sm4::decode::Operation;
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
@@ -92,7 +92,7 @@ impl Samplers {
             0 => format!("s{register}"),
             space => format!("s{register}_space{space}"),
         });
-        interface.samplers.push(SamplerDecl { sampler, slot: register, space, compares, name: None });
+        interface.samplers.push(SamplerDecl { sampler, slot: register, space, index: None, compares, name: None });
         self.made.insert((id, register), sampler);
         Ok(sampler)
     }
@@ -105,6 +105,18 @@ struct Form {
     /// Number of the view's operand; that of a sampler is the next.
     view: usize,
     kind: FormKind,
+    detail: Detail,
+}
+
+/// Where a sample with derivatives has them from, and which of its operands change the level that they give.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Detail {
+    /// The derivatives are those of the coordinates among the pixels of a quad, and no operands.
+    implicit: bool,
+    /// The operand behind the sampler, or behind the reference, is added.
+    bias: bool,
+    /// The last operand is the least level.
+    least: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,14 +128,16 @@ enum FormKind {
     Samples,
 }
 
-/// The form of the accesses that need no derivatives.
-fn form(opcode: Opcode) -> Option<Form> {
+/// The form of an access. One that had a status has none by now, but may have an operand more than its opcode.
+fn form(opcode: Opcode, operands: usize) -> Option<Form> {
     use FormKind::{Gather, Load, Sample, Samples, Size};
     let (op, view, kind) = match opcode {
         Opcode::Ld | Opcode::LdMs => (Op::TextureLoad, 2, Load),
         Opcode::SampleL => (Op::SampleLevel, 2, Sample),
-        Opcode::SampleD => (Op::SampleGradients, 2, Sample),
+        Opcode::Sample | Opcode::SampleB | Opcode::SampleD => (Op::SampleGradients, 2, Sample),
+        Opcode::SampleC => (Op::SampleCompareGradients, 2, Sample),
         Opcode::SampleCLz => (Op::SampleCompare, 2, Sample),
+        Opcode::Lod => (Op::TextureLod, 2, Sample),
         Opcode::Gather4 => (Op::Gather, 2, Gather),
         Opcode::Gather4C => (Op::GatherCompare, 2, Sample),
         Opcode::Gather4Po => (Op::GatherAt, 3, Gather),
@@ -132,7 +146,13 @@ fn form(opcode: Opcode) -> Option<Form> {
         Opcode::SampleInfo => (Op::TextureSamples, 1, Samples),
         _ => return None,
     };
-    Some(Form { op, view, kind })
+    let takes_derivatives = matches!(op, Op::SampleGradients | Op::SampleCompareGradients | Op::TextureLod);
+    let detail = Detail {
+        implicit: takes_derivatives && opcode != Opcode::SampleD,
+        bias: opcode == Opcode::SampleB,
+        least: takes_derivatives && operands > opcode.slots().len(),
+    };
+    Some(Form { op, view, kind, detail })
 }
 
 /// An operand of an access.
@@ -147,13 +167,17 @@ impl Lowering {
     /// Lowers an instruction of the texture group, or of the memory group.
     pub(super) fn view_operation(&mut self, token: OpcodeToken, operation: &Operation) -> Result<(), LowerError> {
         let (opcode, operands) = (token.opcode, &operation.operands);
-        let form = match form(opcode) {
+        let form = match form(opcode, operands.len()) {
             Some(form) => form,
+            None if opcode == Opcode::SamplePos => return self.sample_position(operation),
             None if matches!(opcode, Opcode::LdRaw | Opcode::LdStructured | Opcode::BufInfo) => {
                 return self.buffer_operation(opcode, operation);
             }
             None => return self.memory_operation(token, operation),
         };
+        if form.detail.implicit && self.registers.stage != Stage::Pixel {
+            return Err(self.unsupported(opcode));
+        }
         let view = operands.get(form.view).ok_or_else(|| self.unsupported(opcode))?;
         if view.file() == RegisterFile::Rasterizer && form.kind == FormKind::Samples {
             let target = self.destination(&operands[0])?;
@@ -240,10 +264,8 @@ impl Lowering {
         let coordinates = shape.coordinates() + usize::from(shape.is_array());
         let mut args = vec![self.row_of(&operands[1], coordinates, DataClass::Float)?];
         match form.op {
-            Op::SampleGradients => {
-                for change in [&operands[4], &operands[5]] {
-                    args.push(self.row_of(change, shape.coordinates(), DataClass::Float)?);
-                }
+            Op::SampleGradients | Op::SampleCompareGradients | Op::TextureLod => {
+                self.detail(form, &operands[form.view + 2..], shape.coordinates(), &mut args)?;
             }
             Op::Gather => {}
             Op::GatherAt => args.push(self.row_of(&operands[2], 2, DataClass::Int)?),
@@ -256,14 +278,56 @@ impl Lowering {
         Ok(args)
     }
 
+    /// What a sample with derivatives takes behind its coordinates, from operands behind the sampler.
+    fn detail(
+        &mut self,
+        form: Form,
+        operands: &[Operand],
+        coordinates: usize,
+        args: &mut Vec<Arg>,
+    ) -> Result<(), LowerError> {
+        let mut rest = operands.iter();
+        let mut next = || rest.next().expect("the opcode's table has the operand");
+        let &Arg::Row(at) = &args[0] else { unreachable!("the coordinates are a row") };
+        if form.op == Op::SampleCompareGradients {
+            args.push(Arg::Word(self.read(next(), Component::X, DataClass::Float)?));
+        }
+        let bias = if form.detail.bias { Some(self.read(next(), Component::X, DataClass::Float)?) } else { None };
+        let mut changes = if form.detail.implicit {
+            [Op::QuadDx, Op::QuadDy].map(|op| {
+                let mut row = [self.b.f32(0.0); 4];
+                for (change, &coordinate) in row.iter_mut().zip(&at).take(coordinates) {
+                    *change = self.b.op(op, &[coordinate]);
+                }
+                row
+            })
+        } else {
+            let (dx, dy) = (next(), next());
+            [self.words_of(dx, coordinates, DataClass::Float)?, self.words_of(dy, coordinates, DataClass::Float)?]
+        };
+        if form.detail.least {
+            changes[0][3] = self.read(next(), Component::X, DataClass::Float)?;
+        }
+        if let Some(bias) = bias {
+            changes[1][3] = bias;
+        }
+        args.extend(changes.map(Arg::Row));
+        Ok(())
+    }
+
     /// So many components of an operand as a row.
     fn row_of(&mut self, operand: &Operand, count: usize, class: DataClass) -> Result<Arg, LowerError> {
+        Ok(Arg::Row(self.words_of(operand, count, class)?))
+    }
+
+    /// So many components of an operand, and zeros.
+    fn words_of(&mut self, operand: &Operand, count: usize, class: DataClass) -> Result<[Value; 4], LowerError> {
         let ty = if class == DataClass::Float { Type::F32 } else { Type::I32 };
         let mut words = [None; 4];
         for (word, component) in words.iter_mut().zip(Component::ALL).take(count) {
             *word = Some(self.read(operand, component, class)?);
         }
-        Ok(Arg::Row(words.map(|word| word.unwrap_or_else(|| self.b.constant(ty, 0)))))
+        Ok(words.map(|word| word.unwrap_or_else(|| self.b.constant(ty, 0))))
     }
 
     /// The address of a load: coordinates, slice, and last the level, or the sample that is an operand of its own.

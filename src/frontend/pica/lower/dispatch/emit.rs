@@ -44,7 +44,7 @@ impl Lowering<'_> {
 
     /// EMIT.
     pub(super) fn emit_word(&mut self, dispatch: &Dispatch) {
-        let Some(geometry) = &self.geometry else { return };
+        let Some(geometry) = &mut self.geometry else { return };
         for (number, component, variable) in geometry.bank() {
             let cell = self.b.i32(cell_of(Destination::Output(number)) + component as u32);
             let value = self.b.array_load(Type::F32, dispatch.cells, 0, cell);

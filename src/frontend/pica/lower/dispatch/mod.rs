@@ -16,6 +16,8 @@ mod operands;
 mod rings;
 mod table;
 
+use shaderjit_ir::function::Origin;
+use shaderjit_ir::records::Record;
 use shaderjit_ir::{Array, Block, FunctionBuilder, Space, Type, Value, Variable};
 
 use self::rings::Rings;
@@ -26,7 +28,7 @@ use crate::error::LowerError;
 use crate::frontend::pica::decode::Program;
 use crate::frontend::pica::opcode::Opcode;
 use crate::frontend::pica::operand::{Address, AddressRegister, Component};
-use crate::frontend::{UniformDecl, UniformKind};
+use crate::frontend::{RegisterName, UniformDecl, UniformKind};
 
 /// What the loop runs on.
 pub(super) struct Dispatch {
@@ -64,6 +66,18 @@ impl Dispatch {
         Ok(Dispatch { entry, table, rows, cells: b.add_array(CELLS, 1) })
     }
 
+    /// The array of the registers.
+    pub fn cells(&self) -> Array {
+        self.cells
+    }
+
+    /// What its cells are.
+    pub fn cell_names(&self) -> Vec<Option<RegisterName>> {
+        let name = |file, number, component| Some(RegisterName::numbered(file, number, component));
+        let files = ["v", "r", "o"].into_iter();
+        files.flat_map(|file| (0..64).map(move |cell| name(file, cell / 4, (cell % 4) as u8))).collect()
+    }
+
     /// The table's space.
     pub fn uniforms(&self) -> UniformDecl {
         UniformDecl::new(self.rows, UniformKind::Table, self.table.rows.len() as u32)
@@ -88,6 +102,7 @@ impl Lowering<'_> {
         self.b.jump(header);
         self.b.switch_to_block(header);
         let pc = self.b.use_var(machine.pc);
+        self.b.record(Record::BeginWord { word: pc, first: self.program.byte_offset(Address(0)) as u32 });
         let row = [0, 1, 2, 3].map(|c| self.b.uniform_load_at(Type::I32, dispatch.rows, 0, c, pc));
         let (one, no) = (self.b.i32(1), self.b.i1(false));
         let behind = self.b.iadd([pc, one]);
@@ -118,6 +133,7 @@ impl Lowering<'_> {
 
         self.b.seal_block(done);
         self.b.switch_to_block(done);
+        self.b.record(Record::Begin(Origin::default()));
         match self.geometry {
             Some(_) => self.load_state(dispatch),
             None => self.load_outputs(dispatch),

@@ -1,14 +1,14 @@
-use super::super::{LowerOptions, MAX_CHOSEN_ACCESSES, MAX_CHOSEN_CONSTANTS, lower_with};
+use super::super::{LowerOptions, MAX_CHOSEN_ACCESSES, MAX_CHOSEN_CONSTANTS, MAX_RESOURCES, lower_with};
 use crate::error::LowerError;
 use crate::frontend::Lowered;
-use crate::frontend::sm4::testing::{Setup, assemble, plain_signature, program_of, run};
+use crate::frontend::sm4::testing::{Setup, assemble, plain_signatures, program_of, run};
 use std::num::NonZero;
 
 /// A `vs_5_1` of these lines.
 fn lower(text: &str, unbounded: Option<u32>) -> Result<Lowered, LowerError> {
     let program = program_of(0x0001_0051, &assemble(text)).unwrap();
     let options = LowerOptions { unbounded: unbounded.and_then(NonZero::new), ..LowerOptions::default() };
-    let lowered = lower_with(&program, &plain_signature(), &plain_signature(), &options)?;
+    let lowered = lower_with(&program, &plain_signatures(), &options)?;
     shaderjit_ir::verify::verify(&lowered.function).unwrap_or_else(|errors| panic!("{errors:?}"));
     Ok(lowered)
 }
@@ -56,8 +56,11 @@ fn choices_are_bounded() {
         other => panic!("{other:?}"),
     };
     let read = "ld_raw o0.x, l(0), t[0][v0.x + 0].x";
-    assert_eq!(limit(&format!("dcl_resource_raw t[0][0][256], 0\n{read}")), ("number of resources", 256));
-    assert_eq!(limit(&format!("dcl_resource_raw t[0][0][0xffffffff], 0\n{read}")), ("number of resources", 256));
+    assert_eq!(limit(&format!("dcl_resource_raw t[0][0][1024], 0\n{read}")), ("number of resources", MAX_RESOURCES));
+    assert_eq!(
+        limit(&format!("dcl_resource_raw t[0][0][0xffffffff], 0\n{read}")),
+        ("number of resources", MAX_RESOURCES)
+    );
     let constants = "dcl_constantbuffer cb0[0][0xffffffff], dynamicIndexed, 1, 0\nmov o0.x, cb0[v0.x + 0][0].x";
     assert_eq!(limit(constants), ("number of constant buffers", 256));
     let textures = "dcl_resource_texture2d (float,float,float,float) t0[0][255], 0\ndcl_sampler s0[0][255], mode_default, 0\n\
@@ -91,7 +94,7 @@ fn the_rasterizer_has_as_many_samples_as_the_options_say() {
     let program = program_of(0x0001_0050, &assemble("sampleinfo_uint o0.xy, rasterizer.xyzw")).unwrap();
     let lower = |samples| {
         let options = LowerOptions { samples, ..LowerOptions::default() };
-        lower_with(&program, &plain_signature(), &plain_signature(), &options)
+        lower_with(&program, &plain_signatures(), &options)
     };
     for samples in [0, 1, 4, 32] {
         assert_eq!(run(&lower(samples).unwrap(), &Setup::default()).unwrap()[0][..2], [samples, 0]);

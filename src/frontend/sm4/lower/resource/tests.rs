@@ -1,3 +1,4 @@
+use super::super::MAX_RESOURCES;
 use crate::error::LowerError;
 use crate::frontend::sm4::testing::{
     Setup, assemble, error, is_invalid, lower_program, lower_text, program, program_of, run,
@@ -168,8 +169,8 @@ fn registers_of_ranges_become_resources_when_they_are_named() {
         let error = lower(&format!("bufinfo o0.x, {outside}")).map(drop);
         assert!(matches!(error, Err(LowerError::Invalid { .. })), "{outside}: {error:?}");
     }
-    let many: String = (0..300).map(|register| format!("bufinfo o0.x, t[7][{register}].x\n")).collect();
-    assert!(matches!(lower(&many).map(drop), Err(LowerError::Limit { limit: 256, .. })));
+    let many: String = (0..1100).map(|register| format!("bufinfo o0.x, t[7][{register}].x\n")).collect();
+    assert!(matches!(lower(&many).map(drop), Err(LowerError::Limit { limit: MAX_RESOURCES, .. })));
 }
 
 #[test]

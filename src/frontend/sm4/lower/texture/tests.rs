@@ -229,7 +229,7 @@ fn accesses_and_shapes_must_agree() {
 }
 
 #[test]
-fn what_needs_derivatives_is_refused_with_the_opcode() {
+fn what_needs_derivatives_is_refused_outside_of_pixel_shaders() {
     let unsupported =
         |dimension, text: &str, opcode: &str| match error(&format!("{}dcl_temps 1\n{text}", declared(dimension))) {
             LowerError::Unsupported { what, .. } => assert_eq!(what, opcode, "{text}"),
@@ -239,11 +239,44 @@ fn what_needs_derivatives_is_refused_with_the_opcode() {
     unsupported(3, "sample_b o0.xyzw, v0.xyzw, t0.xyzw, s3, l(0)", "sample_b");
     unsupported(3, "sample_c o0.xyzw, v0.xyzw, t0.xxxx, s3, l(0)", "sample_c");
     unsupported(3, "lod o0.x, v0.xyzw, t0.xyzw, s3", "lod");
-    unsupported(4, "samplepos o0.xy, t0.xyzw, l(0)", "samplepos");
+    is_invalid("dcl_resource!0x1800 t0, 0x5555\nsamplepos o0.xy, t0.xyzw, l(0)", "samplepos of a texture2d");
     unsupported(3, "bufinfo o0.x, t0.xyzw", "bufinfo");
     unsupported(1, "resinfo o0.xyzw, l(0), t0.xyzw", "resinfo");
     unsupported(3, "sample_l o0.x, v0.xyzw, t[r0.x + 0].xyzw, s3, l(0)", "a dynamic choice of resource");
     unsupported(3, "sample_l o0.x, v0.xyzw, t0.xyzw, s[r0.x + 0], l(0)", "a dynamic choice of sampler");
+}
+
+/// The same in a pixel shader, by itself: nothing changes from pixel to pixel.
+fn ask_pixel(dimension: u32, text: &str) -> (Access, Vec<[u32; 4]>) {
+    let program = program_of(0x50, &assemble(&format!("{}dcl_temps 1\n{text}", declared(dimension)))).unwrap();
+    let (access, operands, _) = asked(&lower_program(&program).unwrap());
+    (access, operands)
+}
+
+#[test]
+fn implicit_samples_take_derivatives_a_bias_and_the_least_level() {
+    let at = [1, 2, 0, 0];
+    let asked = |text: &str| {
+        let (access, operands) = ask_pixel(3, text);
+        (access.op, operands)
+    };
+    let (zero, gradients) = ([0; 4], Op::SampleGradients);
+    assert_eq!(asked("sample o0.xyzw, v0.xyzw, t0.xyzw, s3"), (gradients, vec![at, zero, zero]));
+    let with_bias = vec![at, zero, [0, 0, 0, 6]];
+    assert_eq!(asked("sample_b o0.xyzw, v0.xyzw, t0.xyzw, s3, v1.y"), (gradients, with_bias));
+    let bounded = vec![at, [0, 0, 0, 7], zero];
+    assert_eq!(asked("sample_cl_s o0.xyzw, r0.x, v0.xyzw, t0.xyzw, s3, v1.z"), (gradients, bounded));
+    let both = vec![at, [0, 0, 0, 7], [0, 0, 0, 6]];
+    assert_eq!(asked("sample_b_cl_s o0.xyzw, r0.x, v0.xyzw, t0.xyzw, s3, v1.y, v1.z"), (gradients, both));
+    let explicit = vec![at, [5, 6, 0, 12], [9, 10, 0, 0]];
+    let text = "sample_d_cl_s o0.xyzw, r0.x, v0.xyzw, t0.xyzw, s3, v1.xyzw, v2.xyzw, v2.w";
+    assert_eq!(asked(text), (gradients, explicit));
+    let reference = |operands: Vec<[u32; 4]>| (operands[0], operands[1][0], operands[2], operands[3]);
+    let (op, found) = asked("sample_c o0.x, v0.xyzw, t0.xxxx, s3, v1.w");
+    assert_eq!((op, reference(found)), (Op::SampleCompareGradients, (at, 8, zero, zero)));
+    let (op, found) = asked("sample_c_cl_s o0.x, r0.x, v0.xyzw, t0.xxxx, s3, v1.w, v1.z");
+    assert_eq!((op, reference(found)), (Op::SampleCompareGradients, (at, 8, [0, 0, 0, 7], zero)));
+    assert_eq!(asked("lod o0.xy, v0.xyzw, t0.xyzw, s3"), (Op::TextureLod, vec![at, zero, zero]));
 }
 
 #[test]
@@ -253,6 +286,8 @@ fn every_texture_op_of_the_ir_is_some_opcodes() {
         (3, "sample_l o0.x, v0.xyzw, t0.xyzw, s3, l(0)"),
         (3, "sample_d o0.x, v0.xyzw, t0.xyzw, s3, v0.xyzw, v0.xyzw"),
         (3, "sample_c_lz o0.x, v0.xyzw, t0.xxxx, s3, l(0)"),
+        (3, "sample_c o0.x, v0.xyzw, t0.xxxx, s3, l(0)"),
+        (3, "lod o0.x, v0.xyzw, t0.xyzw, s3"),
         (3, "gather4 o0.x, v0.xyzw, t0.xyzw, s3.x"),
         (3, "gather4_po o0.x, v0.xyzw, v0.xyzw, t0.xyzw, s3.x"),
         (3, "gather4_c o0.x, v0.xyzw, t0.xyzw, s3.x, l(0)"),
@@ -260,7 +295,7 @@ fn every_texture_op_of_the_ir_is_some_opcodes() {
         (3, "resinfo o0.x, l(0), t0.xyzw"),
         (4, "sampleinfo o0.x, t0.xyzw"),
     ];
-    let found = texts.map(|(dimension, text)| ask(dimension, text).0.op);
+    let found = texts.map(|(dimension, text)| ask_pixel(dimension, text).0.op);
     assert_eq!(found, OPS);
     assert!(OPS.iter().all(|op| op.result().fixed() != Some(Type::F64)));
 }

@@ -1,0 +1,135 @@
+//! What phases prefetch: the addresses are found by running the instructions in front of them on unknown values.
+
+use super::phases::long;
+use super::{options, verified, words};
+use crate::jit::{Target, compile_program, plan};
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use shaderjit_ir::batch::Pass;
+use std::collections::HashMap;
+
+/// Registers and memory that hold distinct values as long as nothing is known of them.
+#[derive(Default)]
+struct Unknowns {
+    registers: HashMap<Register, u64>,
+    memory: HashMap<u64, u64>,
+    /// Everything that was not known.
+    met: Vec<u64>,
+}
+
+impl Unknowns {
+    fn another(met: &mut Vec<u64>) -> u64 {
+        // Odd numbers that have nothing to do with each other (a step of SplitMix64).
+        let z = (met.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        met.push((z ^ z >> 27) | 1);
+        met[met.len() - 1]
+    }
+
+    fn register(&mut self, register: Register) -> u64 {
+        let Unknowns { registers, met, .. } = self;
+        match register {
+            Register::None => 0,
+            _ => *registers.entry(register.full_register()).or_insert_with(|| Unknowns::another(met)),
+        }
+    }
+
+    fn address(&mut self, inst: &Instruction) -> u64 {
+        let scaled = self.register(inst.memory_index()).wrapping_mul(inst.memory_index_scale().into());
+        self.register(inst.memory_base()).wrapping_add(scaled).wrapping_add(inst.memory_displacement64())
+    }
+
+    fn operand(&mut self, inst: &Instruction, number: u32) -> u64 {
+        match inst.op_kind(number) {
+            OpKind::Register => self.register(inst.op_register(number)),
+            OpKind::Memory => {
+                let address = self.address(inst);
+                let Unknowns { memory, met, .. } = self;
+                *memory.entry(address).or_insert_with(|| Unknowns::another(met))
+            }
+            _ => inst.immediate(number),
+        }
+    }
+
+    /// Runs an instruction on general registers; of others nothing is known behind them.
+    fn run(&mut self, inst: &Instruction) {
+        let last = inst.op_count().saturating_sub(1);
+        let value = match inst.mnemonic() {
+            Mnemonic::Mov => self.operand(inst, 1),
+            Mnemonic::Lea => self.address(inst),
+            Mnemonic::Add => self.operand(inst, 0).wrapping_add(self.operand(inst, 1)),
+            Mnemonic::Shl => self.operand(inst, 0) << self.operand(inst, 1),
+            Mnemonic::Imul => self.operand(inst, last - 1).wrapping_mul(self.operand(inst, last)),
+            _ => Unknowns::another(&mut self.met),
+        };
+        match (inst.op_count(), inst.op_kind(0)) {
+            (1.., OpKind::Register) if inst.op0_register().is_gpr64() => {
+                self.registers.insert(inst.op0_register(), value);
+            }
+            (1.., OpKind::Register) if inst.op0_register().is_gpr32() => {
+                self.registers.insert(inst.op0_register().full_register(), value & u64::from(u32::MAX));
+            }
+            (1.., OpKind::Memory) if inst.mnemonic() == Mnemonic::Mov => {
+                let address = self.address(inst);
+                self.memory.insert(address, value);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_prefetch(inst: &Instruction) -> bool {
+    inst.code() == Code::Prefetcht0_m8
+}
+
+#[test]
+fn a_phase_asks_for_the_first_rows_of_the_next_tile() {
+    let target = Target::host().unwrap();
+    for options in options(&target).filter(|options| options.lanes > 4) {
+        let mut cut = 0;
+        for seed in 0..24 {
+            let func = long(seed);
+            let layout = words(&func);
+            let program = plan(&verified(&func), &layout, &options, Pass::LAST).unwrap();
+            let code = compile_program(&program, &layout, &target).unwrap();
+            let decoder = Decoder::new(64, code.bytes(), DecoderOptions::NONE);
+            let insts: Vec<Instruction> = decoder.into_iter().collect();
+            let places: Vec<usize> = (0..insts.len()).filter(|&at| is_prefetch(&insts[at])).collect();
+            let Some(&first) = places.first() else {
+                assert!(!program.is_cut(), "no phase prefetches in\n{program}");
+                continue;
+            };
+            cut += 1;
+            assert!(program.is_cut() && places.len() == usize::from(options.lanes), "{} places", places.len());
+            // The loop around them begins with the wave.
+            let begin = |inst: &Instruction| {
+                let target = inst.near_branch_target();
+                (matches!(inst.op0_kind(), OpKind::NearBranch64) && target <= insts[first].ip() && target > 0)
+                    .then_some(target)
+            };
+            let begin = insts[first..].iter().filter_map(begin).max().expect("phases are loops");
+            let begin = insts.iter().position(|inst| inst.ip() == begin).expect("jumps lead to instructions");
+            let mut state = Unknowns::default();
+            let mut addresses = Vec::new();
+            for inst in &insts[begin..=places[places.len() - 1]] {
+                match is_prefetch(inst) {
+                    true => addresses.push(state.address(inst)),
+                    false => state.run(inst),
+                }
+            }
+            // A row behind the other.
+            let stride = addresses[1].wrapping_sub(addresses[0]);
+            let rows = (0..).map(|lane: u64| addresses[0].wrapping_add(lane.wrapping_mul(stride)));
+            assert!(rows.zip(&addresses).all(|(row, &address)| row == address), "{addresses:x?}");
+            // The first is where the stream begins, and so many strides on as a tile has vertices from this wave.
+            let tile = (program.tile() * program.wave()) as u64;
+            let known = &state.met;
+            assert!(known.contains(&stride), "{stride:x} is none of {known:x?}");
+            let is_next = |data: u64, element: u64| {
+                data.wrapping_add(element.wrapping_add(tile).wrapping_mul(stride)) == addresses[0]
+            };
+            let found = known.iter().any(|&data| known.iter().any(|&element| is_next(data, element)));
+            assert!(found, "the first row is not a tile of {tile} ahead: {addresses:x?} of {known:x?}");
+        }
+        assert!(cut > 0, "nothing was cut for {} lanes", options.lanes);
+    }
+}

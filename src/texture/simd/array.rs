@@ -1,0 +1,227 @@
+//! Vectors of eight lanes as arrays, for any machine: the compiler makes of them what it has.
+
+use super::{Array, Floats, Mask, Words};
+use std::array::from_fn;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
+
+const LANES: usize = 8;
+
+/// Eight floats.
+#[derive(Clone, Copy, Debug)]
+pub struct Floats8([f32; LANES]);
+
+/// Eight words.
+#[derive(Clone, Copy, Debug)]
+pub struct Words8([u32; LANES]);
+
+/// Some of eight lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask8([bool; LANES]);
+
+macro_rules! operators {
+    ($( $trait:ident $method:ident $ty:ident |$a:ident, $b:ident| $result:expr; )*) => {
+        $(
+            impl $trait for $ty {
+                type Output = $ty;
+
+                #[inline(always)]
+                fn $method(self, other: $ty) -> $ty {
+                    $ty(from_fn(|lane| {
+                        let ($a, $b) = (self.0[lane], other.0[lane]);
+                        $result
+                    }))
+                }
+            }
+        )*
+    };
+}
+operators! {
+    Add add Floats8 |a, b| a + b;
+    Sub sub Floats8 |a, b| a - b;
+    Mul mul Floats8 |a, b| a * b;
+    Div div Floats8 |a, b| a / b;
+    Add add Words8 |a, b| a.wrapping_add(b);
+    Sub sub Words8 |a, b| a.wrapping_sub(b);
+    Mul mul Words8 |a, b| a.wrapping_mul(b);
+    BitAnd bitand Words8 |a, b| a & b;
+    BitOr bitor Words8 |a, b| a | b;
+    BitXor bitxor Words8 |a, b| a ^ b;
+    BitAnd bitand Mask8 |a, b| a & b;
+    BitOr bitor Mask8 |a, b| a | b;
+}
+
+impl Not for Mask8 {
+    type Output = Mask8;
+
+    #[inline(always)]
+    fn not(self) -> Mask8 {
+        Mask8(self.0.map(|has| !has))
+    }
+}
+
+impl Mask for Mask8 {
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.0.contains(&true)
+    }
+}
+
+impl Floats for Floats8 {
+    const LANES: usize = LANES;
+    type Words = Words8;
+    type Mask = Mask8;
+
+    #[inline(always)]
+    fn all(value: f32) -> Floats8 {
+        Floats8([value; LANES])
+    }
+
+    #[inline(always)]
+    fn bits(self) -> Words8 {
+        Words8(self.0.map(f32::to_bits))
+    }
+
+    #[inline(always)]
+    fn to_integers(self) -> Words8 {
+        Words8(self.0.map(|value| value as i32 as u32))
+    }
+
+    #[inline(always)]
+    fn floor(self) -> Floats8 {
+        Floats8(self.0.map(f32::floor))
+    }
+
+    #[inline(always)]
+    fn trunc(self) -> Floats8 {
+        Floats8(self.0.map(f32::trunc))
+    }
+
+    #[inline(always)]
+    fn round(self) -> Floats8 {
+        Floats8(self.0.map(f32::round_ties_even))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Floats8 {
+        Floats8(self.0.map(f32::sqrt))
+    }
+
+    #[inline(always)]
+    fn min(self, other: Floats8) -> Floats8 {
+        Floats8(from_fn(|lane| if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] }))
+    }
+
+    #[inline(always)]
+    fn max(self, other: Floats8) -> Floats8 {
+        Floats8(from_fn(|lane| if self.0[lane] > other.0[lane] { self.0[lane] } else { other.0[lane] }))
+    }
+
+    #[inline(always)]
+    fn exact_product_plus(self, factor: Floats8, term: Floats8) -> Floats8 {
+        self * factor + term
+    }
+
+    #[inline(always)]
+    fn less(self, other: Floats8) -> Mask8 {
+        Mask8(from_fn(|lane| self.0[lane] < other.0[lane]))
+    }
+
+    #[inline(always)]
+    fn equals(self, other: Floats8) -> Mask8 {
+        Mask8(from_fn(|lane| self.0[lane] == other.0[lane]))
+    }
+}
+
+impl Words for Words8 {
+    type Floats = Floats8;
+    type Mask = Mask8;
+
+    #[inline(always)]
+    fn all(value: u32) -> Words8 {
+        Words8([value; LANES])
+    }
+
+    #[inline(always)]
+    fn from_array(array: &Array) -> Words8 {
+        Words8(from_fn(|lane| array[lane]))
+    }
+
+    #[inline(always)]
+    fn to_array(self) -> Array {
+        from_fn(|lane| if lane < LANES { self.0[lane] } else { 0 })
+    }
+
+    #[inline(always)]
+    fn as_floats(self) -> Floats8 {
+        Floats8(self.0.map(f32::from_bits))
+    }
+
+    #[inline(always)]
+    fn to_floats(self) -> Floats8 {
+        Floats8(self.0.map(|word| word as i32 as f32))
+    }
+
+    #[inline(always)]
+    fn shl(self, bits: u32) -> Words8 {
+        Words8(self.0.map(|word| word << (bits % 32)))
+    }
+
+    #[inline(always)]
+    fn shr(self, bits: u32) -> Words8 {
+        Words8(self.0.map(|word| word >> (bits % 32)))
+    }
+
+    #[inline(always)]
+    fn sar(self, bits: u32) -> Words8 {
+        Words8(self.0.map(|word| (word as i32 >> (bits % 32)) as u32))
+    }
+
+    #[inline(always)]
+    fn shifted_by(self, bits: Words8) -> Words8 {
+        Words8(from_fn(|lane| self.0[lane] >> (bits.0[lane] % 32)))
+    }
+
+    #[inline(always)]
+    fn min(self, other: Words8) -> Words8 {
+        Words8(from_fn(|lane| (self.0[lane] as i32).min(other.0[lane] as i32) as u32))
+    }
+
+    #[inline(always)]
+    fn max(self, other: Words8) -> Words8 {
+        Words8(from_fn(|lane| (self.0[lane] as i32).max(other.0[lane] as i32) as u32))
+    }
+
+    #[inline(always)]
+    fn less(self, other: Words8) -> Mask8 {
+        Mask8(from_fn(|lane| (self.0[lane] as i32) < other.0[lane] as i32))
+    }
+
+    #[inline(always)]
+    fn equals(self, other: Words8) -> Mask8 {
+        Mask8(from_fn(|lane| self.0[lane] == other.0[lane]))
+    }
+
+    #[inline(always)]
+    fn or_where_not(self, mask: Mask8, other: Words8) -> Words8 {
+        Words8(from_fn(|lane| if mask.0[lane] { self.0[lane] } else { other.0[lane] }))
+    }
+
+    #[inline(always)]
+    fn look_up(self, words: &[[u8; 4]]) -> Words8 {
+        Words8(self.0.map(|number| words.get(number as usize).map_or(0, |&word| u32::from_le_bytes(word))))
+    }
+
+    #[inline(always)]
+    fn look_up_pairs(self, words: &[[u8; 4]]) -> [Words8; 2] {
+        let pairs = self.0.map(|number| match words.get(number as usize..) {
+            Some(&[first, second, ..]) => [first, second].map(u32::from_le_bytes),
+            _ => [0; 2],
+        });
+        [0, 1].map(|which| Words8(pairs.map(|pair| pair[which])))
+    }
+
+    #[inline(always)]
+    fn entries_of(self, table: &[u32; 16]) -> Words8 {
+        Words8(self.0.map(|number| table[number as usize % 16]))
+    }
+}
