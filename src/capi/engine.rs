@@ -2,6 +2,7 @@
 
 use super::code::shaderjit_code;
 use super::give;
+use super::number::from_numbers;
 use super::shader::shaderjit_shader;
 use super::status::{Failure, ended, shaderjit_status};
 use crate::{Backend, CompileOptions, Config, Engine, FloatPrecision, Lanes};
@@ -28,7 +29,6 @@ pub struct shaderjit_config {
 /// What runs a shader; all give the same bits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_backend {
     /// Native code, made when the shader is compiled.
     Jit = 0,
@@ -36,6 +36,18 @@ pub enum shaderjit_backend {
     Tiered = 1,
     /// The interpreter.
     Interpreter = 2,
+}
+
+from_numbers! { shaderjit_backend: Jit Tiered Interpreter; }
+
+impl From<shaderjit_backend> for Backend {
+    fn from(backend: shaderjit_backend) -> Backend {
+        match backend {
+            shaderjit_backend::Jit => Backend::Jit,
+            shaderjit_backend::Tiered => Backend::Tiered,
+            shaderjit_backend::Interpreter => Backend::Interpreter,
+        }
+    }
 }
 
 /// How a shader is compiled. Fields that are 0 mean the default.
@@ -114,13 +126,9 @@ pub extern "C" fn shaderjit_engine_compile(
         let engine = engine.ok_or(Failure::null("the engine"))?;
         let shader = shader.ok_or(Failure::null("the shader"))?;
         let given = options.copied().unwrap_or_default();
-        let backend = match given.backend {
-            0 => Backend::Jit,
-            1 => Backend::Tiered,
-            2 => Backend::Interpreter,
-            other => return Err(Failure::argument(format!("there is no backend {other}"))),
-        };
-        let mut options = CompileOptions::default().entry(given.entry).backend(backend);
+        let backend = shaderjit_backend::from_number(given.backend);
+        let backend = backend.ok_or_else(|| Failure::argument(format!("there is no backend {}", given.backend)))?;
+        let mut options = CompileOptions::default().entry(given.entry).backend(backend.into());
         options = match given.lanes {
             0 => options,
             4 => options.lanes(Lanes::Four),

@@ -5,6 +5,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `status` | status codes, the last error of a thread, and the border that no panic crosses |
+//! | `number` | enumerations that C passes as numbers |
 //! | `pointers` | what C points to, as slices and strings |
 //! | `shader` | files, their programs and listings |
 //! | `engine` | engines, compilation, the cache |
@@ -25,6 +26,7 @@
 mod call;
 mod code;
 mod engine;
+mod number;
 mod pica;
 mod pixels;
 mod pointers;

@@ -1,6 +1,7 @@
 //! Textures, samplers, buffers.
 
 use super::give;
+use super::number::from_numbers;
 use super::pointers;
 use super::status::{Failure, ended, shaderjit_status};
 use crate::texture::{Reduction, Texel, TextureInfo};
@@ -20,7 +21,6 @@ pub struct shaderjit_texture(pub(super) Box<dyn Texture>);
 /// The shape of a texture.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_shape {
     Texture1d = 0,
     Texture2d = 1,
@@ -70,13 +70,12 @@ impl shaderjit_texture_layout {
     /// The layout for a format of texels.
     fn layout(&self, format: TexelFormat) -> Result<ImageLayout, Failure> {
         let [width, height, depth] = [self.width, self.height, self.depth].map(|size| size.max(1));
-        let layout = match self.shape {
-            0 => ImageLayout::texture_1d(format, width),
-            1 => ImageLayout::texture_2d(format, width, height),
-            2 => ImageLayout::texture_3d(format, width, height, depth),
-            3 => ImageLayout::cube(format, width),
-            4 => ImageLayout::texture_2d_ms(format, width, height, self.samples.max(1)),
-            other => return Err(Failure::argument(format!("there is no shape {other}"))),
+        let layout = match entry("shape", shaderjit_shape::from_number, self.shape)? {
+            shaderjit_shape::Texture1d => ImageLayout::texture_1d(format, width),
+            shaderjit_shape::Texture2d => ImageLayout::texture_2d(format, width, height),
+            shaderjit_shape::Texture3d => ImageLayout::texture_3d(format, width, height, depth),
+            shaderjit_shape::Cube => ImageLayout::cube(format, width),
+            shaderjit_shape::Texture2dMs => ImageLayout::texture_2d_ms(format, width, height, self.samples.max(1)),
         };
         let layout = layout.levels(self.levels.max(1));
         Ok(if self.slices == 0 { layout } else { layout.slices(self.slices) })
@@ -86,6 +85,11 @@ impl shaderjit_texture_layout {
         // SAFETY: the header's rules.
         unsafe { pointers::text(self.format) }
     }
+}
+
+/// The entry of an enumeration.
+fn entry<T>(what: &str, from_number: fn(u32) -> Option<T>, number: u32) -> Result<T, Failure> {
+    from_number(number).ok_or_else(|| Failure::argument(format!("there is no {what} {number}")))
 }
 
 fn texel_format(name: &str) -> Result<TexelFormat, Failure> {
@@ -168,7 +172,6 @@ pub extern "C" fn shaderjit_texture_free(texture: Option<Box<shaderjit_texture>>
 /// Which texels a sample weighs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_filter {
     Linear = 0,
     Point = 1,
@@ -178,7 +181,6 @@ pub enum shaderjit_filter {
 /// Which texel stands for one beyond the edge.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_address {
     Clamp = 0,
     Wrap = 1,
@@ -190,7 +192,6 @@ pub enum shaderjit_address {
 /// The test of a comparison sampler: the reference is on the left, the texel on the right.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_comparison {
     Never = 0,
     Less = 1,
@@ -205,11 +206,58 @@ pub enum shaderjit_comparison {
 /// What a filter makes of its texels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_reduction {
     Average = 0,
     Minimum = 1,
     Maximum = 2,
+}
+
+from_numbers! {
+    shaderjit_shape: Texture1d Texture2d Texture3d Cube Texture2dMs;
+    shaderjit_filter: Linear Point Anisotropic;
+    shaderjit_address: Clamp Wrap Mirror Border MirrorOnce;
+    shaderjit_comparison: Never Less Equal LessEqual Greater NotEqual GreaterEqual Always;
+    shaderjit_reduction: Average Minimum Maximum;
+    shaderjit_buffer_kind: Raw Structured Typed Image;
+}
+
+fn filter(number: u32) -> Result<Filter, Failure> {
+    Ok(match entry("filter", shaderjit_filter::from_number, number)? {
+        shaderjit_filter::Linear => Filter::Linear,
+        shaderjit_filter::Point => Filter::Point,
+        shaderjit_filter::Anisotropic => Filter::Anisotropic,
+    })
+}
+
+fn address_mode(number: u32) -> Result<AddressMode, Failure> {
+    Ok(match entry("address mode", shaderjit_address::from_number, number)? {
+        shaderjit_address::Clamp => AddressMode::Clamp,
+        shaderjit_address::Wrap => AddressMode::Wrap,
+        shaderjit_address::Mirror => AddressMode::Mirror,
+        shaderjit_address::Border => AddressMode::Border,
+        shaderjit_address::MirrorOnce => AddressMode::MirrorOnce,
+    })
+}
+
+fn comparison(number: u32) -> Result<Comparison, Failure> {
+    Ok(match entry("comparison", shaderjit_comparison::from_number, number)? {
+        shaderjit_comparison::Never => Comparison::Never,
+        shaderjit_comparison::Less => Comparison::Less,
+        shaderjit_comparison::Equal => Comparison::Equal,
+        shaderjit_comparison::LessEqual => Comparison::LessEqual,
+        shaderjit_comparison::Greater => Comparison::Greater,
+        shaderjit_comparison::NotEqual => Comparison::NotEqual,
+        shaderjit_comparison::GreaterEqual => Comparison::GreaterEqual,
+        shaderjit_comparison::Always => Comparison::Always,
+    })
+}
+
+fn reduction(number: u32) -> Result<Reduction, Failure> {
+    Ok(match entry("reduction", shaderjit_reduction::from_number, number)? {
+        shaderjit_reduction::Average => Reduction::Average,
+        shaderjit_reduction::Minimum => Reduction::Minimum,
+        shaderjit_reduction::Maximum => Reduction::Maximum,
+    })
 }
 
 /// A sampler's state, which `shaderjit_sampler_default` fills in.
@@ -237,36 +285,19 @@ pub struct shaderjit_sampler {
 
 impl shaderjit_sampler {
     pub(super) fn state(&self) -> Result<SamplerState, Failure> {
-        fn one_of<T: Copy>(what: &str, all: &[T], number: u32) -> Result<T, Failure> {
-            let found = all.get(number as usize).copied();
-            found.ok_or_else(|| Failure::argument(format!("there is no {what} {number}")))
-        }
-        // By the numbers of `shaderjit_filter` and its like.
-        let filter = |number| one_of("filter", &[Filter::Linear, Filter::Point, Filter::Anisotropic], number);
-        let address = |number| {
-            use AddressMode::{Border, Clamp, Mirror, MirrorOnce, Wrap};
-            one_of("address mode", &[Clamp, Wrap, Mirror, Border, MirrorOnce], number)
-        };
-        let comparison = {
-            use Comparison::{Always, Equal, Greater, GreaterEqual, Less, LessEqual, Never, NotEqual};
-            let all = [Never, Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual, Always];
-            one_of("comparison", &all, self.comparison)?
-        };
-        let all = [Reduction::Average, Reduction::Minimum, Reduction::Maximum];
-        let reduction = one_of("reduction", &all, self.reduction)?;
         let [u, v, w] = self.address;
         Ok(SamplerState {
             min: filter(self.min)?,
             mag: filter(self.mag)?,
             mip: filter(self.mip)?,
-            address_modes: [address(u)?, address(v)?, address(w)?],
+            address_modes: [address_mode(u)?, address_mode(v)?, address_mode(w)?],
             border: self.border,
-            comparison,
+            comparison: comparison(self.comparison)?,
             lod_bias: self.lod_bias,
             min_lod: self.min_lod,
             max_lod: self.max_lod,
             max_anisotropy: self.max_anisotropy,
-            reduction,
+            reduction: reduction(self.reduction)?,
             ..SamplerState::default()
         })
     }
@@ -276,15 +307,14 @@ impl shaderjit_sampler {
 #[unsafe(no_mangle)]
 pub extern "C" fn shaderjit_sampler_default() -> shaderjit_sampler {
     let state = SamplerState::default();
-    // What is first in each enumeration is the default.
     shaderjit_sampler {
-        min: 0,
-        mag: 0,
-        mip: 0,
-        address: [0; 3],
+        min: shaderjit_filter::Linear as u32,
+        mag: shaderjit_filter::Linear as u32,
+        mip: shaderjit_filter::Linear as u32,
+        address: [shaderjit_address::Clamp as u32; 3],
         border: state.border,
-        comparison: 0,
-        reduction: 0,
+        comparison: shaderjit_comparison::Never as u32,
+        reduction: shaderjit_reduction::Average as u32,
         lod_bias: state.lod_bias,
         min_lod: state.min_lod,
         max_lod: state.max_lod,
@@ -295,7 +325,6 @@ pub extern "C" fn shaderjit_sampler_default() -> shaderjit_sampler {
 /// How a shader sees a buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "its numbers are for C")]
 pub enum shaderjit_buffer_kind {
     /// 32-bit words: `ByteAddressBuffer`.
     Raw = 0,
@@ -325,12 +354,16 @@ impl shaderjit_buffer_view {
     pub(super) fn view(&self) -> Result<BufferView<'static>, Failure> {
         // SAFETY: the header's rules.
         let bytes = unsafe { pointers::bytes(self.bytes, self.length) }?;
-        Ok(match self.kind {
-            0 => BufferView::raw(bytes),
-            1 => BufferView::structured(bytes, self.stride),
-            // SAFETY: as above.
-            2 => BufferView::typed(bytes, texel_format(unsafe { pointers::text(self.format) }?)?),
-            other => return Err(Failure::argument(format!("no buffer that is read is of kind {other}"))),
+        Ok(match shaderjit_buffer_kind::from_number(self.kind) {
+            Some(shaderjit_buffer_kind::Raw) => BufferView::raw(bytes),
+            Some(shaderjit_buffer_kind::Structured) => BufferView::structured(bytes, self.stride),
+            Some(shaderjit_buffer_kind::Typed) => {
+                // SAFETY: as above.
+                BufferView::typed(bytes, texel_format(unsafe { pointers::text(self.format) }?)?)
+            }
+            Some(shaderjit_buffer_kind::Image) | None => {
+                return Err(Failure::argument(format!("no buffer that is read is of kind {}", self.kind)));
+            }
         })
     }
 }
@@ -357,16 +390,18 @@ impl shaderjit_memory_view {
         // SAFETY: the header's rules: what is not null is a handle, or a layout, that is lent.
         let (memory, counter, layout) = unsafe { (self.memory.as_ref(), self.counter.as_ref(), self.layout.as_ref()) };
         let memory = &memory.ok_or(Failure::null("the memory"))?.0;
-        let view = match self.kind {
-            0 => MemoryView::raw(memory),
-            1 => MemoryView::structured(memory, self.stride),
-            // SAFETY: the header's rules.
-            2 => MemoryView::typed(memory, texel_format(unsafe { pointers::text(self.format) }?)?),
-            3 => {
+        let view = match shaderjit_buffer_kind::from_number(self.kind) {
+            Some(shaderjit_buffer_kind::Raw) => MemoryView::raw(memory),
+            Some(shaderjit_buffer_kind::Structured) => MemoryView::structured(memory, self.stride),
+            Some(shaderjit_buffer_kind::Typed) => {
+                // SAFETY: the header's rules.
+                MemoryView::typed(memory, texel_format(unsafe { pointers::text(self.format) }?)?)
+            }
+            Some(shaderjit_buffer_kind::Image) => {
                 let layout = layout.ok_or(Failure::null("the layout"))?;
                 MemoryView::image(memory, layout.layout(texel_format(layout.format_name()?)?)?)
             }
-            other => return Err(Failure::argument(format!("no memory is of kind {other}"))),
+            None => return Err(Failure::argument(format!("no memory is of kind {}", self.kind))),
         };
         Ok(counter.map_or(view, |counter| view.counter(&counter.0)))
     }
