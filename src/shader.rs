@@ -271,7 +271,7 @@ impl Shader {
         self.lower_with(options, false)
     }
 
-    /// The same, and what the function's values are in the program.
+    /// As [`lower_for`](Self::lower_for), and says what the function's values are in the program.
     pub(crate) fn lower_to_trace(&self, options: &CompileOptions) -> Result<Lowered, Error> {
         self.lower_with(options, true)
     }

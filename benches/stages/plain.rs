@@ -1,4 +1,4 @@
-//! The same in plain Rust, one invocation after the other.
+//! Geometry and domain shaders written in plain Rust, one invocation after the other.
 
 use shaderjit::tessellator::{Factors, Tessellation, Tessellator};
 
@@ -93,7 +93,7 @@ pub fn grass(roots: &[f32], out: &mut Vec<f32>) {
 /// Position, normal and location of each point of bicubic patches of 16 control points of four floats.
 pub fn bezier(control_points: &[f32], tessellator: &Tessellator, factors: &Factors, out: &mut Vec<f32>) {
     out.clear();
-    // The same for every patch.
+    // All patches are divided alike.
     let mut tessellation = Tessellation::default();
     tessellator.tessellate(factors, &mut tessellation);
     for patch in control_points.as_chunks::<64>().0 {

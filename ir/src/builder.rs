@@ -498,7 +498,7 @@ impl FunctionBuilder {
         self.finish_with_records().0
     }
 
-    /// The same with the records, if they were [kept](Self::keep_records).
+    /// The finished function with its records, if they were [kept](Self::keep_records).
     ///
     /// # Panics
     /// As [`finish`](Self::finish).

@@ -280,13 +280,13 @@ macro_rules! for_each_op {
             QuadDxFine quad_dx_fine (F32) -> F32, None, Convergent, Composite, Follows => QuadDxFineMasked;
             /// As `quad_dy`, by the two pixels of the own column.
             QuadDyFine quad_dy_fine (F32) -> F32, None, Convergent, Composite, Follows => QuadDyFineMasked;
-            /// The same, zero unless the mask holds in both of the pixels: what others have is not known.
+            /// As `quad_dx`, zero unless the mask holds in both of the pixels: what others have is not known.
             QuadDxMasked quad_dx_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
-            /// The same, zero unless the mask holds in both of the pixels.
+            /// As `quad_dy`, zero unless the mask holds in both of the pixels.
             QuadDyMasked quad_dy_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
-            /// The same, zero unless the mask holds in both of the pixels.
+            /// As `quad_dx_fine`, zero unless the mask holds in both of the pixels.
             QuadDxFineMasked quad_dx_fine_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
-            /// The same, zero unless the mask holds in both of the pixels.
+            /// As `quad_dy_fine`, zero unless the mask holds in both of the pixels.
             QuadDyFineMasked quad_dy_fine_masked (F32 I1) -> F32, None, Convergent, Composite, Follows;
             /// What the left pixel of the own row has. Moves bits, as the next three do.
             QuadLeft quad_left (F32) -> F32, None, Pure, Plain, Follows;
@@ -303,7 +303,7 @@ macro_rules! for_each_op {
             TextureLoad texture_load (Row) -> Row, Texel, Pure, Plain, Follows;
             /// Filtered at normalized coordinates, the slice of an array behind them, and a level.
             SampleLevel sample_level (Row F32) -> Row, Sample, Pure, Plain, Follows;
-            /// The same at the level that derivatives of the coordinates in two directions give. The last word of the
+            /// Filtered at the level that derivatives of the coordinates in two directions give. The last word of the
             /// first is the least level there may be, that of the second is added to the level.
             SampleGradients sample_gradients (Row Row Row) -> Row, Sample, Pure, Plain, Follows;
             /// How much of what is filtered at level 0 passes the sampler's comparison with a reference.

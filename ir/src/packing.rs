@@ -153,7 +153,7 @@ impl Packing {
         Packing { kind, widths, is_bgra: false, padded: None }
     }
 
-    /// The same in elements of so many bytes, of which those behind the components count for nothing.
+    /// This packing in elements of so many bytes. Bytes behind the components count for nothing.
     pub const fn padded(self, bytes: usize) -> Packing {
         Packing { padded: Some(bytes), ..self }
     }

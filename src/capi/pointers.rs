@@ -17,7 +17,7 @@ pub unsafe fn many<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Fail
     Ok(unsafe { std::slice::from_raw_parts(first, count) })
 }
 
-/// The same, to be written.
+/// As [`many`], to be written.
 ///
 /// # Safety
 /// As of [`many`], and nobody else uses them meanwhile.

@@ -9,7 +9,7 @@ use crate::texture::{TexelFormat, TexelKind, clamped};
 pub(super) struct Source {
     /// Bits of the components.
     pub color: [u32; 4],
-    /// Those of the second output.
+    /// Bits of the second output's components.
     pub second: [u32; 4],
 }
 

@@ -75,7 +75,8 @@ impl<'p> Primitives<'p> {
 /// The states of a draw. Its [`Default`] is Direct3D's, with a viewport that is the whole target.
 ///
 /// ```
-/// use shaderjit::raster::{DepthFormat, DepthStencilState, Pipeline, Primitives, ShadedVertices, TargetLayout, Targets};
+/// use shaderjit::raster::{DepthFormat, DepthStencilState, Pipeline, Primitives};
+/// use shaderjit::raster::{ShadedVertices, TargetLayout, Targets};
 /// use shaderjit::{Comparison, CompileOptions, Config, Engine, Shader};
 ///
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/pipe_two/VS.vs_5_0.fxc101.dxbc"));

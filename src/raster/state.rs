@@ -355,7 +355,7 @@ pub struct BlendState {
 }
 
 impl BlendState {
-    /// The same for every target.
+    /// This mix for every target.
     pub fn all(mix: Mix) -> BlendState {
         let target = TargetBlend { mix, ..TargetBlend::default() };
         BlendState { targets: [target; MAX_TARGETS], ..BlendState::default() }

@@ -236,7 +236,7 @@ impl Targets {
         );
     }
 
-    /// The same with the components' bits.
+    /// As [`clear_color`](Self::clear_color), with the components' bits.
     pub fn clear_color_bits(&mut self, slot: usize, bits: [u32; 4]) {
         let Some(format) = self.layout.format(slot) else { return };
         let element = format.encode(bits).map(u32::to_le_bytes);

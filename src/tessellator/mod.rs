@@ -7,7 +7,8 @@
 //! ```
 //! use shaderjit::tessellator::{Domain, Factors, Output, Partitioning, Tessellation, Tessellator};
 //!
-//! let tessellator = Tessellator::new(Domain::Quad, Partitioning::Integer, Output::TriangleCw).expect("quads have triangles");
+//! let tessellator = Tessellator::new(Domain::Quad, Partitioning::Integer, Output::TriangleCw);
+//! let tessellator = tessellator.expect("quads have triangles");
 //! let mut patch = Tessellation::default();
 //! tessellator.tessellate(&Factors { edges: [2.0; 4], inside: [2.0; 2] }, &mut patch);
 //! assert_eq!((patch.points.len(), patch.indices.len() / 3), (9, 8));
@@ -71,7 +72,7 @@ impl Domain {
 pub enum Partitioning {
     /// Into as many segments of equal length as the factor, rounded up, says.
     Integer,
-    /// The same: that factors are powers of two is up to the hull shader.
+    /// As [`Integer`](Self::Integer): that factors are powers of two is up to the hull shader.
     Pow2,
     /// Into an odd number of segments, two of which grow with the factor.
     FractionalOdd,

@@ -198,7 +198,7 @@ impl<I: Fn(u32) -> u32, O: Fn(u32) -> u32, E: Triangles> Walk<'_, I, O, E> {
 enum Diagonals {
     /// From the inside forward to the outside.
     Forward,
-    /// The same, but that of the quad in the middle.
+    /// Forward, but for the diagonal of the quad in the middle.
     ForwardButForTheMiddle,
     /// Towards the nearer corner.
     Mirrored,

@@ -135,7 +135,7 @@ impl<F: Floats> Filtering<'_, F> {
         detail.lod + float(self.sampler.lod_bias.clamp(-16.0, 15.99))
     }
 
-    /// The same between the sampler's bounds, and no less than there may be. A NaN is the upper bound.
+    /// Biased levels between the sampler's bounds, and no less than there may be. A NaN is the upper bound.
     #[inline(always)]
     fn bounded_lod(&self, detail: Detail<F>) -> F {
         let SamplerState { min_lod, max_lod, precision, .. } = *self.sampler;

@@ -14,7 +14,7 @@ pub fn simplify_params(func: &mut Function) {
     replace_params(func);
 }
 
-/// The same, and says what stands for the parameters that are gone.
+/// As [`simplify_params`], and says what stands for the parameters that are gone.
 pub(crate) fn replace_params(func: &mut Function) -> Aliases {
     let mut alias = Aliases::default();
     if func.layout.iter().all(|&block| func.blocks[block].params.is_empty()) {

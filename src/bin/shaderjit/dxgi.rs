@@ -61,7 +61,7 @@ const NAMES: &[(&str, TexelFormat)] = &[
     ("R32_FLOAT_X8X24_TYPELESS", TexelFormat::D32FloatS8),
 ];
 
-/// The same of compressed blocks.
+/// Names of compressed blocks.
 const BLOCKS: &[(&str, BlockFormat)] = &[
     ("BC1_UNORM", BlockFormat::Bc1Unorm),
     ("BC1_UNORM_SRGB", BlockFormat::Bc1Srgb),
@@ -84,7 +84,7 @@ pub fn format(name: &str) -> Option<TexelFormat> {
     find(NAMES, name)
 }
 
-/// The same for compressed blocks.
+/// As [`format`], for compressed blocks.
 pub fn block_format(name: &str) -> Option<BlockFormat> {
     find(BLOCKS, name)
 }

@@ -82,7 +82,7 @@ impl ProgramArgs {
         }
     }
 
-    /// The same with this file, if none was named.
+    /// These arguments with this file, if none was named.
     pub fn or_file(&self, file: Option<&Source>) -> ProgramArgs {
         let mut args = self.clone();
         if args.raw.is_none() {

@@ -12,7 +12,7 @@ use std::io::BufReader;
 pub enum Texels {
     /// Values from 0 to 1, as they are in the file.
     Data,
-    /// The same, with smaller levels made of them.
+    /// Values from 0 to 1, with smaller levels made of them.
     DataLevels,
     /// Colours, which are made linear when they are read, with smaller levels.
     Colors,

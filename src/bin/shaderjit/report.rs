@@ -112,7 +112,7 @@ impl Failure {
         Failure::Usage(what.to_string())
     }
 
-    /// The same with what it is of in front.
+    /// This failure with the name of what failed in front.
     pub fn of(self, what: &str) -> Failure {
         match self {
             Failure::Input(why) => Failure::Input(format!("{what}: {why}")),

@@ -218,7 +218,7 @@ fn offsets(location: Location, quad: &Quad, samples: u32) -> [[f32; 4]; 2] {
     [pixels.map(|[x, _]| x), pixels.map(|[_, y]| y)]
 }
 
-/// The same in the target.
+/// Those places in the target.
 fn in_target(quad: &Quad, [x, y]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
     let (left, upper) = (quad.x as f32 + 0.5, quad.y as f32 + 0.5);
     [
@@ -227,7 +227,7 @@ fn in_target(quad: &Quad, [x, y]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
     ]
 }
 
-/// The same from the origin of the primitive, with w.
+/// Those places from the origin of the primitive, with w.
 fn place(quad: &Quad, primitive: &Primitive, offsets: [[f32; 4]; 2]) -> Points {
     let [x, y] = in_target(quad, offsets);
     let mut points =

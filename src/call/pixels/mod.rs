@@ -33,7 +33,8 @@ impl<'a> Call<'a> {
     /// ```
     /// use shaderjit::{CompileOptions, Config, Engine, Plane, Primitive, Quad, Quads, Shader};
     ///
-    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/ps_discard/PS.ps_5_0.fxc101.dxbc"));
+    /// let bytes =
+    ///     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/ps_discard/PS.ps_5_0.fxc101.dxbc"));
     /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
     /// let pixel = code.interface().pixel.as_ref().expect("it is a pixel shader");
     /// // A primitive over the whole target whose attributes are all 0.5.

@@ -19,7 +19,7 @@ pub struct Stream {
     pub topology: Topology,
     /// The vertices.
     pub vertices: VertexTable,
-    /// Those of the primitives, in order, one primitive behind the other.
+    /// Numbers of vertices: the primitives in order, one behind the other.
     pub indices: Vec<u32>,
     /// The numbers that shaders saw for the primitives they come from, one a primitive.
     pub ids: Vec<u32>,
@@ -50,7 +50,8 @@ impl<'a> Call<'a> {
     /// ```
     /// use shaderjit::{CompileOptions, Config, Engine, PrimitiveIds, Primitives, Shader, VertexTable};
     ///
-    /// # fn expand(code: &shaderjit::CompiledShader, vertices: &VertexTable) -> Result<(), shaderjit::error::CallError> {
+    /// # use shaderjit::{CompiledShader, error::CallError};
+    /// # fn expand(code: &CompiledShader, vertices: &VertexTable) -> Result<(), CallError> {
     /// // Three points, each a primitive.
     /// let points = Primitives { vertices, indices: &[0, 1, 2], ids: PrimitiveIds::From(0) };
     /// for stream in code.call().primitives(&points)? {
@@ -70,7 +71,7 @@ impl<'a> Call<'a> {
         Ok(streams)
     }
 
-    /// The same into streams that are there, whose memory is used again. After an error there are none.
+    /// As [`primitives`](Self::primitives), into streams whose memory is used again. After an error there are none.
     ///
     /// # Errors
     /// As [`primitives`](Self::primitives).

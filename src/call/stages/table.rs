@@ -14,7 +14,8 @@ const MAX_BYTES: usize = 1 << 34;
 /// ```
 /// use shaderjit::{CompileOptions, Config, Engine, Shader, VertexTable};
 ///
-/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"));
+/// let bytes =
+///     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"));
 /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
 /// let table = VertexTable::from(code.call().run(0..3)?);
 /// assert_eq!(table.len(), 3);
@@ -133,7 +134,7 @@ impl VertexTable {
         self.grow_to(self.count)
     }
 
-    /// The same where there are no more vertices than another table has.
+    /// As [`push`](Self::push), where there are no more vertices than another table has.
     pub(super) fn push_row(&mut self, words: impl IntoIterator<Item = [u32; 4]>) {
         self.end();
         for (element, words) in self.elements.iter().zip(words) {

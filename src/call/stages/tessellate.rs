@@ -25,7 +25,7 @@ pub struct Tessellated {
     pub topology: Topology,
     /// The domain shader's outputs, patch by patch.
     pub vertices: VertexTable,
-    /// Those of the primitives, one primitive behind the other.
+    /// Numbers of vertices: the primitives one behind the other.
     pub indices: Vec<u32>,
     /// The numbers of the primitives' patches, one a primitive.
     pub ids: Vec<u32>,
@@ -51,7 +51,7 @@ impl<'a> Call<'a> {
         Ok(made)
     }
 
-    /// The same into what is there, whose memory is used again. After an error it is empty.
+    /// As [`tessellate`](Self::tessellate), into a result whose memory is used again. After an error it is empty.
     ///
     /// # Errors
     /// As [`tessellate`](Self::tessellate).

@@ -44,7 +44,8 @@ type Observer<'o> = Box<dyn FnMut(&Step) -> ControlFlow<()> + Send + 'o>;
 /// use shaderjit::{CompileOptions, Config, Engine, Invocation, Shader, Tracer};
 /// use std::ops::ControlFlow;
 ///
-/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"));
+/// let bytes =
+///     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dxbc/vs_sysvals/VS.vs_5_0.fxc101.dxbc"));
 /// let code = Engine::new(Config::default())?.compile(&Shader::parse(bytes)?, &CompileOptions::default())?;
 /// let mut steps = Vec::new();
 /// let tracer = Tracer::new(Invocation::Vertex { number: 2, instance: 0 }, |step| {

@@ -32,7 +32,7 @@ pub(super) struct Number {
 }
 
 impl Names {
-    /// Those of all ids that a module defines, in the order of its instructions.
+    /// The names of all ids that a module defines, in the order of its instructions.
     pub fn new(instructions: &[Instruction]) -> Names {
         let (names, used, next) = (HashMap::new(), HashSet::new(), HashMap::new());
         let mut names = Names { names, used, next, numbers: HashMap::new(), results: HashMap::new() };

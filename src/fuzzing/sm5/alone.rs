@@ -112,7 +112,7 @@ impl Alone<'_> {
         stream: &mut Stream,
     ) {
         let (strips, elements) = (declared.has_strips(), declared.elements.len());
-        // Those of vertices that are always emitted lie one behind the other.
+        // Outputs of vertices that are always emitted lie one behind the other.
         let words = outputs.as_flattened();
         let of_one: usize = declared.elements.iter().map(|element| element.components() as usize).sum();
         let word_at = |vertex: usize, number: usize| {

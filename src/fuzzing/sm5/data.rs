@@ -155,7 +155,7 @@ impl Data {
         inputs
     }
 
-    /// The same for lanes of a wave, by element, for the interpreter.
+    /// The inputs of a wave's lanes, by element, for the interpreter.
     pub fn lanes<const L: usize>(&self, interface: &Interface, invocations: [u32; L]) -> Vec<[[u32; L]; 4]> {
         // A program without inputs may have threads of any number.
         if interface.inputs.is_empty() {

@@ -19,7 +19,7 @@ const STATEMENTS: u32 = 24;
 pub struct Hull {
     /// Control points of a patch that comes in.
     inputs: u32,
-    /// Those of one that goes out.
+    /// Control points of a patch that goes out.
     outputs: u32,
     /// Whether a phase makes them.
     has_control_point_phase: bool,

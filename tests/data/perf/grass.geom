@@ -1,6 +1,6 @@
 #version 450
-// A blade of grass for each point: a curve that the wind bends, with waves that run up it; three pairs of vertices and a
-// tip.
+// A blade of grass for each point: a curve that the wind bends, with waves that run up it. It has three pairs of
+// vertices and a tip.
 layout(points) in;
 layout(triangle_strip, max_vertices = 7) out;
 layout(location = 0) in vec4 root[];

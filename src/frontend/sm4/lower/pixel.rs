@@ -246,7 +246,7 @@ impl Lowering {
         Ok(pixel.evaluate(number, of_element, at, &mut self.b))
     }
 
-    /// The same of one of the registers that are indexed; of another it is zero.
+    /// Evaluates one of the registers that are indexed; any other register is zero.
     fn evaluate_one_of(&mut self, place: Place, component: Component, at: [Value; 2]) -> Result<Value, LowerError> {
         let Some(indexed) = self.registers.inputs.indexed.filter(|indexed| indexed.has(component)) else {
             return Err(self.invalid("a dynamic index outside the declared index ranges"));

@@ -392,7 +392,7 @@ impl Lowering<'_> {
 
     // ---- doubles
 
-    /// The same of doubles. None for what the IR has no instruction for.
+    /// One component of doubles. None for what the IR has no instruction for.
     fn double_component(&mut self, opcode: Op, result: Scalar, args: &[Value]) -> Option<Value> {
         let (x, y) = (args[0], *args.get(1).unwrap_or(&args[0]));
         let value = match opcode {

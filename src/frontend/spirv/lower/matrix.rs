@@ -117,7 +117,7 @@ impl Lowering<'_> {
         scalars.iter().all(|&scalar| self.b.ty(scalar) == self.b.ty(scalars[0]))
     }
 
-    /// The same, where only floats of 32 bits will do.
+    /// As [`floats`](Self::floats), where only floats of 32 bits will do.
     pub(super) fn singles(&mut self, id: u32) -> Result<Vec<Value>, LowerError> {
         let scalars = self.floats(id)?;
         match scalars.first().map(|&scalar| self.b.ty(scalar)) {

@@ -26,7 +26,7 @@ impl Words {
         Words::of(ExecutionModel::Vertex, &[], &[])
     }
 
-    /// The same of another stage, with execution modes and variables of its interface.
+    /// A shader of a stage up to the beginning of its functions, with execution modes and variables of its interface.
     fn of(model: ExecutionModel, modes: &[(ExecutionMode, &[u32])], variables: &[u32]) -> Words {
         let mut words = Words(vec![MAGIC, 0x0001_0300, 0, 1000, 0]);
         words.op(Op::Capability, &[1]).op(Op::MemoryModel, &[0, 1]);

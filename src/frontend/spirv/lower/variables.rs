@@ -41,7 +41,7 @@ pub(super) struct Variables {
     /// Ids of those among whose elements an index chooses.
     dynamic: HashSet<u32>,
     pub locals: Vec<Local>,
-    /// Those of them that are inputs and outputs: id and number.
+    /// The variables that are inputs and outputs: id and number.
     pub inputs: Vec<(u32, usize)>,
     pub outputs: Vec<(u32, usize)>,
     pub shared: Vec<Shared>,
