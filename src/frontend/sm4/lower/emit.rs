@@ -24,8 +24,12 @@ pub(super) struct Emitter {
     components: Vec<Vec<OutputComponent>>,
 }
 
-/// How many vertices every invocation emits; none if branches may decide.
+/// How many vertices every invocation emits; none if branches may decide, or if an `abort` stands anywhere: a function
+/// with a flag for it has that behind the number of vertices among its outputs, even where nothing gets to it.
 fn fixed_vertices(program: &Program) -> Option<usize> {
+    if program.instructions.iter().any(|instruction| instruction.opcode() == Opcode::Abort) {
+        return None;
+    }
     let (mut depth, mut vertices, mut may_have_ended) = (0u32, 0, false);
     for instruction in &program.instructions {
         match instruction.opcode() {
@@ -44,7 +48,7 @@ fn fixed_vertices(program: &Program) -> Option<usize> {
             Opcode::Emit | Opcode::EmitStream | Opcode::EmitThenCut | Opcode::EmitThenCutStream => vertices += 1,
             Opcode::Ret if depth == 0 => break,
             Opcode::Ret | Opcode::RetC => may_have_ended = true,
-            Opcode::Call | Opcode::CallC | Opcode::InterfaceCall | Opcode::Label | Opcode::Abort => return None,
+            Opcode::Call | Opcode::CallC | Opcode::InterfaceCall | Opcode::Label => return None,
             _ => {}
         }
     }
@@ -205,6 +209,8 @@ mod tests {
             "retc_nz r0.x\nemit",
             "if_nz r0.x\nret\nendif\nemit",
             "emit\nif_nz r0.x\ncut\nendif",
+            // The flag of what nothing gets to is an output, too.
+            "emit\nret\nlabel label0\nabort\nret",
         ] {
             assert_eq!(fixed(code), None, "{code}");
         }
