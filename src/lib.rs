@@ -83,6 +83,7 @@ pub mod printable;
 pub mod raster;
 pub mod scan;
 mod shader;
+mod simd;
 mod stage;
 pub mod tessellator;
 #[cfg(test)]

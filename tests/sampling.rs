@@ -87,6 +87,7 @@ fn nothing_outside_an_image_is_read() {
                             component: (random() % 4) as u8,
                             offset: 0,
                             function: None,
+                            words: 4,
                         };
                         let mut rows = Rows([[[0; LANES]; 4]; OPERANDS]);
                         for word in rows.0.as_flattened_mut().as_flattened_mut() {

@@ -149,6 +149,7 @@ impl Case {
             component: 0,
             offset: 0,
             function: None,
+            words: 4,
         };
         let mut rows = Rows::ZERO;
         for operands in &self.rows {

@@ -133,6 +133,8 @@ pub struct Access {
     pub offset: u32,
     /// What an atomic op does.
     pub function: Option<AtomicFunction>,
+    /// How many words of an answer that is a row are read, 1 to 4, the first ones. The others may be anything.
+    pub words: u8,
 }
 
 impl Access {
@@ -151,7 +153,7 @@ impl Access {
         };
         let offset = if let Imm::ResourceByte { offset, .. } = imm { offset } else { 0 };
         let function = if let Imm::Atomic { function, .. } = imm { Some(function) } else { None };
-        Some(Access { op, texture, sampler, offsets, component, offset, function })
+        Some(Access { op, texture, sampler, offsets, component, offset, function, words: 4 })
     }
 }
 
@@ -191,7 +193,7 @@ impl Rows {
 /// and not on the payload of a NaN among them: passes move and merge accesses, and engines differ in payloads. Lanes
 /// may be inactive and then hold anything.
 pub trait Textures: fmt::Debug + Sync {
-    /// Replaces the first operand by the answer, in the first `lanes` lanes, at most [`LANES`].
+    /// Replaces the first operand by the answer, as many words of it as are read, in the first `lanes` lanes, at most [`LANES`].
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows);
 
     /// The words of memory that ops on bytes reach, behind one that takes what is dropped. Native code loads and stores

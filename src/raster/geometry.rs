@@ -87,17 +87,14 @@ impl View {
 
     /// The corner nearest to what is drawn. Planes that begin there keep most digits; beginning at a corner, they have
     /// its values exactly.
-    fn nearest(&self, corners: &[ScreenVertex; 3]) -> usize {
+    fn nearest(&self, corners: [[i32; 2]; 3]) -> usize {
         let Bounds { left, top, right, bottom } = self.bounds;
         let beyond = |at: i32, least: i32, most: i32| {
             let (least, most) = (i64::from(least) * i64::from(STEPS), i64::from(most) * i64::from(STEPS));
             (least - i64::from(at)).max(i64::from(at) - most).max(0)
         };
-        let distance = |corner: &ScreenVertex| {
-            let [x, y] = corner.at;
-            beyond(x, left, right).max(beyond(y, top, bottom))
-        };
-        (0..3).min_by_key(|&n| distance(&corners[n])).unwrap_or(0)
+        let distance = |[x, y]: [i32; 2]| beyond(x, left, right).max(beyond(y, top, bottom));
+        (0..3).min_by_key(|&n| distance(corners[n])).unwrap_or(0)
     }
 
     /// Depths that are written are clamped to these.
@@ -182,10 +179,14 @@ impl Geometry<'_> {
         let layer = chosen(self.values.layer, self.layout.layer_count()) as u16;
         let Some(view) = self.views.get(viewport as usize) else { return };
         let common = Common { view, viewport: viewport as u8, layer, leading, primitive };
-        let place = |row: u32| placed.get(row as usize).copied().unwrap_or_else(|| self.place(row, view));
-        let mut corners = [Placed::default(); 3];
+        // Those that are placed stay where they are: to copy what has just been written piece by piece takes long.
+        let mut own = [Placed::default(); 3];
+        if placed.is_empty() {
+            own.iter_mut().zip(rows).for_each(|(own, &row)| *own = self.place(row, view));
+        }
+        let mut corners = own.each_ref();
         for (corner, &row) in corners.iter_mut().zip(rows) {
-            *corner = place(row);
+            *corner = placed.get(row as usize).unwrap_or(corner);
         }
         let corners = &corners[..rows.len()];
         let union = corners.iter().fold(0, |union, corner| union | corner.outside);
@@ -298,7 +299,7 @@ impl Geometry<'_> {
     fn add_triangle(
         &self,
         mut vertices: [ScreenVertex; 3],
-        mut corners: [u32; 3],
+        corners: [u32; 3],
         edges: [bool; 3],
         common: &Common<'_>,
         shapes: &mut Shapes,
@@ -327,22 +328,20 @@ impl Geometry<'_> {
             }
             return;
         }
-        if twice_area < 0 {
-            vertices.swap(1, 2);
-            corners.swap(1, 2);
-        }
-        let points = vertices.map(|vertex| vertex.at);
+        let points = vertices.each_ref().map(|vertex| vertex.at);
         let bounds = if self.layout.sample_count() == 1 { Bounds::of_centres(&points) } else { Bounds::of(&points) };
         // Many small triangles have no pixel's centre, and end here.
         if bounds.intersect(&common.view.bounds).is_empty() {
             return;
         }
-        let first = common.view.nearest(&vertices);
-        vertices.rotate_left(first);
-        corners.rotate_left(first);
-        let mut shape = Shape::triangle(vertices);
+        // Clockwise, from the corner that is nearest to the view.
+        let mut order = if twice_area < 0 { [0, 2, 1] } else { [0, 1, 2] };
+        let first = common.view.nearest(order.map(|n| points[n]));
+        order = [order[first % 3], order[(first + 1) % 3], order[(first + 2) % 3]];
+        let mut shape = Shape::triangle(order.map(|n| vertices[n]));
         shape.is_front = is_front;
         shape.bounds = bounds;
+        let corners = order.map(|n| corners[n]);
         self.push(shape, corners, common, shapes);
     }
 

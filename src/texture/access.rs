@@ -1,15 +1,15 @@
 //! The ops of the IR on the textures and samplers of a call, all lanes at once.
 
 use super::address::BORDER;
-use super::filter::{AtLevels, Detail, Filtering, border, quantize};
+use super::filter::{Detail, Filtering, Known, Nothing, Plain, border, is_plain, quantize};
 use super::lanes::{Texels, float, word};
-use super::machine::Machine;
-use super::simd::{Floats, Words};
 use super::view::View;
 use super::{SamplerState, TexelKind, Texture, TextureInfo};
+use crate::simd::{Floats, Machine, Task, Words};
 use shaderjit_ir::Op;
 use shaderjit_ir::texture::{Access, LANES, Rows, TextureShape, Textures};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// Textures and samplers by the numbers that the IR gives them. What is not bound reads 0 and has no size; a sampler
 /// that is not bound is the default one.
@@ -62,17 +62,51 @@ impl Textures for BoundTextures<'_> {
         };
         let sampler = access.sampler.and_then(|sampler| self.samplers.get(sampler.as_u32() as usize)?.as_ref());
         const DEFAULT: SamplerState = SamplerState::DEFAULT;
-        self.machine.answer(&Asked { access, view, sampler: sampler.unwrap_or(&DEFAULT), lanes }, rows);
+        Asked { access, view, sampler: sampler.unwrap_or(&DEFAULT), lanes, rows }.answer(self.machine);
     }
 }
 
-/// One access.
+/// One access, which replaces the first operand by its answer: as many lanes at a time as a vector has.
 pub struct Asked<'a> {
     pub access: &'a Access,
     pub view: &'a View<'a>,
     pub sampler: &'a SamplerState,
     /// How many count, at most [`LANES`].
     pub lanes: usize,
+    pub rows: &'a mut Rows,
+}
+
+impl Asked<'_> {
+    /// Replaces the first operand.
+    pub fn answer(self, machine: Machine) {
+        if is_plain(self.access, self.view, self.sampler) {
+            machine.run(Answer::<Plain> { asked: self, known: PhantomData });
+        } else {
+            machine.run(Answer::<Nothing> { asked: self, known: PhantomData });
+        }
+    }
+}
+
+/// Answers as many lanes at a time as a vector has.
+struct Answer<'a, K> {
+    asked: Asked<'a>,
+    known: PhantomData<K>,
+}
+
+impl<F: Floats, K: Known> Task<F> for Answer<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let asked = self.asked;
+        for first in (0..asked.lanes).step_by(F::LANES) {
+            let operands = Operands { rows: asked.rows, first };
+            let texels = asked.answers::<F, K>(asked.lanes - first, &operands);
+            for (word, texels) in asked.rows.0[0].iter_mut().zip(texels).take(asked.access.words.into()) {
+                word[first..first + F::LANES].copy_from_slice(&texels.to_array()[..F::LANES]);
+            }
+        }
+    }
 }
 
 /// The operands of as many lanes as a vector has.
@@ -110,74 +144,76 @@ impl Operands<'_> {
     }
 }
 
-/// Answers as many lanes at a time as a vector has.
-#[inline(always)]
-pub fn answer<F: Floats>(asked: &Asked<'_>, rows: &mut Rows, at_levels: &impl AtLevels<F>) {
-    for first in (0..asked.lanes).step_by(F::LANES) {
-        let texels: Texels<F> = answers(asked, asked.lanes - first, &Operands { rows, first }, at_levels);
-        for (word, texels) in rows.0[0].iter_mut().zip(texels) {
-            word[first..first + F::LANES].copy_from_slice(&texels.to_array()[..F::LANES]);
-        }
+impl Asked<'_> {
+    /// The answer for as many lanes as a vector has, of which the first ones count.
+    #[inline(always)]
+    fn answers<F: Floats, K: Known>(&self, lanes: usize, operands: &Operands<'_>) -> Texels<F> {
+        let Asked { access, view, sampler, .. } = self;
+        let compares = !K::IS_PLAIN
+            && matches!(
+                access.op,
+                Op::SampleCompare | Op::SampleCompareGradients | Op::GatherCompare | Op::GatherCompareAt
+            );
+        let offsets = match access.op {
+            _ if K::IS_PLAIN => None,
+            Op::GatherAt | Op::GatherCompareAt => {
+                let [u, v, ..] = operands.words::<F>(if compares { 2 } else { 1 });
+                // Six bits with a sign.
+                Some([u.shl(26).sar(26), v.shl(26).sar(26), word::<F>(0)])
+            }
+            _ if access.offsets == [0; 3] => None,
+            _ => {
+                let [x, y, z] = access.offsets.map(|offset| i32::from(offset) as u32);
+                Some([word::<F>(x), word::<F>(y), word::<F>(z)])
+            }
+        };
+        let reference = compares.then(|| quantized(view.info.kind, operands.word::<F>(1, 0)));
+        let border = if K::IS_PLAIN || access.op == Op::TextureLoad { None } else { border(sampler, &view.info) };
+        // What is gathered may be any component.
+        let words = if is_gather(access.op) { 4 } else { access.words.into() };
+        let known = PhantomData::<K>;
+        let filtering = Filtering { view, sampler, lanes, words, offsets, reference, border, known };
+        let mut texels = match access.op {
+            Op::SampleGradients => {
+                let changes = [&operands.floats(1), &operands.floats(2)];
+                filtering.sample_gradients(&operands.floats(0), changes)
+            }
+            Op::SampleLevel | Op::SampleCompare => {
+                let lod = if compares { float(0.0) } else { operands.word::<F>(1, 0).as_floats() };
+                let detail = Detail { lod, least: float(0.0) };
+                filtering.sample(&filtering.position(&operands.floats(0)), detail)
+            }
+            op if K::IS_PLAIN => {
+                debug_assert!(false, "{op} is not plain");
+                return [word::<F>(0); 4];
+            }
+            Op::TextureLoad => load(&filtering, &operands.words::<F>(0)),
+            Op::TextureSize => return sizes::<F>(&view.info, operands.word::<F>(0, 0)),
+            Op::TextureSamples => return [word::<F>(view.info.samples), word::<F>(0), word::<F>(0), word::<F>(0)],
+            Op::SampleCompareGradients => {
+                let changes = [&operands.floats(2), &operands.floats(3)];
+                filtering.sample_gradients(&operands.floats(0), changes)
+            }
+            Op::TextureLod => {
+                let changes = [&operands.floats(1), &operands.floats(2)];
+                return filtering.levels(filtering.detail(&operands.floats(0), changes));
+            }
+            op if is_gather(op) => {
+                let component = if compares { 0 } else { access.component.into() };
+                return filtering.gather(&filtering.position(&operands.floats(0)), component);
+            }
+            op => {
+                debug_assert!(false, "{op} accesses no texture");
+                return [word::<F>(0); 4];
+            }
+        };
+        filtering.complete(&mut texels);
+        texels
     }
 }
 
-#[inline(always)]
-fn answers<F: Floats>(
-    asked: &Asked<'_>,
-    lanes: usize,
-    operands: &Operands<'_>,
-    at_levels: &impl AtLevels<F>,
-) -> Texels<F> {
-    let Asked { access, view, sampler, .. } = asked;
-    let compares =
-        matches!(access.op, Op::SampleCompare | Op::SampleCompareGradients | Op::GatherCompare | Op::GatherCompareAt);
-    let offsets = match access.op {
-        Op::GatherAt | Op::GatherCompareAt => {
-            let [u, v, ..] = operands.words::<F>(if compares { 2 } else { 1 });
-            // Six bits with a sign.
-            Some([u.shl(26).sar(26), v.shl(26).sar(26), word::<F>(0)])
-        }
-        _ if access.offsets == [0; 3] => None,
-        _ => {
-            let [x, y, z] = access.offsets.map(|offset| i32::from(offset) as u32);
-            Some([word::<F>(x), word::<F>(y), word::<F>(z)])
-        }
-    };
-    let reference = compares.then(|| quantized(view.info.kind, operands.word::<F>(1, 0)));
-    let border = if access.op == Op::TextureLoad { None } else { border(sampler, &view.info) };
-    let filtering = Filtering { view, sampler, lanes, offsets, reference, border };
-    let mut texels = match access.op {
-        Op::TextureLoad => load(&filtering, &operands.words::<F>(0)),
-        Op::TextureSize => return sizes::<F>(&view.info, operands.word::<F>(0, 0)),
-        Op::TextureSamples => return [word::<F>(view.info.samples), word::<F>(0), word::<F>(0), word::<F>(0)],
-        Op::SampleGradients => {
-            let changes = [&operands.floats(1), &operands.floats(2)];
-            filtering.sample_gradients(&operands.floats(0), changes, at_levels)
-        }
-        Op::SampleCompareGradients => {
-            let changes = [&operands.floats(2), &operands.floats(3)];
-            filtering.sample_gradients(&operands.floats(0), changes, at_levels)
-        }
-        Op::TextureLod => {
-            let changes = [&operands.floats(1), &operands.floats(2)];
-            return filtering.levels(filtering.detail(&operands.floats(0), changes));
-        }
-        Op::SampleLevel | Op::SampleCompare => {
-            let lod = if compares { float(0.0) } else { operands.word::<F>(1, 0).as_floats() };
-            let detail = Detail { lod, least: float(0.0) };
-            filtering.sample(&filtering.position(&operands.floats(0)), detail, at_levels)
-        }
-        Op::Gather | Op::GatherAt | Op::GatherCompare | Op::GatherCompareAt => {
-            let component = if compares { 0 } else { access.component.into() };
-            return filtering.gather(&filtering.position(&operands.floats(0)), component);
-        }
-        op => {
-            debug_assert!(false, "{op} accesses no texture");
-            return [word::<F>(0); 4];
-        }
-    };
-    filtering.complete(&mut texels);
-    texels
+fn is_gather(op: Op) -> bool {
+    matches!(op, Op::Gather | Op::GatherAt | Op::GatherCompare | Op::GatherCompareAt)
 }
 
 /// References as exact as texels of a kind are.
@@ -192,7 +228,7 @@ fn quantized<F: Floats>(kind: TexelKind, references: F::Words) -> F {
 
 /// The texels at integer addresses; zeros outside.
 #[inline(always)]
-fn load<F: Floats>(asked: &Filtering<'_, F>, address: &Texels<F>) -> Texels<F> {
+fn load<F: Floats>(asked: &Filtering<'_, F, impl Known>, address: &Texels<F>) -> Texels<F> {
     let info = &asked.view.info;
     let (directions, number, zero) = (info.shape.coordinates(), address[3], word::<F>(0));
     let (level, sample) = if info.shape.is_multisampled() { (zero, number) } else { (number, zero) };
@@ -202,7 +238,7 @@ fn load<F: Floats>(asked: &Filtering<'_, F>, address: &Texels<F>) -> Texels<F> {
     let plane = asked.view.plane::<F>(level.or_where_not(is_inside, zero), layer.or_where_not(is_inside, zero));
     let mut place = [zero; 3];
     for (axis, place) in place.iter_mut().enumerate().take(directions) {
-        *place = match &asked.offsets {
+        *place = match asked.offsets() {
             None => address[axis],
             Some(offsets) => address[axis] + offsets[axis],
         };

@@ -3,7 +3,7 @@
 
 use super::AddressMode;
 use super::lanes::{bounded, fixed, float, number, whole, word};
-use super::simd::{Floats, Words};
+use crate::simd::{Floats, Words};
 
 /// The number of no texel: the border.
 pub const BORDER: u32 = u32::MAX;
@@ -109,8 +109,8 @@ fn remainder<F: Floats>(number: F::Words, divisor: F::Words) -> F::Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texture::simd::Array;
-    use crate::texture::simd::array::Floats8;
+    use crate::simd::Array;
+    use crate::simd::array::Floats8;
     use AddressMode::{Border, Clamp, Mirror, MirrorOnce, Wrap};
 
     fn words(of: impl Fn(usize) -> i32) -> <Floats8 as Floats>::Words {

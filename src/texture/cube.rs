@@ -1,7 +1,7 @@
 //! Directions to faces, and which texels lie beyond the edges of a face.
 
 use super::lanes::{float, number, word};
-use super::simd::{Floats, Words};
+use crate::simd::{Floats, Words};
 
 /// Each face: which axis it is across, the sign of that axis, and the axes and signs of its columns and rows, +x -x +y
 /// -y +z -z (Direct3D 11.3 functional specification, 5.3.8).
@@ -143,7 +143,7 @@ pub fn texel(face: u32, size: u32, place: [i32; 2]) -> Option<FaceTexel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texture::simd::array::Floats8;
+    use crate::simd::array::Floats8;
 
     /// A point of a face.
     #[derive(Clone, Copy, Debug, PartialEq)]

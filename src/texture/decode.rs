@@ -8,7 +8,7 @@ use super::address::BORDER;
 use super::format::{Coding, SRGB};
 use super::lanes::{float, word};
 use super::mean::Mean;
-use super::simd::{Floats, Mask, Words};
+use crate::simd::{Floats, Mask, Words};
 use shaderjit_ir::packing::{Field, NumericKind};
 use std::sync::LazyLock;
 
@@ -185,42 +185,44 @@ fn decode<F: Floats, const N: usize, const W: usize>(
     words: &[[F::Words; W]; N],
     mean: &mut Mean<'_, F>,
 ) {
-    /// One class: a loop over the components.
+    /// One class: whether all its texels are finite, and a loop over the components.
     macro_rules! of_class {
-        (|$field:ident, $word:ident| $result:expr) => {
+        ($are_finite:literal, |$field:ident, $word:ident| $result:expr) => {
             for (component, $field) in fields.iter().enumerate() {
                 let mut texels = [word::<F>(0); N];
                 for (texel, words) in texels.iter_mut().zip(words) {
                     let $word = words[$field.word % W];
                     *texel = $result;
                 }
-                mean.take(component, &texels);
+                mean.take(component, &texels, $are_finite);
             }
         };
     }
     let Some(first) = fields.first() else { return };
     // Long texels are of whole words, all of them.
     if W > 2 || first.class == Class::Word {
-        return of_class!(|field, word| word);
+        return of_class!(false, |field, word| word);
     }
     match first.class {
         Class::Word => {}
-        Class::Uint => of_class!(|field, word| field.unsigned::<F>(word)),
-        Class::Sint => of_class!(|field, word| field.signed::<F>(word)),
-        Class::Unorm => of_class!(|field, word| field.unorm::<F>(word)),
-        Class::Snorm => of_class!(|field, word| field.scaled::<F>(field.signed::<F>(word)).max(float(-1.0)).bits()),
-        Class::Half => of_class!(|field, word| half::<F>(field.unsigned::<F>(word).shl(field.gap))),
-        Class::LongUnorm => {
-            of_class!(|field, word| field.quotient::<F>(word))
+        Class::Uint => of_class!(false, |field, word| field.unsigned::<F>(word)),
+        Class::Sint => of_class!(false, |field, word| field.signed::<F>(word)),
+        Class::Unorm => of_class!(true, |field, word| field.unorm::<F>(word)),
+        Class::Snorm => {
+            of_class!(true, |field, word| field.scaled::<F>(field.signed::<F>(word)).max(float(-1.0)).bits())
         }
-        Class::SharedExponent => of_class!(|field, shared| {
+        Class::Half => of_class!(false, |field, word| half::<F>(field.unsigned::<F>(word).shl(field.gap))),
+        Class::LongUnorm => {
+            of_class!(true, |field, word| field.quotient::<F>(word))
+        }
+        Class::SharedExponent => of_class!(true, |field, shared| {
             // 2^(exponent - 15 - 9)
             let scale = (shared.shr(27) + word::<F>(127 - 24)).shl(23).as_floats();
             (field.unsigned::<F>(shared).to_floats() * scale).bits()
         }),
         Class::Srgb => {
             let curve: &[[u8; 4]; 256] = &SRGB_BYTES;
-            of_class!(|field, word| match field.class {
+            of_class!(true, |field, word| match field.class {
                 Class::Srgb => field.unsigned::<F>(word).look_up(curve),
                 _ => field.unorm::<F>(word),
             })
@@ -281,8 +283,8 @@ fn scale(bits: u32) -> [f32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::array::{Floats8, Words8};
     use crate::texture::address::Span;
-    use crate::texture::simd::array::{Floats8, Words8};
 
     /// Components of the texel in front of another one, through the lanes.
     fn read(format: TexelFormat, bytes: &[u8]) -> Vec<u32> {

@@ -2,10 +2,10 @@
 //! specification, 7.18.11), and the footprint of an anisotropic filter.
 
 use super::cube;
-use super::filter::{AtLevels, Detail, Filtering};
+use super::filter::{Detail, Filtering, Known};
 use super::lanes::{Texels, float, log2, square, word};
-use super::simd::{Floats, Mask};
 use super::{Filter, TextureShape};
+use crate::simd::{Floats, Mask};
 
 /// A level of detail, with what stands behind the changes: the least there may be, and a bias.
 #[inline(always)]
@@ -25,13 +25,13 @@ struct Footprint<F: Floats> {
     places: F,
 }
 
-impl<F: Floats> Filtering<'_, F> {
+impl<F: Floats, K: Known> Filtering<'_, F, K> {
     /// Filtered at the level that changes of the coordinates give.
     #[inline(always)]
-    pub fn sample_gradients(&self, at: &[F; 4], changes: [&[F; 4]; 2], at_levels: &impl AtLevels<F>) -> Texels<F> {
+    pub fn sample_gradients(&self, at: &[F; 4], changes: [&[F; 4]; 2]) -> Texels<F> {
         let mut position = self.position(at);
         if !self.is_anisotropic() {
-            return self.sample(&position, self.detail(at, changes), at_levels);
+            return self.sample(&position, self.detail(at, changes));
         }
         let footprint = self.footprint(changes);
         let detail = with_words(footprint.lod, changes);
@@ -44,7 +44,7 @@ impl<F: Floats> Filtering<'_, F> {
             for (axis, length) in footprint.axis.into_iter().enumerate() {
                 position.coordinates[axis] = centre[axis] + length * part;
             }
-            let texels = self.sample(&position, detail, at_levels);
+            let texels = self.sample(&position, detail);
             if place == 0.0 {
                 mean = texels;
             } else {
@@ -68,8 +68,9 @@ impl<F: Floats> Filtering<'_, F> {
     /// Whether derivatives give an ellipse. Of cubes and blocks, the filter is linear, as the specification allows.
     #[inline(always)]
     fn is_anisotropic(&self) -> bool {
-        self.sampler.min == Filter::Anisotropic
-            && matches!(self.view.info.shape, TextureShape::D2 | TextureShape::D2Array)
+        !K::IS_PLAIN
+            && self.sampler.min == Filter::Anisotropic
+            && matches!(self.shape(), TextureShape::D2 | TextureShape::D2Array)
             && !self.view.info.kind.is_integer()
     }
 
@@ -86,7 +87,7 @@ impl<F: Floats> Filtering<'_, F> {
     #[inline(always)]
     fn in_texels(&self, [x, y, z, _]: &[F; 4], change: &[F; 4]) -> [F; 3] {
         let size = self.view.info.level_size(0).map(|size| size as f32);
-        let shape = self.view.info.shape;
+        let shape = self.shape();
         let [mut u, mut v, w, _] = *change;
         if shape.is_cube() {
             [u, v] = cube::project_derivatives([*x, *y, *z], [u, v, w]);

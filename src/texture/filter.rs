@@ -1,8 +1,7 @@
 //! What a sampler makes of a texture: levels, filters, comparisons, gathers.
 //!
-//! Filtering levels ([`Filtering::at_levels`]) is what most accesses end in, and the code of it is large: so it is
-//! compiled once for each kind of machine, and what calls it here has it as a parameter, because it is the
-//! [machine](super::machine)'s.
+//! Filtering levels ([`AtLevels`]) is what most accesses end in, and the code of it is large: so it is a function of its
+//! own, once for each kind of vectors.
 
 use super::address::{Direction, Span, place};
 use super::cube::{self, OnFaces};
@@ -10,22 +9,60 @@ use super::encode::clamped;
 use super::lanes::{Texels, bounded, fixed, float, least, reduce, word};
 use super::mean::{Mean, corner_of};
 use super::sampler::{Precision, Reduction};
-use super::simd::{Floats, Mask, Words};
 use super::view::{Plane, View};
-use super::{AddressMode, Filter, SamplerState, TexelKind, TextureInfo};
+use super::{AddressMode, Filter, SamplerState, TexelKind, TextureInfo, TextureShape};
+use crate::simd::{Floats, Mask, Task, Words};
+use shaderjit_ir::Op;
+use shaderjit_ir::texture::Access;
+use std::marker::PhantomData;
+
+/// What is the same for all accesses that code is compiled for (partial evaluation): the checks of it fold away.
+pub trait Known {
+    /// Whether they are [plain](is_plain).
+    const IS_PLAIN: bool;
+}
+
+/// Any access.
+pub struct Nothing;
+
+impl Known for Nothing {
+    const IS_PLAIN: bool = false;
+}
+
+/// Most accesses.
+pub struct Plain;
+
+impl Known for Plain {
+    const IS_PLAIN: bool = true;
+}
 
 /// What is asked of a texture, all but where.
-pub struct Filtering<'a, F: Floats> {
+pub struct Filtering<'a, F: Floats, K: Known> {
     pub view: &'a View<'a>,
     pub sampler: &'a SamplerState,
     /// How many lanes count.
     pub lanes: usize,
+    /// How many components of the answer count.
+    pub words: usize,
     /// Added to texels.
     pub offsets: Option<[F::Words; 3]>,
     /// For comparisons, as exact as the texels are.
     pub reference: Option<F>,
     /// The colour of the border, where coordinates may lead there.
     pub border: Option<[u32; 4]>,
+    pub known: PhantomData<K>,
+}
+
+/// Whether an access is one of those that have code of their own, because shaders have hardly any others: the mean of
+/// texels of a rectangle, at places that floats say.
+pub fn is_plain(access: &Access, view: &View<'_>, sampler: &SamplerState) -> bool {
+    matches!(access.op, Op::SampleGradients | Op::SampleLevel)
+        && access.offsets == [0; 3]
+        && view.info.shape == TextureShape::D2
+        && [sampler.min, sampler.mag].iter().all(|&filter| filter != Filter::Anisotropic)
+        && !sampler.address_modes.contains(&AddressMode::Border)
+        && sampler.reduction == Reduction::Average
+        && sampler.precision == Precision::Float
 }
 
 /// Where.
@@ -61,16 +98,69 @@ struct Taps<F: Floats> {
     spans: [Span<F>; 3],
 }
 
-/// Filters levels: [`Filtering::at_levels`], compiled for the machine.
-pub trait AtLevels<F: Floats>: Fn(&Filtering<'_, F>, &Position<F>, &[F::Words], Kernel<F>) -> [Texels<F>; 2] {}
+/// Filters one or two levels that there are.
+struct AtLevels<'a, 'v, F: Floats, K: Known> {
+    asked: &'a Filtering<'v, F, K>,
+    at: &'a Position<F>,
+    levels: &'a [F::Words],
+    kernel: Kernel<F>,
+}
 
-impl<F: Floats, A: Fn(&Filtering<'_, F>, &Position<F>, &[F::Words], Kernel<F>) -> [Texels<F>; 2]> AtLevels<F> for A {}
+impl<F: Floats, K: Known> Task<F> for AtLevels<'_, '_, F, K> {
+    type Output = [Texels<F>; 2];
 
-impl<F: Floats> Filtering<'_, F> {
+    #[inline(always)]
+    fn run(self) -> [Texels<F>; 2] {
+        let AtLevels { asked, at, levels, kernel } = self;
+        // What is read of one level waits long for its addresses: those of the other are computed meanwhile.
+        let mut taps = [None; 2];
+        for (taps, &level) in taps.iter_mut().zip(levels) {
+            *taps = Some(asked.taps(at, level, kernel));
+        }
+        let mut filtered = [[word::<F>(0); 4]; 2];
+        for (filtered, taps) in filtered.iter_mut().zip(taps.iter().flatten()) {
+            *filtered = asked.filtered(taps, kernel);
+        }
+        filtered
+    }
+}
+
+impl<F: Floats, K: Known> Filtering<'_, F, K> {
+    #[inline(always)]
+    pub fn shape(&self) -> TextureShape {
+        if K::IS_PLAIN { TextureShape::D2 } else { self.view.info.shape }
+    }
+
+    #[inline(always)]
+    pub fn offsets(&self) -> Option<&[F::Words; 3]> {
+        if K::IS_PLAIN { None } else { self.offsets.as_ref() }
+    }
+
+    #[inline(always)]
+    fn reference(&self) -> Option<F> {
+        if K::IS_PLAIN { None } else { self.reference }
+    }
+
+    #[inline(always)]
+    fn border(&self) -> Option<[u32; 4]> {
+        if K::IS_PLAIN { None } else { self.border }
+    }
+
+    #[inline(always)]
+    fn reduction(&self) -> Reduction {
+        // Comparisons are weighed, whatever a sampler says.
+        if K::IS_PLAIN || self.reference.is_some() { Reduction::Average } else { self.sampler.reduction }
+    }
+
+    #[inline(always)]
+    fn is_fixed(&self) -> bool {
+        !K::IS_PLAIN && self.sampler.precision == Precision::Fixed8
+    }
+
     /// Where coordinates and, behind them for arrays, slices lead.
     #[inline(always)]
     pub fn position(&self, at: &[F; 4]) -> Position<F> {
-        let shape = self.view.info.shape;
+        let shape = self.shape();
         let [x, y, z, w] = *at;
         let slice = if shape.is_array() { self.view.slices(at[shape.coordinates() % 4]) } else { word::<F>(0) };
         if shape.is_cube() {
@@ -83,8 +173,8 @@ impl<F: Floats> Filtering<'_, F> {
 
     /// Filtered at levels of detail; zeros where there is none that may be.
     #[inline(always)]
-    pub fn sample(&self, at: &Position<F>, detail: Detail<F>, at_levels: &impl AtLevels<F>) -> Texels<F> {
-        let mut texels = self.at_lod(at, self.bounded_lod(detail), at_levels);
+    pub fn sample(&self, at: &Position<F>, detail: Detail<F>) -> Texels<F> {
+        let mut texels = self.at_lod(at, self.bounded_lod(detail));
         let has_no_level = self.has_no_level(detail.least);
         if has_no_level.any() {
             for texel in &mut texels {
@@ -105,7 +195,7 @@ impl<F: Floats> Filtering<'_, F> {
 
     /// Filtered at bounded levels of detail.
     #[inline(always)]
-    fn at_lod(&self, at: &Position<F>, lod: F, at_levels: &impl AtLevels<F>) -> Texels<F> {
+    fn at_lod(&self, at: &Position<F>, lod: F) -> Texels<F> {
         let SamplerState { min, mag, mip, .. } = *self.sampler;
         // Integers have no weights.
         let is_linear = |filter| filter != Filter::Point && !self.view.info.kind.is_integer();
@@ -115,14 +205,14 @@ impl<F: Floats> Filtering<'_, F> {
         let last = (self.view.info.levels - 1) as f32;
         if !is_linear(mip) {
             let level = bounded((lod + float(0.5)).floor(), 0.0, last).to_integers();
-            return at_levels(self, at, &[level], kernel)[0];
+            return self.at_levels(at, &[level], kernel)[0];
         }
         let lod = bounded(lod, 0.0, last);
         let weight = lod - lod.floor();
         let level = lod.to_integers();
         let next = (level + word::<F>(1)).min(word::<F>(self.view.info.levels - 1));
         let needed = if float::<F>(0.0).less(weight).any() { 2 } else { 1 };
-        let [mut texels, others] = at_levels(self, at, &[level, next][..needed], kernel);
+        let [mut texels, others] = self.at_levels(at, &[level, next][..needed], kernel);
         if needed == 2 {
             self.reduce(&mut texels, &others, weight);
         }
@@ -138,13 +228,10 @@ impl<F: Floats> Filtering<'_, F> {
     /// Biased levels between the sampler's bounds, and no less than there may be. A NaN is the upper bound.
     #[inline(always)]
     fn bounded_lod(&self, detail: Detail<F>) -> F {
-        let SamplerState { min_lod, max_lod, precision, .. } = *self.sampler;
+        let SamplerState { min_lod, max_lod, .. } = *self.sampler;
         let lod = detail.least.max(bounded(self.biased_lod(detail), min_lod, max_lod));
-        match precision {
-            Precision::Float => lod,
-            // Where it matters; what is farther out stays what it is.
-            Precision::Fixed8 => fixed(lod).or_where_not(lod.abs().less(float(32.0)), lod),
-        }
+        // Where it matters; what is farther out stays what it is.
+        if self.is_fixed() { fixed(lod).or_where_not(lod.abs().less(float(32.0)), lod) } else { lod }
     }
 
     /// The level that samples are taken at, and what it is before anything bounds it (Direct3D 11.3 functional
@@ -171,19 +258,9 @@ impl<F: Floats> Filtering<'_, F> {
         gathered
     }
 
-    /// Filtered at one or two levels that there are.
     #[inline(always)]
-    pub fn at_levels(&self, at: &Position<F>, levels: &[F::Words], kernel: Kernel<F>) -> [Texels<F>; 2] {
-        // What is read of one level waits long for its addresses: those of the other are computed meanwhile.
-        let mut taps = [None; 2];
-        for (taps, &level) in taps.iter_mut().zip(levels) {
-            *taps = Some(self.taps(at, level, kernel));
-        }
-        let mut filtered = [[word::<F>(0); 4]; 2];
-        for (filtered, taps) in filtered.iter_mut().zip(taps.iter().flatten()) {
-            *filtered = self.filtered(taps, kernel);
-        }
-        filtered
+    fn at_levels(&self, at: &Position<F>, levels: &[F::Words], kernel: Kernel<F>) -> [Texels<F>; 2] {
+        F::apart(AtLevels { asked: self, at, levels, kernel })
     }
 
     #[inline(always)]
@@ -196,13 +273,13 @@ impl<F: Floats> Filtering<'_, F> {
     #[inline(always)]
     fn filtered(&self, Taps { plane, spans }: &Taps<F>, kernel: Kernel<F>) -> Texels<F> {
         let directions = if kernel.is_linear { self.directions() } else { 0 };
-        let is_mean = self.reference.is_none() && self.sampler.reduction == Reduction::Average;
+        let is_mean = self.reference().is_none() && self.reduction() == Reduction::Average;
         if is_mean && !self.crosses_edges(plane, spans, directions) {
             return match directions {
-                0 => self.mean::<1>(plane, spans, self.border),
-                1 => self.mean::<2>(plane, spans, self.border),
-                2 => self.mean::<4>(plane, spans, self.border),
-                _ => self.mean::<8>(plane, spans, self.border),
+                0 => self.mean::<1>(plane, spans, self.border()),
+                1 => self.mean::<2>(plane, spans, self.border()),
+                2 => self.mean::<4>(plane, spans, self.border()),
+                _ => self.mean::<8>(plane, spans, self.border()),
             };
         }
         let mut texels = [word::<F>(0); 4];
@@ -226,22 +303,22 @@ impl<F: Floats> Filtering<'_, F> {
     #[inline(always)]
     fn mean<const N: usize>(&self, plane: &Plane<F>, spans: &[Span<F>; 3], border: Option<[u32; 4]>) -> Texels<F> {
         let mut mean = Mean::new(spans, border);
-        self.view.read::<F, N>(plane, spans, self.lanes, self.components(), &mut mean);
+        self.view.read::<F, N>(self.shape(), plane, spans, self.lanes, self.components(), &mut mean);
         mean.texels
     }
 
     /// How many directions have two texels.
     #[inline(always)]
     fn directions(&self) -> usize {
-        let shape = self.view.info.shape;
+        let shape = self.shape();
         if shape.is_cube() { 2 } else { shape.coordinates() }
     }
 
     /// The texels of each direction; for cubes perhaps one beyond an edge.
     #[inline(always)]
     fn spans(&self, at: &Position<F>, plane: &Plane<F>, kernel: Kernel<F>) -> [Span<F>; 3] {
-        let is_fixed = self.sampler.precision == Precision::Fixed8;
-        let is_cube = self.view.info.shape.is_cube();
+        let is_fixed = self.is_fixed();
+        let is_cube = self.shape().is_cube();
         let mut spans = [Span::one(word::<F>(0)); 3];
         for (axis, span) in spans.iter_mut().enumerate().take(self.directions()) {
             let (size, coordinate) = (plane.size[axis], at.coordinates[axis]);
@@ -252,7 +329,7 @@ impl<F: Floats> Filtering<'_, F> {
                 let first = nearest.or_where_not(kernel.shift.equals(float(0.0)), first);
                 Span { texels: [first, first + word::<F>(1)], weight }
             } else {
-                let offset = self.offsets.as_ref().map(|offsets| offsets[axis]);
+                let offset = self.offsets().map(|offsets| offsets[axis]);
                 let mode = self.sampler.address_modes[axis];
                 let is_power_of_two = self.view.info.level_size(0)[axis].is_power_of_two();
                 Direction { size, is_power_of_two, mode, offset, is_fixed }.span(coordinate, kernel.shift)
@@ -265,7 +342,7 @@ impl<F: Floats> Filtering<'_, F> {
     #[inline(always)]
     fn crosses_edges(&self, plane: &Plane<F>, spans: &[Span<F>; 3], directions: usize) -> bool {
         let last = (1 << directions) - 1;
-        self.view.info.shape.is_cube()
+        self.shape().is_cube()
             && (is_beyond(plane, &corner_of(spans, 0)) | is_beyond(plane, &corner_of(spans, last))).any()
     }
 
@@ -273,7 +350,7 @@ impl<F: Floats> Filtering<'_, F> {
     #[inline(always)]
     fn tap(&self, plane: &Plane<F>, spans: &[Span<F>; 3], corner: usize) -> Texels<F> {
         let place = corner_of(spans, corner);
-        if self.view.info.shape.is_cube() && is_beyond(plane, &place).any() {
+        if self.shape().is_cube() && is_beyond(plane, &place).any() {
             return self.beyond_edges(plane, place);
         }
         self.texel(plane, place)
@@ -283,8 +360,8 @@ impl<F: Floats> Filtering<'_, F> {
     #[inline(always)]
     pub fn texel(&self, plane: &Plane<F>, place: [F::Words; 3]) -> Texels<F> {
         let [x, y, z] = place;
-        let texels = self.mean::<1>(plane, &[Span::one(x), Span::one(y), Span::one(z)], self.border);
-        match self.reference {
+        let texels = self.mean::<1>(plane, &[Span::one(x), Span::one(y), Span::one(z)], self.border());
+        match self.reference() {
             None => texels,
             Some(reference) => {
                 let passes = self.sampler.comparison.passing(reference, texels[0].as_floats());
@@ -340,24 +417,23 @@ impl<F: Floats> Filtering<'_, F> {
     /// How many components a filter has to do with.
     #[inline(always)]
     pub fn components(&self) -> usize {
-        if self.reference.is_some() { 1 } else { self.view.info.components.into() }
+        if self.reference().is_some() { 1 } else { self.words.min(self.view.info.components.into()) }
     }
 
-    /// Sets the components that are not stored.
+    /// Sets the components that are not stored, of those that count.
     #[inline(always)]
     pub fn complete(&self, texels: &mut Texels<F>) {
         let (first, components) = (texels[0], self.components());
         for (number, component) in texels.iter_mut().enumerate().skip(components) {
             let default = word::<F>(self.view.info.kind.default_component(number));
-            *component = if self.reference.is_some() { first } else { default };
+            *component = if self.reference().is_some() { first } else { default };
         }
     }
 
     /// Takes second texels into the first ones.
     #[inline(always)]
     pub fn reduce(&self, first: &mut Texels<F>, second: &Texels<F>, weight: F) {
-        // Comparisons are weighed, whatever a sampler says.
-        let reduction = if self.reference.is_some() { Reduction::Average } else { self.sampler.reduction };
+        let reduction = self.reduction();
         for (first, second) in first.iter_mut().zip(second).take(self.components()) {
             *first = reduce(*first, *second, weight, reduction);
         }

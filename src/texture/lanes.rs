@@ -1,7 +1,7 @@
-//! Arithmetic of all lanes: what the sampler needs beside the operations that [vectors](super::simd) have.
+//! Arithmetic of all lanes: what the sampler needs beside the operations that [vectors](crate::simd) have.
 
 use super::sampler::Reduction;
-use super::simd::{Floats, Words};
+use crate::simd::{Floats, Words};
 
 /// The bits of four components of each lane's texel.
 pub type Texels<F> = [<F as Floats>::Words; 4];
@@ -83,8 +83,15 @@ pub fn log2<F: Floats>(value: F) -> F {
 /// The weighted mean of two values. What has no weight does not count, even if it is infinite.
 #[inline(always)]
 pub fn lerp<F: Floats>(first: F::Words, second: F::Words, weight: F) -> F::Words {
+    first.or_where_not(weight.equals(float(0.0)), lerp_finite(first, second, weight))
+}
+
+/// The weighted mean of two values that are finite, so that without a weight the second one adds nothing; the first one
+/// is not -0.
+#[inline(always)]
+pub fn lerp_finite<F: Floats>(first: F::Words, second: F::Words, weight: F) -> F::Words {
     let (a, b) = (first.as_floats(), second.as_floats());
-    first.or_where_not(weight.equals(float(0.0)), (a + weight * (b - a)).bits())
+    (a + weight * (b - a)).bits()
 }
 
 /// The weighted mean of two values, or the least or the most of those that have a weight.
@@ -108,7 +115,7 @@ pub fn least<F: Floats>(a: F, b: F) -> F {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texture::simd::array::Floats8;
+    use crate::simd::array::Floats8;
 
     fn one(value: f32) -> Floats8 {
         Floats8::all(value)

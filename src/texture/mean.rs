@@ -1,8 +1,8 @@
 //! The weighted mean of the texels around a point: linear interpolation in one, two or three directions.
 
 use super::address::{BORDER, Span};
-use super::lanes::{Texels, lerp, word};
-use super::simd::{Floats, Words};
+use super::lanes::{Texels, lerp, lerp_finite, word};
+use crate::simd::{Floats, Words};
 
 /// Takes components of texels, N for each lane, and weighs them: the corners of the box between the texels of spans.
 pub struct Mean<'s, F: Floats> {
@@ -18,17 +18,37 @@ impl<F: Floats> Mean<'_, F> {
         Mean { spans, border, texels: [word::<F>(0); 4] }
     }
 
-    /// Takes one component.
+    /// Whether some of the corners may be the border.
     #[inline(always)]
-    pub fn take<const N: usize>(&mut self, component: usize, texels: &[F::Words; N]) {
-        let mut corners = *texels;
-        if let Some(border) = &self.border {
-            for (corner, texel) in corners.iter_mut().enumerate() {
-                let is_border = is_border::<F>(&corner_of(self.spans, corner));
-                *texel = word::<F>(border[component % 4]).or_where_not(is_border, *texel);
+    pub fn has_border(&self) -> bool {
+        self.border.is_some()
+    }
+
+    /// Takes one component, of texels that are all finite and not -0, or may be any floats.
+    #[inline(always)]
+    pub fn take<const N: usize>(&mut self, component: usize, texels: &[F::Words; N], are_finite: bool) {
+        self.texels[component % 4] = match &self.border {
+            // A border's colour is any.
+            Some(border) => {
+                let mut corners = *texels;
+                for (corner, texel) in corners.iter_mut().enumerate() {
+                    let is_border = is_border::<F>(&corner_of(self.spans, corner));
+                    *texel = word::<F>(border[component % 4]).or_where_not(is_border, *texel);
+                }
+                self.weighed(corners, lerp)
             }
-        }
-        // Pair by pair: x, then y, then z.
+            None if are_finite => self.weighed(*texels, lerp_finite),
+            None => self.weighed(*texels, lerp),
+        };
+    }
+
+    /// The corners of the box pair by pair: x, then y, then z.
+    #[inline(always)]
+    fn weighed<const N: usize>(
+        &self,
+        mut corners: [F::Words; N],
+        lerp: impl Fn(F::Words, F::Words, F) -> F::Words,
+    ) -> F::Words {
         let (mut left, mut axis) = (N, 0);
         while left > 1 {
             left /= 2;
@@ -37,7 +57,7 @@ impl<F: Floats> Mean<'_, F> {
             }
             axis += 1;
         }
-        self.texels[component % 4] = corners[0];
+        corners[0]
     }
 }
 

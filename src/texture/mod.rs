@@ -6,7 +6,6 @@
 //! | `image` | the built-in texture: bytes in one of the formats |
 //! | `block` | images of compressed blocks |
 //! | `sampler` | sampler states |
-//! | `simd` | vectors: a number of each lane, and operations on all at once |
 //! | `lanes` | arithmetic of all lanes |
 //! | `decode` | texels of all lanes: bytes → components |
 //! | `view` | a bound texture: where its levels lie, and reading it |
@@ -16,7 +15,6 @@
 //! | `filter` | levels, filters, comparisons, gathers |
 //! | `detail` | derivatives → levels of detail and anisotropic footprints |
 //! | `access` | the ops of the IR on a call's textures |
-//! | `machine` | all of that compiled for each kind of machine |
 //!
 //! All engines ask the same code (`shaderjit_ir::texture::Textures`), once an access, so they get the same bits. The
 //! rules are those of the Direct3D 11.3 functional specification, sections 7.18 and 22.4. Where it leaves something
@@ -33,8 +31,8 @@
 //! * filters keep denormals;
 //! * the missing texel at a cube's corner is the mean of the three there are.
 //!
-//! What is generic over vectors is written once and compiled for each kind of machine; which code reads a format is
-//! found out when a texture is bound. `unsafe` is only in `machine.rs` and `simd/x86.rs`.
+//! What is generic over [vectors](crate::simd) is written once and compiled for each kind of machine; which code reads a
+//! format is found out when a texture is bound.
 
 mod access;
 mod address;
@@ -47,10 +45,8 @@ mod filter;
 mod format;
 mod image;
 mod lanes;
-mod machine;
 mod mean;
 mod sampler;
-mod simd;
 mod view;
 
 pub(crate) use access::BoundTextures;

@@ -1,7 +1,7 @@
 //! Sampler states: filters, address modes, comparisons.
 
 use super::lanes::flushed;
-use super::simd::Floats;
+use crate::simd::Floats;
 
 /// Which texels a sample weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -224,8 +224,8 @@ impl SamplerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texture::simd::Mask;
-    use crate::texture::simd::array::Floats8;
+    use crate::simd::Mask;
+    use crate::simd::array::Floats8;
 
     #[test]
     fn the_reference_is_compared_with_the_texel() {

@@ -4,8 +4,8 @@ use super::address::{BORDER, Span};
 use super::decode::Decoder;
 use super::lanes::{float, number, word};
 use super::mean::{Mean, corner_of, is_border};
-use super::simd::{Array, Floats, Words};
 use super::{Image, Texel, Texture, TextureInfo};
+use crate::simd::{Array, Floats, Words};
 use shaderjit_ir::texture::{LANES, TextureShape};
 
 /// Most levels of a texture, and one more, which makes a power of two.
@@ -84,12 +84,13 @@ impl<'a> View<'a> {
         number(numbers).round().max(float(0.0)).min(float(last)).to_integers()
     }
 
-    /// Reads texels of a plane, at N corners of spans for each of the first lanes, and gives their components one after
+    /// Reads texels of a plane, of a texture of this shape, at N corners of spans for each of the first lanes, and gives their components one after
     /// the other, at most so many: zeros where the place is the border. Samples of multisampled texels lie side by
     /// side.
     #[inline(always)]
     pub fn read<F: Floats, const N: usize>(
         &self,
+        shape: TextureShape,
         plane: &Plane<F>,
         spans: &[Span<F>; 3],
         lanes: usize,
@@ -107,11 +108,14 @@ impl<'a> View<'a> {
         for (corner, number) in numbers.iter_mut().enumerate() {
             let place = corner_of(spans, corner);
             let [x, mut row, z] = place;
-            if self.info.shape == TextureShape::D3 {
+            if shape == TextureShape::D3 {
                 row = row + z * plane.size[1];
             }
             let texel = plane.start + row * width + x;
-            *number = texel.or_where_not(is_asked & !is_border::<F>(&place), border);
+            // One place by itself may be outside for other reasons: it is loaded from.
+            let may_be_outside = N == 1 || mean.has_border();
+            let is_there = if may_be_outside { is_asked & !is_border::<F>(&place) } else { is_asked };
+            *number = texel.or_where_not(is_there, border);
         }
         decoder.read(bytes, &numbers, lanes, components, mean);
     }
@@ -147,7 +151,7 @@ impl<'a> View<'a> {
             for (corner, texels) in corners.iter_mut().zip(texels) {
                 *corner = F::Words::from_array(texels);
             }
-            mean.take(component, &corners);
+            mean.take(component, &corners, false);
         }
     }
 }

@@ -1,10 +1,14 @@
 //! What a back end has to know of a program as a whole: one walk over it finds all.
 
-use super::{Parts, Word};
+use super::{Parts, Word, is_of_run};
 use crate::bounds::static_rows;
 use crate::cfg;
+use crate::entity::Value;
 use crate::function::{Imm, InstData};
 use crate::op::{Memory, Op};
+use crate::texture::Access;
+use crate::types::Type;
+use cranelift_entity::SecondaryMap;
 
 /// As many streams as a loop can have a pointer and a stride of in registers. If there are more, it loads both for
 /// each.
@@ -18,6 +22,9 @@ const COPIED_AT_ONCE: usize = 192;
 
 /// What the waves of one call weigh without what their loops take: a millisecond's work or so.
 const WEIGHT_AT_ONCE: u64 = 1 << 20;
+
+/// The words of a row, each a bit.
+const ALL_WORDS: u8 = 0b1111;
 
 /// An input or output element's place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +42,9 @@ pub struct Facts {
     pub wanted: Vec<u8>,
     /// For each input element, whether its rows are read, be it by what copies it.
     pub reads: Vec<bool>,
+    /// The words that are taken out of each row, but by what has rows of a wave as they lie in memory; bit 0 for the
+    /// first.
+    pub row_words: SecondaryMap<Value, u8>,
     /// For each uniform space, whether code loads anything from it.
     pub used_spaces: Vec<bool>,
     /// For each uniform space, how many rows are read without a check, by code or by what the call fills in.
@@ -65,6 +75,7 @@ impl Facts {
         for &block in &program.layout {
             facts.pays |= cfg::successors(program, block).any(|target| program.costs.edge(block, target) > 0);
             program.insts_in(block).for_each(|inst| facts.note(program, inst));
+            program.blocks[block].terminator().uses().for_each(|value| facts.row_words[value] = ALL_WORDS);
         }
         for word in program.call.fills.iter().flat_map(|fill| fill.words) {
             if let Word::Uniform { space, row, .. } = word {
@@ -90,11 +101,24 @@ impl Facts {
                 self.uses_resources = true;
             }
             (Op::GuardOrdered, _) => self.guards = true,
-            _ => {}
+            (Op::RowWord, Imm::Component(component)) => self.row_words[inst.args[0]] |= 1 << component,
+            _ if is_of_run(inst) => {}
+            _ => {
+                let rows = inst.args.iter().filter(|&&arg| program.ty(arg) == Type::Row);
+                rows.for_each(|&row| self.row_words[row] = ALL_WORDS);
+            }
         }
         let is_address = matches!(inst.op, Op::UniformLoadAt | Op::RowAt | Op::ResourceLoad | Op::MemoryLoad)
             || inst.op.memory() == Some(Memory::Array);
         self.scattered |= is_address && !program.uniform.contains(inst.args[0]) || inst.op == Op::MemoryStoreMasked;
+    }
+
+    /// What an instruction accesses, and how much of the answer is read; none if it accesses nothing.
+    pub fn access(&self, inst: &InstData) -> Option<Access> {
+        let access = Access::new(inst.op, inst.imm)?;
+        let read = inst.result.map_or(0, |result| self.row_words[result]);
+        let words = u8::BITS - read.leading_zeros();
+        Some(Access { words: words.clamp(1, 4) as u8, ..access })
     }
 
     /// The streams whose rows a loop steps along: that of a phase, or the one loop, which is number 0.

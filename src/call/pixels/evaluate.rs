@@ -5,6 +5,8 @@
 
 use super::quad::{Plane, Primitive, Quad, Quads};
 use crate::frontend::pixel::{HiddenInput, Interpolation, Location, PixelInput, PixelInterface, sample_positions};
+use crate::simd::{Array, Floats, Machine, Task, Words};
+use std::ops::Range;
 
 /// Quads whose rows are made before any is shaded: few enough to stay in a cache, enough for a call to cost little.
 pub(super) const QUADS_AT_ONCE: usize = 64;
@@ -12,17 +14,39 @@ pub(super) const QUADS_AT_ONCE: usize = 64;
 /// Bytes of a row.
 pub(super) const ROW_BYTES: usize = 16;
 
-/// Points of four pixels, from the origin of their primitive, and w there.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Points {
-    x: [f32; 4],
-    y: [f32; 4],
-    w: [f32; 4],
-}
+/// Points of four pixels, from the origin of their primitive, and w there: x of each, y of each, w of each. They are a
+/// table that vectors look up.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Points([u32; 16]);
 
 impl Points {
+    /// Where in the table they begin.
+    const X: u32 = 0;
+    const Y: u32 = 4;
+    const W: u32 = 8;
+
+    pub const ZERO: Points = Points([0; 16]);
+
+    fn new(x: [f32; 4], y: [f32; 4], reciprocal_w: &Plane) -> Points {
+        let mut points = Points::ZERO;
+        points.set(Points::X, x);
+        points.set(Points::Y, y);
+        points.set(Points::W, points.at(reciprocal_w).map(|reciprocal| 1.0 / reciprocal));
+        points
+    }
+
+    fn set(&mut self, first: u32, values: [f32; 4]) {
+        self.0.as_chunks_mut::<4>().0[first as usize / 4] = values.map(f32::to_bits);
+    }
+
+    fn get(&self, first: u32) -> [f32; 4] {
+        self.0.as_chunks::<4>().0[first as usize / 4].map(f32::from_bits)
+    }
+
     fn at(&self, plane: &Plane) -> [f32; 4] {
-        std::array::from_fn(|pixel| plane.value + plane.dx * self.x[pixel] + plane.dy * self.y[pixel])
+        let (x, y) = (self.get(Points::X), self.get(Points::Y));
+        std::array::from_fn(|pixel| plane.value + plane.dx * x[pixel] + plane.dy * y[pixel])
     }
 }
 
@@ -72,12 +96,12 @@ impl<'c> Chunk<'c> {
     }
 
     /// Writes what the pixels read of an element, a row each.
-    pub fn evaluate(&self, element: usize, rows: &mut [[u8; ROW_BYTES]]) {
+    pub fn evaluate(&self, machine: Machine, element: usize, rows: &mut [[u8; ROW_BYTES]]) {
         let pixel = self.pixel;
         match pixel.inputs.get(element) {
             Some(&PixelInput::Attribute { interpolation, location, plane }) => {
                 let planes = self.planes_of(element, plane);
-                self.attribute(planes, interpolation, location, rows);
+                machine.run(Attribute { chunk: self, planes, interpolation, location, rows });
             }
             Some(&PixelInput::Position(location)) => self.position(location, rows),
             Some(PixelInput::FrontFace) => {
@@ -92,7 +116,7 @@ impl<'c> Chunk<'c> {
     }
 
     /// The numbers of an element's planes among those of a primitive.
-    fn planes_of(&self, element: usize, first: u32) -> std::ops::Range<usize> {
+    fn planes_of(&self, element: usize, first: u32) -> Range<usize> {
         let behind = self.pixel.inputs[element + 1..].iter().find_map(|input| match *input {
             PixelInput::Attribute { plane, .. } => Some(plane),
             _ => None,
@@ -100,7 +124,7 @@ impl<'c> Chunk<'c> {
         first as usize..behind.unwrap_or(self.pixel.planes) as usize
     }
 
-    fn planes(&self, quad: &Quad, numbers: &std::ops::Range<usize>) -> &'c [Plane] {
+    fn planes(&self, quad: &Quad, numbers: &Range<usize>) -> &'c [Plane] {
         let first = quad.primitive as usize * self.pixel.planes as usize;
         &self.all.planes[first + numbers.start..first + numbers.end]
     }
@@ -114,38 +138,6 @@ impl<'c> Chunk<'c> {
         }
     }
 
-    fn attribute(
-        &self,
-        numbers: std::ops::Range<usize>,
-        interpolation: Interpolation,
-        location: Location,
-        rows: &mut [[u8; ROW_BYTES]],
-    ) {
-        let points = &self.points[location as usize];
-        let mut primitive = None;
-        // The planes of the components, one beside the other: a row is a vector.
-        let [mut value, mut dx, mut dy] = [[0.0f32; 4]; 3];
-        for ((rows, quad), points) in rows.as_chunks_mut::<4>().0.iter_mut().zip(self.quads).zip(points) {
-            if primitive != Some(quad.primitive) {
-                primitive = Some(quad.primitive);
-                for (component, plane) in self.planes(quad, &numbers).iter().enumerate().take(4) {
-                    (value[component], dx[component], dy[component]) = (plane.value, plane.dx, plane.dy);
-                }
-            }
-            for (pixel, row) in rows.iter_mut().enumerate() {
-                let (x, y, w) = (points.x[pixel], points.y[pixel], points.w[pixel]);
-                // As `Points::at`, to the bit.
-                let at = |component: usize| value[component] + dx[component] * x + dy[component] * y;
-                let values: [f32; 4] = match interpolation {
-                    Interpolation::Constant => value,
-                    Interpolation::NoPerspective => std::array::from_fn(at),
-                    Interpolation::Perspective => std::array::from_fn(|component| at(component) * w),
-                };
-                *row = bytes_of(values);
-            }
-        }
-    }
-
     fn position(&self, location: Location, rows: &mut [[u8; ROW_BYTES]]) {
         let points = &self.points[location as usize];
         for ((rows, quad), points) in rows.as_chunks_mut::<4>().0.iter_mut().zip(self.quads).zip(points) {
@@ -154,7 +146,7 @@ impl<'c> Chunk<'c> {
             set_all(rows, 0, x);
             set_all(rows, 1, y);
             set_all(rows, 2, points.at(&self.primitive(quad).depth));
-            set_all(rows, 3, points.w);
+            set_all(rows, 3, points.get(Points::W));
         }
     }
 
@@ -196,6 +188,69 @@ impl<'c> Chunk<'c> {
     }
 }
 
+/// Evaluates an attribute at pixels: a row of each is four lanes of a vector.
+struct Attribute<'c, 'r> {
+    chunk: &'r Chunk<'c>,
+    /// The numbers of its planes among those of a primitive.
+    planes: Range<usize>,
+    interpolation: Interpolation,
+    location: Location,
+    rows: &'r mut [[u8; ROW_BYTES]],
+}
+
+impl<F: Floats> Task<F> for Attribute<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Attribute { chunk, planes, interpolation, location, rows } = self;
+        let at_once = F::LANES / 4;
+        let mut primitive = None;
+        let [mut value, mut dx, mut dy] = [F::all(0.0); 3];
+        let (quads, points) = (chunk.quads, &chunk.points[location as usize]);
+        for ((rows, quad), points) in rows.as_chunks_mut::<4>().0.iter_mut().zip(quads).zip(points) {
+            if primitive != Some(quad.primitive) {
+                primitive = Some(quad.primitive);
+                let mut components = [[0; 4]; 3];
+                for (component, plane) in chunk.planes(quad, &planes).iter().enumerate().take(4) {
+                    let parts = [plane.value, plane.dx, plane.dy].map(f32::to_bits);
+                    components.iter_mut().zip(parts).for_each(|(components, part)| components[component] = part);
+                }
+                [value, dx, dy] = [repeated(components[0]), repeated(components[1]), repeated(components[2])];
+            }
+            for (first, rows) in (0..4).step_by(at_once).zip(rows.chunks_exact_mut(at_once)) {
+                let of_pixels = |from: u32| of_each::<F>(from + first).entries_of(&points.0).as_floats();
+                // As `Points::at`, to the bit.
+                let at = || value + dx * of_pixels(Points::X) + dy * of_pixels(Points::Y);
+                let values = match interpolation {
+                    Interpolation::Constant => value,
+                    Interpolation::NoPerspective => at(),
+                    Interpolation::Perspective => at() * of_pixels(Points::W),
+                };
+                let words = values.bits().to_array();
+                for (row, words) in rows.iter_mut().zip(words.as_chunks::<4>().0) {
+                    *row = bytes_of(*words);
+                }
+            }
+        }
+    }
+}
+
+/// Four components, again and again.
+#[inline(always)]
+fn repeated<F: Floats>(components: [u32; 4]) -> F {
+    let mut words: Array = [0; _];
+    words.as_chunks_mut::<4>().0.fill(components);
+    F::Words::from_array(&words).as_floats()
+}
+
+/// A number in the lanes of the first row, and one more in those of each row behind.
+#[inline(always)]
+fn of_each<F: Floats>(first: u32) -> F::Words {
+    const ROWS: Array = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
+    F::Words::from_array(&ROWS) + F::Words::all(first)
+}
+
 /// Where in each pixel of a quad a location is, from the pixel's centre: x and y.
 fn offsets(location: Location, quad: &Quad, samples: u32) -> [[f32; 4]; 2] {
     if location == Location::Centre {
@@ -230,15 +285,16 @@ fn in_target(quad: &Quad, [x, y]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
 /// Those places from the origin of the primitive, with w.
 fn place(quad: &Quad, primitive: &Primitive, offsets: [[f32; 4]; 2]) -> Points {
     let [x, y] = in_target(quad, offsets);
-    let mut points =
-        Points { x: x.map(|x| x - primitive.origin[0]), y: y.map(|y| y - primitive.origin[1]), w: [0.0; 4] };
-    points.w = points.at(&primitive.reciprocal_w).map(|reciprocal| 1.0 / reciprocal);
-    points
+    let [left, upper] = primitive.origin;
+    Points::new(x.map(|x| x - left), y.map(|y| y - upper), &primitive.reciprocal_w)
 }
 
-fn bytes_of(values: [f32; 4]) -> [u8; ROW_BYTES] {
+#[inline(always)]
+fn bytes_of(words: [u32; 4]) -> [u8; ROW_BYTES] {
     let mut bytes = [0; ROW_BYTES];
-    bytes.copy_from_slice(values.map(f32::to_le_bytes).as_flattened());
+    for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
     bytes
 }
 

@@ -21,6 +21,7 @@ use super::work::{Work, recycle};
 use crate::error::CallError;
 use crate::frontend::pixel::{HiddenInput, PixelInput, PixelInterface};
 use crate::options::default_format;
+use crate::simd::Machine;
 use evaluate::{Points, QUADS_AT_ONCE, ROW_BYTES};
 use std::mem;
 
@@ -175,7 +176,8 @@ impl<'a> Driver<'a> for InQuads<'_, '_> {
         if memory.len() < needed {
             memory.resize(needed, 0);
         }
-        let mut points = [[Points::default(); QUADS_AT_ONCE]; 3];
+        let mut points = [[Points::ZERO; QUADS_AT_ONCE]; 3];
+        let machine = Machine::detect();
         let (mut result, mut first) = (Ok(()), 0);
         while first < quads.quads.len() && result.is_ok() {
             let at_once = at_once(&quads.quads[first..], pixel.ordered);
@@ -188,7 +190,7 @@ impl<'a> Driver<'a> for InQuads<'_, '_> {
                 attributes.push(if is_evaluated(stream) {
                     let (rows, behind) = rest.split_at_mut(bytes_of_element);
                     rest = behind;
-                    chunk.evaluate(element, rows.as_chunks_mut().0);
+                    chunk.evaluate(machine, element, rows.as_chunks_mut().0);
                     VertexBufferView { bytes: rows, ..*stream }
                 } else {
                     VertexBufferView { bytes: &stream.bytes[first_row * stream.stride..], ..*stream }

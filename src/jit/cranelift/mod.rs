@@ -241,7 +241,7 @@ impl Emitter<'_, '_> {
             // Its operands are what its users see of it.
             (Op::RowJoin, _) => {}
             (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
-            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, access),
+            _ if let Some(access) = self.program.facts.access(inst) => self.access(inst, access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);

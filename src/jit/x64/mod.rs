@@ -188,8 +188,6 @@ struct Selector<'a> {
     values: SecondaryMap<Value, Parts>,
     /// Values that are read where they are used.
     slots: SecondaryMap<Value, Option<Address>>,
-    /// For each row, the words that instructions take of it, bit 0 for the first.
-    row_words: SecondaryMap<Value, u8>,
     /// How addresses grow from lane to lane.
     steps: SecondaryMap<Value, Option<Steps>>,
     /// The doubles whose bits code may see.
@@ -268,14 +266,6 @@ impl<'a> Selector<'a> {
         // Set before anything reads them.
         let none = VReg::invalid();
         let (block, done, out_of_fuel) = (simd.code.block(), simd.code.block(), simd.code.cold_block());
-        let mut row_words = SecondaryMap::new();
-        for &block in &program.layout {
-            for inst in program.insts_in(block) {
-                if let (Op::RowWord, Imm::Component(component)) = (inst.op, inst.imm) {
-                    row_words[inst.args[0]] |= 1 << component;
-                }
-            }
-        }
         Ok(Selector {
             program,
             func: &program.func,
@@ -285,7 +275,6 @@ impl<'a> Selector<'a> {
             simd,
             values: program.value_map(),
             slots: program.value_map(),
-            row_words,
             steps: match &program.facts {
                 facts if facts.scattered && facts.uses_resources => lane_steps(program),
                 _ => SecondaryMap::new(),
@@ -365,7 +354,7 @@ impl<'a> Selector<'a> {
             // Its operands are what its users see of it.
             (Op::RowJoin, _) => {}
             (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
-            (op, imm) if let Some(access) = Access::new(op, imm) => self.access(inst, access),
+            _ if let Some(access) = self.program.facts.access(inst) => self.access(inst, access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {
                 self.array_store(inst, array, component);

@@ -46,7 +46,7 @@ impl Selector<'_> {
         let going_on: Vec<(Value, u8)> = run
             .insts
             .iter()
-            .filter_map(|inst| inst.result.map(|result| (result, self.row_words[result])))
+            .filter_map(|inst| inst.result.map(|result| (result, self.program.facts.row_words[result])))
             .filter(|&(_, words)| words > 0)
             .collect();
         let mut rows = vec![[VReg::invalid(); 4]; going_on.len()];

@@ -3,8 +3,8 @@
 
 use super::plain;
 use super::*;
+use crate::simd::Machine;
 use crate::texture::access::Asked;
-use crate::texture::machine::Machine;
 use crate::texture::view::View;
 use shaderjit_ir::op::TypeRule;
 use shaderjit_ir::texture::OPS;
@@ -157,6 +157,7 @@ fn check(random: &mut Random, image: &Image<'_>, sampler: &SamplerState, op: Op)
         component: random.below(4) as u8,
         offset: 0,
         function: None,
+        words: 1 + random.below(4) as u8,
     };
     let rows = random.rows(op, info.shape);
     let lanes = random.of(&[1, 4, 8, 16, 16]);
@@ -167,12 +168,12 @@ fn check(random: &mut Random, image: &Image<'_>, sampler: &SamplerState, op: Op)
     {
         let view = View::new(texture, info);
         let mut answers = rows;
-        machine.answer(&Asked { access: &access, view: &view, sampler, lanes }, &mut answers);
+        Asked { access: &access, view: &view, sampler, lanes, rows: &mut answers }.answer(machine);
         for lane in 0..lanes {
             let expected = plain::answer(&access, &plain_view, sampler, |operand| rows.get(operand, lane));
             let found = answers.get(0, lane);
             let is_nan = |bits| f32::from_bits(bits).is_nan();
-            let words = if op.result() == TypeRule::Row { 4 } else { 1 };
+            let words = if op.result() == TypeRule::Row { access.words.into() } else { 1 };
             for (&expected, found) in expected.iter().zip(found).take(words) {
                 assert!(
                     expected == found || is_nan(expected) && is_nan(found),

@@ -47,6 +47,7 @@ impl Asked {
             component: self.component,
             offset: 0,
             function: None,
+            words: 4,
         };
         // In a lane that is not the first; the others hold garbage.
         let mut rows = Rows([[[0xffc0_dead; LANES]; 4]; OPERANDS]);
@@ -473,6 +474,7 @@ fn what_is_not_bound_reads_zero_and_has_no_size() {
                 component: 3,
                 offset: 0,
                 function: None,
+                words: 4,
             };
             let mut rows = Rows([[[7; LANES]; 4]; OPERANDS]);
             bound.access(&access, LANES, &mut rows);

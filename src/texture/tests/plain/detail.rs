@@ -2,8 +2,8 @@
 
 use super::cube;
 use super::filter::{Sampling, View, biased, bounded};
-use crate::texture::simd::array::Floats8;
-use crate::texture::simd::{Floats, Words};
+use crate::simd::array::Floats8;
+use crate::simd::{Floats, Words};
 use crate::texture::{Filter, SamplerState, TextureShape};
 
 /// A sample with derivatives.
@@ -58,7 +58,9 @@ impl Detail<'_> {
     /// The level, and what it is before anything bounds it.
     pub fn levels(&self) -> [u32; 4] {
         let lod = biased(self.sampler, self.footprint().lod);
-        let level = bounded(self.sampler, lod, self.changes[0][3]).clamp(0.0, (self.view.info.levels - 1) as f32);
+        let last = (self.view.info.levels - 1) as f32;
+        // The sum makes -0 the lower bound.
+        let level = bounded(self.sampler, lod, self.changes[0][3]).clamp(0.0, last) + 0.0;
         [level.to_bits(), lod.to_bits(), 0, 0]
     }
 

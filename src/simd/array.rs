@@ -1,6 +1,6 @@
 //! Vectors of eight lanes as arrays, for any machine: the compiler makes of them what it has.
 
-use super::{Array, Floats, Mask, Words};
+use super::{Array, Floats, Mask, Task, Words};
 use std::array::from_fn;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
@@ -70,6 +70,11 @@ impl Floats for Floats8 {
     const LANES: usize = LANES;
     type Words = Words8;
     type Mask = Mask8;
+
+    #[inline(never)]
+    fn apart<T: Task<Floats8>>(task: T) -> T::Output {
+        task.run()
+    }
 
     #[inline(always)]
     fn all(value: f32) -> Floats8 {

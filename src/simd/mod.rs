@@ -1,15 +1,21 @@
 //! Vectors: a float or a word of each lane, and what is computed with all of them at once.
 //!
 //! What is generic over [`Floats`] is compiled once for each kind of vector: [`x86`] has those of AVX2 and of AVX-512,
-//! [`array`] plain arrays for every other machine. Loops over arrays alone would be shorter, but whether the compiler
+//! [`array`] plain arrays for every other machine; a [`Machine`] runs what was compiled for it. `unsafe` is only in
+//! `x86.rs`.
+//!
+//! Loops over arrays alone would be shorter, but whether the compiler
 //! makes vectors of them hangs on what stands around them: a filter's loop over its corners came out scalar, and ten
 //! times as slow.
 //!
 //! All give the same bits: each operation is one of IEEE 754 or of integers, rounded once.
 
 pub mod array;
+mod machine;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
+
+pub use machine::{Machine, Task};
 
 use shaderjit_ir::texture::LANES;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
@@ -28,6 +34,8 @@ pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
 
     /// The same in every lane.
     fn all(value: f32) -> Self;
+    /// Runs a task in a function of its own.
+    fn apart<T: Task<Self>>(task: T) -> T::Output;
     fn bits(self) -> Self::Words;
     /// Toward zero; of numbers that no integer is near, anything.
     fn to_integers(self) -> Self::Words;

@@ -1,10 +1,10 @@
 //! Vectors of AVX2 with eight lanes and of AVX-512 with sixteen.
 //!
 //! # Contract
-//! The methods use instructions that a machine may not have. They are called from functions of `machine` only, each of
-//! which runs on machines that have them only; what is between is inlined into those.
+//! The methods use instructions that a machine may not have. They are called in [tasks](Task) only, which a
+//! [`Machine`](super::Machine) has begun that has the instructions.
 
-use super::{Array, Floats, Mask, Words};
+use super::{Array, Floats, Mask, Task, Words};
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
@@ -91,6 +91,17 @@ impl Floats for Floats8 {
     const LANES: usize = 8;
     type Words = Words8;
     type Mask = Mask8;
+
+    #[inline(always)]
+    fn apart<T: Task<Floats8>>(task: T) -> T::Output {
+        #[target_feature(enable = "avx2,fma")]
+        #[inline(never)]
+        fn run<T: Task<Floats8>>(task: T) -> T::Output {
+            task.run()
+        }
+        // SAFETY: the machine has the instructions, by the module's contract.
+        unsafe { run(task) }
+    }
 
     methods! {
         fn all(value: f32) -> Floats8 { Floats8(_mm256_set1_ps(value)) }
@@ -242,6 +253,17 @@ impl Floats for Floats16 {
     const LANES: usize = 16;
     type Words = Words16;
     type Mask = Mask16;
+
+    #[inline(always)]
+    fn apart<T: Task<Floats16>>(task: T) -> T::Output {
+        #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")]
+        #[inline(never)]
+        fn run<T: Task<Floats16>>(task: T) -> T::Output {
+            task.run()
+        }
+        // SAFETY: the machine has the instructions, by the module's contract.
+        unsafe { run(task) }
+    }
 
     methods! {
         fn all(value: f32) -> Floats16 { Floats16(_mm512_set1_ps(value)) }
