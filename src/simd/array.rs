@@ -182,6 +182,11 @@ impl Words for Words8 {
     }
 
     #[inline(always)]
+    fn byte(self, number: u32) -> Words8 {
+        self.shr(8 * (number % 4)) & Words8::all(0xff)
+    }
+
+    #[inline(always)]
     fn shifted_by(self, bits: Words8) -> Words8 {
         Words8(from_fn(|lane| self.0[lane] >> (bits.0[lane] % 32)))
     }

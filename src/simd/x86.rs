@@ -44,6 +44,14 @@ fn reachable(words: &[[u8; 4]]) -> u32 {
     words.len().min(i32::MAX as usize) as u32
 }
 
+/// Numbers of bytes for a shuffle that makes each of four words its lowest byte: those with the highest bit are zero.
+#[inline(always)]
+fn first_bytes() -> __m128i {
+    let first = 0x8080_8000u32 as i32;
+    // SAFETY: every machine of the architecture has the instruction.
+    unsafe { _mm_setr_epi32(first, first + 4, first + 8, first + 12) }
+}
+
 // ---- AVX2
 
 /// Eight floats.
@@ -141,6 +149,11 @@ impl Words for Words8 {
         fn shl(self: Words8, bits: u32) -> Words8 { Words8(_mm256_sll_epi32(self.0, _mm_cvtsi32_si128(bits as i32))) }
         fn shr(self: Words8, bits: u32) -> Words8 { Words8(_mm256_srl_epi32(self.0, _mm_cvtsi32_si128(bits as i32))) }
         fn sar(self: Words8, bits: u32) -> Words8 { Words8(_mm256_sra_epi32(self.0, _mm_cvtsi32_si128(bits as i32))) }
+        fn byte(self: Words8, number: u32) -> Words8 {{
+                let places = _mm256_broadcastsi128_si256(first_bytes());
+            Words8(_mm256_shuffle_epi8(self.0, _mm256_add_epi32(places, _mm256_set1_epi32((number % 4) as i32))))
+            }
+        }
         fn shifted_by(self: Words8, bits: Words8) -> Words8 { Words8(_mm256_srlv_epi32(self.0, bits.0)) }
         fn min(self: Words8, other: Words8) -> Words8 { Words8(_mm256_min_epi32(self.0, other.0)) }
         fn max(self: Words8, other: Words8) -> Words8 { Words8(_mm256_max_epi32(self.0, other.0)) }
@@ -310,6 +323,11 @@ impl Words for Words16 {
         }
         fn sar(self: Words16, bits: u32) -> Words16 {
             Words16(_mm512_sra_epi32(self.0, _mm_cvtsi32_si128(bits as i32)))
+        }
+        fn byte(self: Words16, number: u32) -> Words16 {{
+                let places = _mm512_broadcast_i32x4(first_bytes());
+            Words16(_mm512_shuffle_epi8(self.0, _mm512_add_epi32(places, _mm512_set1_epi32((number % 4) as i32))))
+            }
         }
         fn shifted_by(self: Words16, bits: Words16) -> Words16 { Words16(_mm512_srlv_epi32(self.0, bits.0)) }
         fn min(self: Words16, other: Words16) -> Words16 { Words16(_mm512_min_epi32(self.0, other.0)) }

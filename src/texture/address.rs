@@ -41,20 +41,10 @@ pub struct Direction<F: Floats> {
 
 impl<F: Floats> Direction<F> {
     /// The nearest two texels of the lanes where `shift` is half a texel; the nearest one, with all of the weight,
-    /// where it is 0.
+    /// where it is 0. The coordinate is [reduced](reduced).
     #[inline(always)]
     pub fn span(&self, coordinate: F, shift: F) -> Span<F> {
-        let reduced = match self.mode {
-            AddressMode::Wrap => number(coordinate - coordinate.floor()),
-            AddressMode::Mirror => {
-                let half = coordinate * float(0.5);
-                number((half - half.trunc()) * float(2.0))
-            }
-            AddressMode::Clamp | AddressMode::Border | AddressMode::MirrorOnce => {
-                bounded(number(coordinate), -10.0, 10.0)
-            }
-        };
-        let (mut first, weight) = place(reduced, self.size, shift, self.is_fixed);
+        let (mut first, weight) = place(coordinate, self.size, shift, self.is_fixed);
         if let Some(offset) = self.offset {
             first = first + offset;
         }
@@ -83,6 +73,19 @@ impl<F: Floats> Direction<F> {
             AddressMode::MirrorOnce => texel.max(word::<F>(u32::MAX) - texel).min(last),
             AddressMode::Border => texel.or_where_not(texel.is_below(size), word::<F>(BORDER)),
         }
+    }
+}
+
+/// A coordinate near the texture that stands for the same texels, of any level.
+#[inline(always)]
+pub fn reduced<F: Floats>(coordinate: F, mode: AddressMode) -> F {
+    match mode {
+        AddressMode::Wrap => number(coordinate - coordinate.floor()),
+        AddressMode::Mirror => {
+            let half = coordinate * float(0.5);
+            number((half - half.trunc()) * float(2.0))
+        }
+        AddressMode::Clamp | AddressMode::Border | AddressMode::MirrorOnce => bounded(number(coordinate), -10.0, 10.0),
     }
 }
 
@@ -170,7 +173,7 @@ mod tests {
                             is_fixed: shift == 0.5,
                         };
                         let coordinates = words(|lane| hostile[lane % 8].to_bits() as i32).as_floats();
-                        let span = direction.span(coordinates, Floats8::all(shift));
+                        let span = direction.span(reduced(coordinates, mode), Floats8::all(shift));
                         for texels in span.texels.map(|texels| texels.to_array()) {
                             assert!(
                                 texels[..8].iter().all(|&texel| texel < size as u32),

@@ -47,6 +47,8 @@ enum Class {
     Uint,
     Sint,
     Unorm,
+    /// One byte of a word.
+    ByteUnorm,
     /// Of more bits than a reciprocal is exact for.
     LongUnorm,
     Snorm,
@@ -67,6 +69,9 @@ impl Decoder {
                 (_, Coding::SharedExponent) => Class::SharedExponent,
                 (NumericKind::Unorm, Coding::Srgb) if component < 3 => Class::Srgb,
                 (NumericKind::Unorm, _) if field.bits > 16 => Class::LongUnorm,
+                (NumericKind::Unorm, Coding::Plain) if field.bits == 8 && field.at.is_multiple_of(8) => {
+                    Class::ByteUnorm
+                }
                 (NumericKind::Unorm, _) => Class::Unorm,
                 (NumericKind::Snorm, _) => Class::Snorm,
                 (NumericKind::Float, _) if field.bits < 32 => Class::Half,
@@ -76,7 +81,7 @@ impl Decoder {
             };
             let below = field.at % 32;
             let scale = match class {
-                Class::Unorm => scale(field.bits),
+                Class::Unorm | Class::ByteUnorm => scale(field.bits),
                 Class::Snorm => scale(field.bits - 1),
                 _ => [((1u64 << field.bits) - 1) as f32, 0.0],
             };
@@ -208,6 +213,9 @@ fn decode<F: Floats, const N: usize, const W: usize>(
         Class::Uint => of_class!(false, |field, word| field.unsigned::<F>(word)),
         Class::Sint => of_class!(false, |field, word| field.signed::<F>(word)),
         Class::Unorm => of_class!(true, |field, word| field.unorm::<F>(word)),
+        Class::ByteUnorm => {
+            of_class!(true, |field, word| field.scaled::<F>(word.byte(field.below / 8)).bits())
+        }
         Class::Snorm => {
             of_class!(true, |field, word| field.scaled::<F>(field.signed::<F>(word)).max(float(-1.0)).bits())
         }

@@ -3,7 +3,7 @@
 //! Filtering levels ([`AtLevels`]) is what most accesses end in, and the code of it is large: so it is a function of its
 //! own, once for each kind of vectors.
 
-use super::address::{Direction, Span, place};
+use super::address::{Direction, Span, place, reduced};
 use super::cube::{self, OnFaces};
 use super::encode::clamped;
 use super::lanes::{Texels, bounded, fixed, float, least, reduce, word};
@@ -112,6 +112,7 @@ impl<F: Floats, K: Known> Task<F> for AtLevels<'_, '_, F, K> {
     #[inline(always)]
     fn run(self) -> [Texels<F>; 2] {
         let AtLevels { asked, at, levels, kernel } = self;
+        let at = &asked.reduced(at);
         // What is read of one level waits long for its addresses: those of the other are computed meanwhile.
         let mut taps = [None; 2];
         for (taps, &level) in taps.iter_mut().zip(levels) {
@@ -248,7 +249,7 @@ impl<F: Floats, K: Known> Filtering<'_, F, K> {
     pub fn gather(&self, at: &Position<F>, component: usize) -> Texels<F> {
         const ORDER: [usize; 4] = [2, 3, 1, 0];
         let plane = self.view.plane(word::<F>(0), at.layer);
-        let spans = self.spans(at, &plane, Kernel { shift: float(0.5), is_linear: true });
+        let spans = self.spans(&self.reduced(at), &plane, Kernel { shift: float(0.5), is_linear: true });
         let mut gathered = [word::<F>(0); 4];
         for (word, corner) in gathered.iter_mut().zip(ORDER) {
             let mut texels = self.tap(&plane, &spans, corner);
@@ -314,7 +315,20 @@ impl<F: Floats, K: Known> Filtering<'_, F, K> {
         if shape.is_cube() { 2 } else { shape.coordinates() }
     }
 
-    /// The texels of each direction; for cubes perhaps one beyond an edge.
+    /// A place near the texture with the same texels. Places on the faces of cubes are.
+    #[inline(always)]
+    fn reduced(&self, at: &Position<F>) -> Position<F> {
+        let mut at = *at;
+        if !self.shape().is_cube() {
+            let modes = self.sampler.address_modes;
+            for (coordinate, mode) in at.coordinates.iter_mut().zip(modes).take(self.directions()) {
+                *coordinate = reduced(*coordinate, mode);
+            }
+        }
+        at
+    }
+
+    /// The texels of each direction at a reduced place; for cubes perhaps one beyond an edge.
     #[inline(always)]
     fn spans(&self, at: &Position<F>, plane: &Plane<F>, kernel: Kernel<F>) -> [Span<F>; 3] {
         let is_fixed = self.is_fixed();

@@ -2,6 +2,7 @@
 
 use super::sampler::Reduction;
 use crate::simd::{Floats, Words};
+use std::f32::consts::LOG2_E;
 
 /// The bits of four components of each lane's texel.
 pub type Texels<F> = [<F as Floats>::Words; 4];
@@ -69,12 +70,14 @@ pub fn log2<F: Floats>(value: F) -> F {
     let exponent = bits.shr(23) - word::<F>(127);
     let exponent = (exponent + word::<F>(1)).or_where_not(is_above, exponent).to_floats();
     let mantissa = (fraction | word::<F>(0x3f00_0000).or_where_not(is_above, word::<F>(0x3f80_0000))).as_floats();
-    // ln m = 2 artanh((m - 1) / (m + 1))
-    let s = (mantissa - float(1.0)) / (mantissa + float(1.0));
-    let square = s * s;
-    let series = (square * float(1.0 / 9.0) + float(1.0 / 7.0)) * square + float(1.0 / 5.0);
-    let series = series * square + float(1.0 / 3.0);
-    let result = exponent + float::<F>(2.0 * std::f32::consts::LOG2_E) * (s + s * square * series);
+    // log2(1 + t) / t between those bounds, by its values at Chebyshev's points; summed pair by pair (Estrin), for others
+    // wait for the result.
+    const SERIES: [f32; 8] =
+        [LOG2_E, -0.721_352_93, 0.480_916_7, -0.360_225_17, 0.287_288_87, -0.249_271_82, 0.232_652_57, -0.142_759_74];
+    let t = mantissa - float(1.0);
+    let (square, [a, b, c, d, e, f, g, h]) = (t * t, SERIES.map(float::<F>));
+    let (low, high) = ((a + b * t) + (c + d * t) * square, (e + f * t) + (g + h * t) * square);
+    let result = exponent + (low + high * (square * square)) * t;
     // Zero, and infinity or NaN.
     let result = float::<F>(f32::NEG_INFINITY).or_where_not(value.less(float(f32::MIN_POSITIVE)), result);
     result.or_where_not(value.less(float(f32::INFINITY)), value)
