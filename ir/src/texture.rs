@@ -193,7 +193,8 @@ impl Rows {
 /// and not on the payload of a NaN among them: passes move and merge accesses, and engines differ in payloads. Lanes
 /// may be inactive and then hold anything.
 pub trait Textures: fmt::Debug + Sync {
-    /// Replaces the first operand by the answer, as many words of it as are read, in the first `lanes` lanes, at most [`LANES`].
+    /// Replaces the first operand by the answer, as many words of it as are read, in the first `lanes` lanes, at most
+    /// [`LANES`].
     fn access(&self, access: &Access, lanes: usize, rows: &mut Rows);
 
     /// The words of memory that ops on bytes reach, behind one that takes what is dropped. Native code loads and stores

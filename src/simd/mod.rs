@@ -1,12 +1,9 @@
 //! Vectors: a float or a word of each lane, and what is computed with all of them at once.
 //!
 //! What is generic over [`Floats`] is compiled once for each kind of vector: [`x86`] has those of AVX2 and of AVX-512,
-//! [`array`] plain arrays for every other machine; a [`Machine`] runs what was compiled for it. `unsafe` is only in
-//! `x86.rs`.
-//!
-//! Loops over arrays alone would be shorter, but whether the compiler
-//! makes vectors of them hangs on what stands around them: a filter's loop over its corners came out scalar, and ten
-//! times as slow.
+//! [`array`] plain arrays for every other machine; a [`Machine`] runs what was compiled for it. Loops over arrays alone
+//! would be shorter, but whether the compiler makes vectors of them hangs on what stands around them: a filter's loop
+//! over its corners came out scalar, and ten times as slow. `unsafe` is only in `x86.rs`.
 //!
 //! All give the same bits: each operation is one of IEEE 754 or of integers, rounded once.
 

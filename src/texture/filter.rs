@@ -1,7 +1,7 @@
 //! What a sampler makes of a texture: levels, filters, comparisons, gathers.
 //!
-//! Filtering levels ([`AtLevels`]) is what most accesses end in, and the code of it is large: so it is a function of its
-//! own, once for each kind of vectors.
+//! Filtering levels ([`AtLevels`]) is what most accesses end in, and the code of it is large: so it is a function of
+//! its own, once for each kind of vectors.
 
 use super::address::{Direction, Span, place, reduced};
 use super::cube::{self, OnFaces};

@@ -70,8 +70,8 @@ pub fn log2<F: Floats>(value: F) -> F {
     let exponent = bits.shr(23) - word::<F>(127);
     let exponent = (exponent + word::<F>(1)).or_where_not(is_above, exponent).to_floats();
     let mantissa = (fraction | word::<F>(0x3f00_0000).or_where_not(is_above, word::<F>(0x3f80_0000))).as_floats();
-    // log2(1 + t) / t between those bounds, by its values at Chebyshev's points; summed pair by pair (Estrin), for others
-    // wait for the result.
+    // log2(1 + t) / t between those bounds, by its values at Chebyshev's points; summed pair by pair (Estrin), for
+    // much waits for the result.
     const SERIES: [f32; 8] =
         [LOG2_E, -0.721_352_93, 0.480_916_7, -0.360_225_17, 0.287_288_87, -0.249_271_82, 0.232_652_57, -0.142_759_74];
     let t = mantissa - float(1.0);
