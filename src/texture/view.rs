@@ -84,8 +84,8 @@ impl<'a> View<'a> {
         number(numbers).round().max(float(0.0)).min(float(last)).to_integers()
     }
 
-    /// Reads texels of a plane, of a texture of this shape, at N corners of spans for each of the first lanes, and gives
-    /// their components one after the other, at most so many: zeros where the place is the border. Samples of
+    /// Reads texels of a plane, of a texture of this shape, at N corners of spans for each of the first lanes, and
+    /// gives their components one after the other, at most so many: zeros where the place is the border. Samples of
     /// multisampled texels lie side by side.
     #[inline(always)]
     pub fn read<F: Floats, const N: usize>(
