@@ -31,7 +31,7 @@
 //! * filters keep denormals;
 //! * the missing texel at a cube's corner is the mean of the three there are.
 //!
-//! What is generic over [vectors](crate::simd) is written once and compiled for each kind of machine; which code reads
+//! What is generic over vectors (`src/simd`) is written once and compiled for each kind of machine; which code reads
 //! a format is found out when a texture is bound.
 
 mod access;
