@@ -1,7 +1,7 @@
 //! The ops of the IR on the textures and samplers of a call, all lanes at once.
 
 use super::address::BORDER;
-use super::filter::{Detail, Filtering, Known, Nothing, Plain, border, is_plain, quantize};
+use super::filter::{Detail, Filtering, border, is_plain, quantize};
 use super::lanes::{Texels, float, word};
 use super::view::View;
 use super::{SamplerState, TexelKind, Texture, TextureInfo};
@@ -9,7 +9,6 @@ use crate::simd::{Floats, Machine, Task, Words};
 use shaderjit_ir::Op;
 use shaderjit_ir::texture::{Access, LANES, Rows, TextureShape, Textures};
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Textures and samplers by the numbers that the IR gives them. What is not bound reads 0 and has no size; a sampler
 /// that is not bound is the default one.
@@ -80,28 +79,25 @@ impl Asked<'_> {
     /// Replaces the first operand.
     pub fn answer(self, machine: Machine) {
         if is_plain(self.access, self.view, self.sampler) {
-            machine.run(Answer::<Plain> { asked: self, known: PhantomData });
+            machine.run(Answer::<true>(self));
         } else {
-            machine.run(Answer::<Nothing> { asked: self, known: PhantomData });
+            machine.run(Answer::<false>(self));
         }
     }
 }
 
 /// Answers as many lanes at a time as a vector has.
-struct Answer<'a, K> {
-    asked: Asked<'a>,
-    known: PhantomData<K>,
-}
+struct Answer<'a, const IS_PLAIN: bool>(Asked<'a>);
 
-impl<F: Floats, K: Known> Task<F> for Answer<'_, K> {
+impl<F: Floats, const IS_PLAIN: bool> Task<F> for Answer<'_, IS_PLAIN> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let asked = self.asked;
+        let asked = self.0;
         for first in (0..asked.lanes).step_by(F::LANES) {
             let operands = Operands { rows: asked.rows, first };
-            let texels = asked.answers::<F, K>(asked.lanes - first, &operands);
+            let texels = asked.answers::<F, IS_PLAIN>(asked.lanes - first, &operands);
             for (word, texels) in asked.rows.0[0].iter_mut().zip(texels).take(asked.access.words.into()) {
                 word[first..first + F::LANES].copy_from_slice(&texels.to_array()[..F::LANES]);
             }
@@ -147,15 +143,15 @@ impl Operands<'_> {
 impl Asked<'_> {
     /// The answer for as many lanes as a vector has, of which the first ones count.
     #[inline(always)]
-    fn answers<F: Floats, K: Known>(&self, lanes: usize, operands: &Operands<'_>) -> Texels<F> {
+    fn answers<F: Floats, const IS_PLAIN: bool>(&self, lanes: usize, operands: &Operands<'_>) -> Texels<F> {
         let Asked { access, view, sampler, .. } = self;
-        let compares = !K::IS_PLAIN
+        let compares = !IS_PLAIN
             && matches!(
                 access.op,
                 Op::SampleCompare | Op::SampleCompareGradients | Op::GatherCompare | Op::GatherCompareAt
             );
         let offsets = match access.op {
-            _ if K::IS_PLAIN => None,
+            _ if IS_PLAIN => None,
             Op::GatherAt | Op::GatherCompareAt => {
                 let [u, v, ..] = operands.words::<F>(if compares { 2 } else { 1 });
                 // Six bits with a sign.
@@ -168,11 +164,10 @@ impl Asked<'_> {
             }
         };
         let reference = compares.then(|| quantized(view.info.kind, operands.word::<F>(1, 0)));
-        let border = if K::IS_PLAIN || access.op == Op::TextureLoad { None } else { border(sampler, &view.info) };
+        let border = if IS_PLAIN || access.op == Op::TextureLoad { None } else { border(sampler, &view.info) };
         // What is gathered may be any component.
         let words = if is_gather(access.op) { 4 } else { access.words.into() };
-        let known = PhantomData::<K>;
-        let filtering = Filtering { view, sampler, lanes, words, offsets, reference, border, known };
+        let filtering = Filtering::<F, IS_PLAIN> { view, sampler, lanes, words, offsets, reference, border };
         let mut texels = match access.op {
             Op::SampleGradients => {
                 let changes = [&operands.floats(1), &operands.floats(2)];
@@ -183,7 +178,7 @@ impl Asked<'_> {
                 let detail = Detail { lod, least: float(0.0) };
                 filtering.sample(&filtering.position(&operands.floats(0)), detail)
             }
-            op if K::IS_PLAIN => {
+            op if IS_PLAIN => {
                 debug_assert!(false, "{op} is not plain");
                 return [word::<F>(0); 4];
             }
@@ -228,7 +223,7 @@ fn quantized<F: Floats>(kind: TexelKind, references: F::Words) -> F {
 
 /// The texels at integer addresses; zeros outside.
 #[inline(always)]
-fn load<F: Floats>(asked: &Filtering<'_, F, impl Known>, address: &Texels<F>) -> Texels<F> {
+fn load<F: Floats, const IS_PLAIN: bool>(asked: &Filtering<'_, F, IS_PLAIN>, address: &Texels<F>) -> Texels<F> {
     let info = &asked.view.info;
     let (directions, number, zero) = (info.shape.coordinates(), address[3], word::<F>(0));
     let (level, sample) = if info.shape.is_multisampled() { (zero, number) } else { (number, zero) };

@@ -2,7 +2,7 @@
 //! specification, 7.18.11), and the footprint of an anisotropic filter.
 
 use super::cube;
-use super::filter::{Detail, Filtering, Known};
+use super::filter::{Detail, Filtering};
 use super::lanes::{Texels, float, log2, square, word};
 use super::{Filter, TextureShape};
 use crate::simd::{Floats, Mask};
@@ -25,7 +25,7 @@ struct Footprint<F: Floats> {
     places: F,
 }
 
-impl<F: Floats, K: Known> Filtering<'_, F, K> {
+impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     /// Filtered at the level that changes of the coordinates give.
     #[inline(always)]
     pub fn sample_gradients(&self, at: &[F; 4], changes: [&[F; 4]; 2]) -> Texels<F> {
@@ -68,7 +68,7 @@ impl<F: Floats, K: Known> Filtering<'_, F, K> {
     /// Whether derivatives give an ellipse. Of cubes and blocks, the filter is linear, as the specification allows.
     #[inline(always)]
     fn is_anisotropic(&self) -> bool {
-        !K::IS_PLAIN
+        !IS_PLAIN
             && self.sampler.min == Filter::Anisotropic
             && matches!(self.shape(), TextureShape::D2 | TextureShape::D2Array)
             && !self.view.info.kind.is_integer()

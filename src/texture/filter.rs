@@ -14,30 +14,10 @@ use super::{AddressMode, Filter, SamplerState, TexelKind, TextureInfo, TextureSh
 use crate::simd::{Floats, Mask, Task, Words};
 use shaderjit_ir::Op;
 use shaderjit_ir::texture::Access;
-use std::marker::PhantomData;
 
-/// What is the same for all accesses that code is compiled for (partial evaluation): the checks of it fold away.
-pub trait Known {
-    /// Whether they are [plain](is_plain).
-    const IS_PLAIN: bool;
-}
-
-/// Any access.
-pub struct Nothing;
-
-impl Known for Nothing {
-    const IS_PLAIN: bool = false;
-}
-
-/// Most accesses.
-pub struct Plain;
-
-impl Known for Plain {
-    const IS_PLAIN: bool = true;
-}
-
-/// What is asked of a texture, all but where.
-pub struct Filtering<'a, F: Floats, K: Known> {
+/// What is asked of a texture, all but where. Code for accesses that are all [plain](is_plain) is compiled once more
+/// (partial evaluation): the checks of that fold away.
+pub struct Filtering<'a, F: Floats, const IS_PLAIN: bool> {
     pub view: &'a View<'a>,
     pub sampler: &'a SamplerState,
     /// How many lanes count.
@@ -50,7 +30,6 @@ pub struct Filtering<'a, F: Floats, K: Known> {
     pub reference: Option<F>,
     /// The colour of the border, where coordinates may lead there.
     pub border: Option<[u32; 4]>,
-    pub known: PhantomData<K>,
 }
 
 /// Whether an access is one of those that have code of their own, because shaders have hardly any others: the mean of
@@ -99,14 +78,14 @@ struct Taps<F: Floats> {
 }
 
 /// Filters one or two levels that there are.
-struct AtLevels<'a, 'v, F: Floats, K: Known> {
-    asked: &'a Filtering<'v, F, K>,
+struct AtLevels<'a, 'v, F: Floats, const IS_PLAIN: bool> {
+    asked: &'a Filtering<'v, F, IS_PLAIN>,
     at: &'a Position<F>,
     levels: &'a [F::Words],
     kernel: Kernel<F>,
 }
 
-impl<F: Floats, K: Known> Task<F> for AtLevels<'_, '_, F, K> {
+impl<F: Floats, const IS_PLAIN: bool> Task<F> for AtLevels<'_, '_, F, IS_PLAIN> {
     type Output = [Texels<F>; 2];
 
     #[inline(always)]
@@ -126,36 +105,36 @@ impl<F: Floats, K: Known> Task<F> for AtLevels<'_, '_, F, K> {
     }
 }
 
-impl<F: Floats, K: Known> Filtering<'_, F, K> {
+impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     #[inline(always)]
     pub fn shape(&self) -> TextureShape {
-        if K::IS_PLAIN { TextureShape::D2 } else { self.view.info.shape }
+        if IS_PLAIN { TextureShape::D2 } else { self.view.info.shape }
     }
 
     #[inline(always)]
     pub fn offsets(&self) -> Option<&[F::Words; 3]> {
-        if K::IS_PLAIN { None } else { self.offsets.as_ref() }
+        if IS_PLAIN { None } else { self.offsets.as_ref() }
     }
 
     #[inline(always)]
     fn reference(&self) -> Option<F> {
-        if K::IS_PLAIN { None } else { self.reference }
+        if IS_PLAIN { None } else { self.reference }
     }
 
     #[inline(always)]
     fn border(&self) -> Option<[u32; 4]> {
-        if K::IS_PLAIN { None } else { self.border }
+        if IS_PLAIN { None } else { self.border }
     }
 
     #[inline(always)]
     fn reduction(&self) -> Reduction {
         // Comparisons are weighed, whatever a sampler says.
-        if K::IS_PLAIN || self.reference.is_some() { Reduction::Average } else { self.sampler.reduction }
+        if IS_PLAIN || self.reference.is_some() { Reduction::Average } else { self.sampler.reduction }
     }
 
     #[inline(always)]
     fn is_fixed(&self) -> bool {
-        !K::IS_PLAIN && self.sampler.precision == Precision::Fixed8
+        !IS_PLAIN && self.sampler.precision == Precision::Fixed8
     }
 
     /// Where coordinates and, behind them for arrays, slices lead.
