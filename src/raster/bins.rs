@@ -1,7 +1,7 @@
 //! Binning: which shapes of a stretch of primitives each tile has.
 
 use super::geometry::Shapes;
-use super::shape::{Bounds, Outline, STEPS, Shape};
+use super::shape::{Bounds, STEPS, Shape};
 use super::target::TILE;
 
 /// Shapes of more tiles are kept in a list that every tile goes through, so that memory is bounded by their number.
@@ -108,9 +108,8 @@ impl Bins {
 
 /// Whether a shape may cover samples of the tile whose first pixel this is: no edge has all of it outside.
 fn may_touch(shape: &Shape, x: i32, y: i32) -> bool {
-    let Outline::Edges(count) = shape.outline else { return true };
     let size = i64::from(TILE as i32 * STEPS);
-    shape.edges[..usize::from(count)].iter().all(|edge| {
+    shape.edges().iter().all(|edge| {
         let most = [edge.a, edge.b].map(|rise| i64::from(rise.max(0)) * size);
         edge.at(x * STEPS, y * STEPS) + most[0] + most[1] >= 0
     })

@@ -1,6 +1,7 @@
 //! Blending: a shader's output and what a target holds become what it holds afterwards (functional specification, 17.1
 //! to 17.7).
 
+use super::bytes::unorm8;
 use super::state::{Blend, BlendEquation, BlendOp, LogicOp, Mix, TargetBlend};
 use crate::texture::{TexelFormat, TexelKind, clamped};
 
@@ -72,11 +73,10 @@ impl Writer {
         copy(element, merged);
     }
 
-    /// What becomes of the elements of four pixels if bytes replace them whole: most targets, all components at once.
-    #[inline]
-    pub fn bytes_of(&self, colors: [[u32; 4]; 4]) -> Option<[[u8; 4]; 4]> {
-        let is_whole = self.writes_all && self.mix == Mix::Replace && self.format == TexelFormat::Rgba8Unorm;
-        is_whole.then(|| colors.map(|color| color.map(|bits| unorm8(f32::from_bits(bits)))))
+    /// Whether bytes of all components replace what was there, as in most targets: [`Quantize`](super::bytes::Quantize)
+    /// makes those of many pixels at once.
+    pub fn replaces_bytes(&self) -> bool {
+        self.writes_all && self.mix == Mix::Replace && self.format == TexelFormat::Rgba8Unorm
     }
 
     fn blend(&self, element: &[u8], source: &Source, color: &BlendEquation, alpha: &BlendEquation) -> [u32; 4] {
@@ -188,16 +188,6 @@ fn store(format: TexelFormat, element: &mut [u8], components: [u32; 4]) {
     }
 }
 
-/// As the encoder of formats: the nearest of 255 steps, ties up; a NaN is 0.
-#[inline]
-#[expect(clippy::manual_clamp, reason = "a NaN becomes 0")]
-fn unorm8(value: f32) -> u8 {
-    // Added to 2^52, a number is rounded to a whole one, which stands in the last bits. The product is exact, in steps
-    // of at least 2^-33 where it is half-way between two; what is added besides makes ties go up.
-    let scaled = f64::from(value.max(0.0).min(1.0)) * 255.0 + 2f64.powi(-40);
-    (scaled + 2f64.powi(52)).to_bits() as u8
-}
-
 fn copy(element: &mut [u8], words: [u32; 4]) {
     let bytes = words.map(u32::to_le_bytes);
     element.iter_mut().zip(bytes.as_flattened()).for_each(|(to, from)| *to = *from);
@@ -228,21 +218,6 @@ mod tests {
             .map(|it: [f32; 4]| it.map(f32::to_bits));
         let blend = TargetBlend { mix: Mix::Blend(color, alpha), write_mask: 0xf };
         write(TexelFormat::Rgba32Float, blend, old, new, second).map(f32::from_bits)
-    }
-
-    #[test]
-    fn bytes_are_those_of_the_encoder() {
-        let near_ties = (0..=255).flat_map(|step| {
-            let tie = ((f64::from(step) + 0.5) / 255.0) as f32;
-            [-2, -1, 0, 1, 2].map(|ulp| f32::from_bits(tie.to_bits().wrapping_add_signed(ulp)))
-        });
-        // 0.5 is exactly between 127 and 128.
-        let others = [0.0, -0.0, 0.5, 1.0, 2.0, -1.0, 1e-45, 1e30, -1e30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
-        let many = (0..200_000u32).map(|step| f32::from_bits(0x3f80_0000 / 200_000 * step));
-        for value in near_ties.chain(others).chain(many) {
-            let expected = TexelFormat::Rgba8Unorm.encode([value.to_bits(); 4])[0] as u8;
-            assert_eq!(unorm8(value), expected, "{value:e}");
-        }
     }
 
     #[test]

@@ -1,220 +1,372 @@
-//! Scan conversion: which samples of which quads a shape covers. Half-space tests over blocks of 8 × 8 pixels, then
-//! over quads (Pineda); for thin lines, the diamond rule.
+//! Scan conversion of what has edges: which samples of which quads it covers. Half-space tests (Pineda) of many pixels
+//! at once.
 
-use super::shape::{Bounds, Edge, Outline, STEPS, Shape};
-use super::target::SamplePosition;
-use std::ops::{Add, BitOr};
+use super::depth::PlainDepth;
+use super::shape::{Bounds, STEPS, Shape};
+use super::target::{SamplePosition, TILE};
+use crate::simd::{Array, Floats, Mask, Task, Words};
 
 /// Samples of the four pixels of a quad, in the order (0, 0) (1, 0) (0, 1) (1, 1); sample n is bit n.
 pub(super) type QuadMask = [u16; 4];
 
-/// Pixels of a block's edge.
-const BLOCK: i32 = 8;
+/// A quad of which a shape covers samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Position of the first pixel.
+    pub at: [i32; 2],
+    pub coverage: QuadMask,
+    /// What is left of the coverage.
+    pub alive: QuadMask,
+}
 
-/// The largest coefficient of edges whose functions fit 32 bits within 66 pixels of their corners: those of shapes of
-/// up to 64 pixels.
-const SMALL: u32 = 64 * STEPS as u32;
+/// The quads of a shape in a tile.
+pub(super) struct FoundQuads {
+    /// As many as a tile has: there is always a place, so code that adds some calls nothing.
+    quads: Box<[Found]>,
+    count: usize,
+}
+
+impl Default for FoundQuads {
+    fn default() -> FoundQuads {
+        FoundQuads { quads: vec![Found::default(); TILE * TILE / 4].into(), count: 0 }
+    }
+}
+
+impl FoundQuads {
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    pub fn all(&mut self) -> &mut [Found] {
+        &mut self.quads[..self.count]
+    }
+
+    /// Adds a quad if some of it is alive, without a branch that depends on it.
+    #[inline(always)]
+    pub fn add(&mut self, quad: Found) {
+        if let Some(place) = self.quads.get_mut(self.count) {
+            *place = quad;
+            self.count += usize::from(quad.alive != [0; 4]);
+        }
+    }
+}
 
 /// Every sample of a pixel.
 pub(super) fn all(samples: &[SamplePosition]) -> u16 {
     ((1u32 << samples.len()) - 1) as u16
 }
 
-/// Calls `emit` with the position of each quad of which the shape covers samples inside `area`, and with their mask.
-pub(super) fn cover(
-    shape: &Shape,
-    area: &Bounds,
-    samples: &[SamplePosition],
-    mut emit: impl FnMut(i32, i32, QuadMask),
-) {
-    let area = area.intersect(&shape.bounds);
-    if area.is_empty() {
-        return;
-    }
-    let mut emit_inside = |x: i32, y: i32, mut mask: QuadMask| {
-        if x < area.left || y < area.top || x + 2 > area.right || y + 2 > area.bottom {
-            for (lane, mask) in mask.iter_mut().enumerate() {
-                let (x, y) = (x + lane as i32 % 2, y + lane as i32 / 2);
-                if x < area.left || x >= area.right || y < area.top || y >= area.bottom {
-                    *mask = 0;
-                }
-            }
-        }
-        if mask != [0; 4] {
-            emit(x, y, mask);
-        }
-    };
-    match shape.outline {
-        Outline::Edges(4) => cover_edges::<4>(&shape.edges, &area, samples, &mut emit_inside),
-        Outline::Edges(_) => {
-            let [a, b, c, _] = shape.edges;
-            cover_edges::<3>(&[a, b, c], &area, samples, &mut emit_inside);
-        }
-        Outline::Line(from, to) => cover_line(from, to, &area, all(samples), &mut emit_inside),
-    }
+/// Finds the quads that a shape with edges covers, some columns of two rows at once.
+pub(super) struct Cover<'c, const HAS_MANY_SAMPLES: bool> {
+    pub shape: &'c Shape,
+    /// Pixels of one tile that may be covered; there are some.
+    pub area: Bounds,
+    pub samples: &'static [SamplePosition],
+    /// Those of the samples that count.
+    pub sample_mask: u16,
+    /// The depth test of pixels with one sample, if it is to be made here.
+    pub depth: Option<PlainDepth<'c>>,
+    /// Gets the quads with samples that are alive, from the top to the bottom.
+    pub found: &'c mut FoundQuads,
 }
 
-fn cover_edges<const N: usize>(
-    edges: &[Edge; N],
-    area: &Bounds,
-    samples: &[SamplePosition],
-    emit: &mut impl FnMut(i32, i32, QuadMask),
-) {
-    let (width, height) = (area.right - area.left, area.bottom - area.top);
-    let is_small = edges.iter().all(|edge| edge.a.unsigned_abs() <= SMALL && edge.b.unsigned_abs() <= SMALL);
-    if is_small && width <= 64 && height <= 64 {
-        return cover_quads::<N, i32>(edges, area, samples, emit);
-    }
-    let full = [all(samples); 4];
-    for top in (area.top.div_euclid(BLOCK) * BLOCK..area.bottom).step_by(BLOCK as usize) {
-        for left in (area.left.div_euclid(BLOCK) * BLOCK..area.right).step_by(BLOCK as usize) {
-            let block = Bounds { left, top, right: left + BLOCK, bottom: top + BLOCK };
-            // The least and the most of each edge function in the block.
-            let ranges = edges.map(|edge| {
-                let at = edge.at(left * STEPS, top * STEPS);
-                let [a, b] = [edge.a, edge.b].map(|rise| i64::from(rise) * i64::from(BLOCK * STEPS));
-                [at + a.min(0) + b.min(0), at + a.max(0) + b.max(0)]
-            });
-            if ranges.iter().any(|&[_, most]| most < 0) {
-                continue;
-            }
-            if ranges.iter().all(|&[least, _]| least >= 0) {
-                for quad in 0..BLOCK * BLOCK / 4 {
-                    emit(left + quad % (BLOCK / 2) * 2, top + quad / (BLOCK / 2) * 2, full);
-                }
-                continue;
-            }
-            cover_quads::<N, i64>(edges, &block.intersect(area), samples, emit);
-        }
-    }
+/// Edge functions among the pixels of a tile, divided by [`STEPS`] and rounded down, which leaves their signs. One that
+/// is below 0 somewhere and not everywhere is in the range of 32 bits on all of the tile, for its coefficients are at
+/// most 2^24.
+#[derive(Default)]
+struct EdgesInTile {
+    /// At the first sample of the first pixel.
+    first: [i32; 4],
+    /// How much more they are at each sample.
+    more: [[i32; 4]; 16],
+    /// Their changes to the right and downwards.
+    right: [i32; 4],
+    down: [i32; 4],
 }
 
-/// The integers that edge functions are computed in.
-trait Integer: Copy + Default + PartialOrd + Add<Output = Self> + BitOr<Output = Self> {
-    fn of(value: i64) -> Self;
-}
+impl<F: Floats, const HAS_MANY_SAMPLES: bool> Task<F> for Cover<'_, HAS_MANY_SAMPLES> {
+    type Output = ();
 
-impl Integer for i32 {
     #[inline(always)]
-    fn of(value: i64) -> i32 {
-        value as i32
-    }
-}
-
-impl Integer for i64 {
-    #[inline(always)]
-    fn of(value: i64) -> i64 {
-        value
-    }
-}
-
-/// Tests every quad of an area.
-#[inline(always)]
-fn cover_quads<const N: usize, I: Integer>(
-    edges: &[Edge; N],
-    area: &Bounds,
-    samples: &[SamplePosition],
-    emit: &mut impl FnMut(i32, i32, QuadMask),
-) {
-    let (left, top) = (area.left & !1, area.top & !1);
-    let zero = I::default();
-    // A value is below 0 if its highest bit is set, so of several, if that of their union is.
-    let lanes: [[I; 4]; N] = std::array::from_fn(|n| {
-        let [right, down] = [edges[n].a, edges[n].b].map(|rise| i64::from(rise) * i64::from(STEPS));
-        [0, right, down, right + down].map(I::of)
-    });
-    let right: [I; N] = std::array::from_fn(|n| I::of(i64::from(edges[n].a) * i64::from(2 * STEPS)));
-    for y in (top..area.bottom).step_by(2) {
-        let centre = [left * STEPS + STEPS / 2, y * STEPS + STEPS / 2];
-        let mut at: [I; N] = std::array::from_fn(|n| I::of(edges[n].at(centre[0], centre[1])));
-        for x in (left..area.right).step_by(2) {
-            let mask: QuadMask = if let [_] = samples {
-                std::array::from_fn(|lane| {
-                    let signs = (0..N).fold(zero, |signs, n| signs | (at[n] + lanes[n][lane]));
-                    u16::from(signs >= zero)
-                })
-            } else {
-                let mut mask = [0; 4];
-                for (number, position) in samples.iter().enumerate() {
-                    let offset: [I; N] = std::array::from_fn(|n| {
-                        let [right, down] = position.map(|sixteenths| i64::from(sixteenths) * i64::from(STEPS / 16));
-                        at[n] + I::of(i64::from(edges[n].a) * right + i64::from(edges[n].b) * down)
-                    });
-                    for (lane, mask) in mask.iter_mut().enumerate() {
-                        let signs = (0..N).fold(zero, |signs, n| signs | (offset[n] + lanes[n][lane]));
-                        *mask |= u16::from(signs >= zero) << number;
+    fn run(mut self) {
+        let across = F::LANES as i32 / 2;
+        let Bounds { left, top, right, bottom } = self.area;
+        let [first_x, first_y] = [left & !(across - 1), top & !1];
+        let Some(edges) = self.edges_in_tile([first_x, first_y]) else { return };
+        let word = |value: i32| F::Words::all(value as u32);
+        let [x, y] = places::<F>();
+        let [mut at_row, mut right_step, mut down_step] = [[x; 4]; 3];
+        for n in 0..4 {
+            at_row[n] = word(edges.first[n]) + x * word(edges.right[n]) + y * word(edges.down[n]);
+            right_step[n] = word(edges.right[n].wrapping_mul(across));
+            down_step[n] = word(edges.down[n].wrapping_mul(2));
+        }
+        let [x, y] = [x + word(first_x), y + word(first_y)];
+        let mut rows = y;
+        for row in (first_y..bottom).step_by(2) {
+            // The area's own edges: a lane is outside if the sign of any is set.
+            let in_row = (rows - word(top)) | (word(bottom - 1) - rows);
+            let (mut at, mut columns) = (at_row, x);
+            for column in (first_x..right).step_by(F::LANES / 2) {
+                let in_area = in_row | (columns - word(left)) | (word(right - 1) - columns);
+                if HAS_MANY_SAMPLES {
+                    let mut covered = [0; 16];
+                    for (number, covered) in covered.iter_mut().enumerate().take(self.samples.len()) {
+                        if self.sample_mask >> number & 1 != 0 {
+                            let mut signs = in_area;
+                            for (&at, &more) in at.iter().zip(&edges.more[number]) {
+                                signs = signs | (at + word(more));
+                            }
+                            *covered = word(-1).less(signs).bits();
+                        }
+                    }
+                    if covered != [0; 16] {
+                        add_multiple::<F>([column, row], &covered[..self.samples.len()], self.found);
+                    }
+                } else {
+                    let covered = word(-1).less(in_area | at[0] | at[1] | at[2] | at[3]);
+                    if covered.any() {
+                        let alive = match &mut self.depth {
+                            Some(depth) => depth.passing::<F>([column, row], [columns, rows], covered),
+                            None => covered,
+                        };
+                        add_single::<F>([column, row], [covered.bits(), alive.bits()], self.found);
                     }
                 }
-                mask
-            };
-            if mask != [0; 4] {
-                emit(x, y, mask);
+                for n in 0..4 {
+                    at[n] = at[n] + right_step[n];
+                }
+                columns = columns + word(across);
             }
-            at = std::array::from_fn(|n| at[n] + right[n]);
+            for n in 0..4 {
+                at_row[n] = at_row[n] + down_step[n];
+            }
+            rows = rows + word(2);
         }
     }
 }
 
-/// A line covers the pixels whose diamond it leaves on its way from one end to the other. The lower edges and the lower
-/// corner belong to the diamond; of lines that go rather up or down, the right corner, too. Along a line that goes
-/// rather sideways that is one pixel in each column at most, the one whose diamond has the line above the column's
-/// centre.
-fn cover_line(from: [i32; 2], to: [i32; 2], area: &Bounds, samples: u16, emit: &mut impl FnMut(i32, i32, QuadMask)) {
-    let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
-    let (along, across) = if dx.abs() >= dy.abs() { (0, 1) } else { (1, 0) };
-    let (first, end) = if along == 0 { (area.left, area.right) } else { (area.top, area.bottom) };
-    for pair in (first & !1..end).step_by(2) {
-        let places = [pair, pair + 1].map(|column| pixel_of_line(from, to, (along, across), column));
-        let bit = |column: usize, place: i32| {
-            let (x, y) = if along == 0 { (column, (place & 1) as usize) } else { ((place & 1) as usize, column) };
-            2 * y + x
-        };
-        let mut quads = [None; 2];
-        for (column, place) in places.into_iter().enumerate() {
-            let Some(place) = place else { continue };
-            let quad = match &mut quads[0] {
-                Some((other, _)) if *other != place & !1 => &mut quads[1],
-                quad => quad,
+impl<const HAS_MANY_SAMPLES: bool> Cover<'_, HAS_MANY_SAMPLES> {
+    /// The edge functions from a pixel on, at or before the area's first; `None` if all of it is outside of one.
+    #[inline(always)]
+    fn edges_in_tile(&self, [x, y]: [i32; 2]) -> Option<EdgesInTile> {
+        let Bounds { right, bottom, .. } = self.area;
+        let (width, height) = (i64::from((right - x) * STEPS - 1), i64::from((bottom - y) * STEPS - 1));
+        let mut prepared = EdgesInTile::default();
+        for (n, edge) in self.shape.edges().iter().enumerate() {
+            let at = edge.at(x * STEPS, y * STEPS);
+            let [a, b] = [i64::from(edge.a) * width, i64::from(edge.b) * height];
+            if at + a.max(0) + b.max(0) < 0 {
+                return None;
+            }
+            // Nothing of the area is outside: 0 everywhere says so, too, whatever the edge's size.
+            if at + a.min(0) + b.min(0) >= 0 {
+                continue;
+            }
+            [prepared.right[n], prepared.down[n]] = [edge.a, edge.b];
+            let at_sample = |position: &SamplePosition| {
+                let [right, down] = position.map(|sixteenths| STEPS / 2 + i32::from(sixteenths) * (STEPS / 16));
+                let moved = i64::from(edge.a) * i64::from(right) + i64::from(edge.b) * i64::from(down);
+                ((at + moved) >> STEPS.ilog2()) as i32
             };
-            quad.get_or_insert((place & !1, [0; 4])).1[bit(column, place)] = samples;
+            let first = at_sample(&self.samples[0]);
+            prepared.first[n] = first;
+            if HAS_MANY_SAMPLES {
+                for (more, position) in prepared.more.iter_mut().zip(self.samples) {
+                    more[n] = at_sample(position).wrapping_sub(first);
+                }
+            }
         }
-        for (place, mask) in quads.into_iter().flatten() {
-            let (x, y) = if along == 0 { (pair, place) } else { (place, pair) };
-            emit(x, y, mask);
-        }
+        Some(prepared)
     }
 }
 
-/// The pixel in a column, or in a row of a line that goes rather up or down, that the line covers.
-fn pixel_of_line(from: [i32; 2], to: [i32; 2], (along, across): (usize, usize), column: i32) -> Option<i32> {
-    let centre = column * STEPS + STEPS / 2;
-    let (start, end) = (from[along], to[along]);
-    let (way, rise) = (i64::from(end) - i64::from(start), i64::from(to[across]) - i64::from(from[across]));
-    if way == 0 {
-        return None;
+/// Column and row of each lane, from those of the first: the pixels of a quad, then those of the next.
+#[inline(always)]
+fn places<F: Floats>() -> [F::Words; 2] {
+    let (mut x, mut y): (Array, Array) = ([0; _], [0; _]);
+    for lane in 0..F::LANES {
+        x[lane] = (lane / 4 * 2 + lane % 2) as u32;
+        y[lane] = (lane / 2 % 2) as u32;
     }
-    let (least, most) = (start.min(end), start.max(end));
-    if (least..=most).contains(&centre) {
-        // Where the line is at the centre, in pixels, rounded up: a corner belongs to the pixel above or to the left.
-        let scaled = (i64::from(from[across]) * way + i64::from(centre - start) * rise) * way.signum();
-        let pixel = -(-scaled).div_euclid(way.abs() * i64::from(STEPS)) - 1;
-        let pixel = pixel as i32;
-        let is_left = !is_in_diamond(to, (along, across), (column, pixel));
-        return is_left.then_some(pixel);
-    }
-    // The line begins behind the centre. It leaves the diamond if it begins in it and does not end in it.
-    let pixel = from[across].div_euclid(STEPS);
-    let is_begin = |place| is_in_diamond(from, (along, across), (column, place));
-    let pixel = [pixel, pixel - 1].into_iter().find(|&place| is_begin(place))?;
-    (!is_in_diamond(to, (along, across), (column, pixel))).then_some(pixel)
+    [F::Words::from_array(&x), F::Words::from_array(&y)]
 }
 
-/// Whether a point is in the diamond of the pixel in that column and place across.
-fn is_in_diamond(point: [i32; 2], (along, across): (usize, usize), (column, place): (i32, i32)) -> bool {
-    let offset = |axis: usize, pixel: i32| i64::from(point[axis]) - i64::from(pixel * STEPS + STEPS / 2);
-    let (a, b) = (offset(along, column), offset(across, place));
-    let (x, y) = if along == 0 { (a, b) } else { (b, a) };
-    let distance = x.abs() + y.abs();
-    let half = i64::from(STEPS / 2);
-    distance < half || (distance == half && (y > 0 || (along == 1 && x > 0 && y == 0)))
+/// Of a bit of each lane, those of a quad: bit n is pixel n.
+#[inline(always)]
+fn of_quad(lanes: u32, quad: usize) -> u32 {
+    lanes >> (4 * quad) & 0b1111
+}
+
+/// Adds quads of which pixels with one sample are covered and alive, a bit of each lane.
+#[inline(always)]
+fn add_single<F: Floats>([x, y]: [i32; 2], [covered, alive]: [u32; 2], found: &mut FoundQuads) {
+    for quad in 0..F::LANES / 4 {
+        let [coverage, alive] = [covered, alive].map(|lanes| MASKS[of_quad(lanes, quad) as usize]);
+        found.add(Found { at: [x + 2 * quad as i32, y], coverage, alive });
+    }
+}
+
+/// Masks of pixels with one sample, by a bit of each pixel.
+const MASKS: [QuadMask; 16] = {
+    let mut masks = [[0; 4]; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        masks[bits] = [bits as u16 & 1, bits as u16 >> 1 & 1, bits as u16 >> 2 & 1, bits as u16 >> 3];
+        bits += 1;
+    }
+    masks
+};
+
+/// Adds quads of which samples are covered, of each sample a bit of each lane.
+#[inline(always)]
+fn add_multiple<F: Floats>([x, y]: [i32; 2], covered: &[u32], found: &mut FoundQuads) {
+    for quad in 0..F::LANES / 4 {
+        let mut coverage = [0; 4];
+        for (sample, &lanes) in covered.iter().enumerate() {
+            let pixels = of_quad(lanes, quad);
+            for (pixel, mask) in coverage.iter_mut().enumerate() {
+                *mask |= (pixels as u16 >> pixel & 1) << sample;
+            }
+        }
+        found.add(Found { at: [x + 2 * quad as i32, y], coverage, alive: coverage });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::pixel::sample_positions;
+    use crate::raster::depth::{DepthTest, clamped};
+    use crate::raster::shape::{ScreenVertex, area};
+    use crate::simd::Machine;
+    use crate::texture::Comparison;
+
+    /// What each edge says of each sample of each pixel.
+    fn one_by_one(shape: &Shape, area: &Bounds, samples: &[SamplePosition]) -> Vec<([i32; 2], u16)> {
+        let covered = |[x, y]: [i32; 2]| {
+            let is_inside = |position: SamplePosition| {
+                let [right, down] = position.map(|sixteenths| STEPS / 2 + i32::from(sixteenths) * (STEPS / 16));
+                shape.edges().iter().all(|edge| edge.at(x * STEPS + right, y * STEPS + down) >= 0)
+            };
+            samples.iter().enumerate().fold(0, |mask, (n, &position)| mask | u16::from(is_inside(position)) << n)
+        };
+        let pixels = (area.top..area.bottom).flat_map(|y| (area.left..area.right).map(move |x| [x, y]));
+        pixels.map(|at| (at, covered(at))).filter(|&(_, mask)| mask != 0).collect()
+    }
+
+    #[test]
+    fn every_machine_finds_what_edges_say_one_by_one() {
+        let tile = TILE as i32;
+        arbtest::arbtest(|u| {
+            // Within a few pixels, within some tiles, or as far away as clipping leaves corners.
+            let reach = *u.choose(&[5, 80, 32768])? * STEPS;
+            let [left, top] = [0; 2].map(|_| u.int_in_range(0..=3).map(|at| at * tile));
+            let [left, top] = [left?, top?];
+            let mut corners = [[0; 2]; 3];
+            for corner in corners.as_flattened_mut() {
+                let near =
+                    u.int_in_range(-reach..=reach)? + if reach < 32768 * STEPS { (left + 32) * STEPS } else { 0 };
+                *corner = near;
+            }
+            match area(corners) {
+                0 => return Ok(()),
+                turned if turned < 0 => corners.swap(1, 2),
+                _ => {}
+            }
+            let vertex = |at: [i32; 2]| ScreenVertex { at, inverse_w: 1.0, ..ScreenVertex::default() };
+            let mut shape = Shape::default();
+            match u.arbitrary()? {
+                true => shape.set_triangle(corners.map(vertex)),
+                false => shape.set_point(vertex(corners[0])),
+            }
+            let whole = Bounds { left, top, right: left + tile, bottom: top + tile };
+            let cut = |u: &mut arbitrary::Unstructured<'_>, at: i32| u.int_in_range(at..=at + tile - 1);
+            let [x, y] = [cut(u, left)?, cut(u, top)?];
+            let clip = match u.int_in_range(0..=2)? {
+                0 => Bounds { left: x, top: y, ..whole },
+                1 => Bounds { right: x + 1, bottom: y + 1, ..whole },
+                _ => whole,
+            };
+            let area = clip.intersect(&shape.bounds);
+            let samples = sample_positions(*u.choose(&[1, 2, 4, 8, 16])?);
+            if area.is_empty() {
+                return Ok(());
+            }
+            let expected = one_by_one(&shape, &area, samples);
+            let mut found = FoundQuads::default();
+            for machine in Machine::available() {
+                found.clear();
+                let (shape, sample_mask, depth) = (&shape, u16::MAX, None);
+                if samples.len() == 1 {
+                    machine.run(Cover::<false> { shape, area, samples, sample_mask, depth, found: &mut found });
+                } else {
+                    machine.run(Cover::<true> { shape, area, samples, sample_mask, depth, found: &mut found });
+                }
+                let mut pixels = Vec::new();
+                for &mut Found { at: [x, y], coverage, alive } in found.all() {
+                    assert_eq!(coverage, alive);
+                    let at = |pixel: usize| [x + (pixel & 1) as i32, y + (pixel >> 1) as i32];
+                    pixels.extend((0..4).map(|pixel| (at(pixel), coverage[pixel])).filter(|&(_, mask)| mask != 0));
+                }
+                pixels.sort_by_key(|&([x, y], _)| (y, x));
+                assert!(pixels == expected, "{shape:?} in {area:?}, {} samples on {machine:?}", samples.len());
+            }
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn every_machine_tests_the_depths_of_what_it_covers() {
+        use Comparison::*;
+        let comparisons = [Never, Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual, Always];
+        let bounds = Bounds { left: 0, top: 0, right: TILE as i32, bottom: TILE as i32 };
+        arbtest::arbtest(|u| {
+            let mut corners = [ScreenVertex::default(); 3];
+            for corner in &mut corners {
+                corner.at = [u.int_in_range(-10..=74 * STEPS)?, u.int_in_range(-10..=74 * STEPS)?];
+                corner.plane_at = corner.at.map(|steps| steps as f32 / STEPS as f32);
+                corner.z = f32::from(u.int_in_range(0..=32u8)?) / 16.0 - 0.5;
+            }
+            if area(corners.map(|corner| corner.at)) <= 0 {
+                return Ok(());
+            }
+            let mut shape = Shape::default();
+            shape.set_triangle(corners);
+            let test = DepthTest { comparison: *u.choose(&comparisons)?, writes: u.arbitrary()? };
+            let stored = [0.0, 0.25, 1.0, f32::NAN];
+            let before: Vec<f32> = (0..TILE * TILE).map(|n| stored[n / 3 % 4]).collect();
+            let (area, range) = (bounds.intersect(&shape.bounds), [0.0, 1.0]);
+            if area.is_empty() {
+                return Ok(());
+            }
+            let samples = sample_positions(1);
+            let (mut after, mut expected) = (before.clone(), Vec::new());
+            for (at, _) in one_by_one(&shape, &area, samples) {
+                let place = at[1] as usize * TILE + at[0] as usize;
+                let [x, y] = [0, 1].map(|axis| at[axis] as f32 + 0.5 - shape.origin[axis]);
+                let z = clamped(shape.depth + shape.slope[0] * x + shape.slope[1] * y, range);
+                if test.comparison.holds(z, before[place]) {
+                    expected.push(at);
+                    after[place] = if test.writes { z } else { before[place] };
+                }
+            }
+            for machine in Machine::available() {
+                let (mut found, mut depths) = (FoundQuads::default(), before.clone());
+                let depth = Some(PlainDepth { test, shape: &shape, range, depths: &mut depths });
+                let found_quads = &mut found;
+                machine.run(Cover::<false> { shape: &shape, area, samples, sample_mask: 1, depth, found: found_quads });
+                let mut alive = Vec::new();
+                for &mut Found { at: [x, y], alive: mask, .. } in found.all() {
+                    let pixels = (0..4).filter(|&pixel| mask[pixel] != 0);
+                    alive.extend(pixels.map(|pixel| [x + (pixel & 1) as i32, y + (pixel >> 1) as i32]));
+                }
+                alive.sort_by_key(|&[x, y]| (y, x));
+                assert_eq!(alive, expected, "{test:?} of {shape:?} on {machine:?}");
+                let bits = |depths: &[f32]| depths.iter().map(|depth| depth.to_bits()).collect::<Vec<_>>();
+                assert!(bits(&depths) == bits(&after), "{test:?} of {shape:?} on {machine:?}");
+            }
+            Ok(())
+        });
+    }
 }

@@ -1,8 +1,9 @@
 //! Depth and stencil tests (functional specification, 17.8 to 17.12).
 
-use super::coverage::QuadMask;
+use super::shape::Shape;
 use super::state::{DepthStencilState, StencilOp};
 use super::target::{DepthFormat, TILE, Tile};
+use crate::simd::{Array, Floats, Words};
 use crate::texture::Comparison;
 
 /// The tests of a draw.
@@ -31,7 +32,7 @@ impl DepthStencil {
         let face = if is_front { &state.front } else { &state.back };
         let stored = tile.stencils[sample];
         let [left, right] = [reference, stored].map(|value| f32::from(value & state.stencil_read_mask));
-        let (op, passes) = match passes(face.comparison, left, right) {
+        let (op, passes) = match face.comparison.holds(left, right) {
             false => (face.fail, false),
             true if self.test_depth(tile, sample, depth) => (face.pass, true),
             true => (face.depth_fail, false),
@@ -48,32 +49,17 @@ impl DepthStencil {
             return true;
         }
         let stored = &mut tile.depths[sample];
-        let passes = passes(state.depth_comparison, depth, *stored);
+        let passes = state.depth_comparison.holds(depth, *stored);
         if passes && state.depth_write {
             *stored = depth;
         }
         passes
     }
 
-    /// Whether the tests are of depths alone.
-    pub fn is_plain(&self) -> bool {
-        self.state.depth && !self.state.stencil
-    }
-
-    /// [Tests](Self::test) the pixels of a quad that are alive, of one sample each, if the tests are
-    /// [plain](Self::is_plain). `first` is the number of the first one's sample in the tile. Those that fail are not
-    /// alive. Depths are written if `writes`.
-    #[inline]
-    pub fn test_pixels(&self, tile: &mut Tile, first: usize, depths: [f32; 4], alive: &mut QuadMask, writes: bool) {
-        let (upper, lower) = tile.depths[first..first + TILE + 2].split_at_mut(TILE);
-        let stored = [upper[0], upper[1], lower[0], lower[1]];
-        let depths = depths.map(|depth| self.format.store(depth));
-        let passing = passing(self.state.depth_comparison, depths, stored);
-        alive.iter_mut().zip(passing).for_each(|(alive, passes)| *alive &= passes);
-        if writes && self.state.depth_write {
-            let left: [f32; 4] = std::array::from_fn(|n| if alive[n] == 0 { stored[n] } else { depths[n] });
-            [upper[0], upper[1], lower[0], lower[1]] = left;
-        }
+    /// The test of many pixels at once, if it is of depths alone, and these are stored as they are.
+    pub fn plain(&self) -> Option<DepthTest> {
+        let is_plain = self.state.depth && !self.state.stencil && self.format.codes().is_none();
+        is_plain.then_some(DepthTest { comparison: self.state.depth_comparison, writes: self.state.depth_write })
     }
 
     /// Whether a sample that fails now fails for good: nothing else is written if it fails, and depths that are written
@@ -89,43 +75,62 @@ impl DepthStencil {
     /// Whether a sample would pass the depth test.
     #[inline]
     pub fn would_pass(&self, tile: &Tile, sample: usize, depth: f32) -> bool {
-        passes(self.state.depth_comparison, self.format.store(depth), tile.depths[sample])
+        self.state.depth_comparison.holds(self.format.store(depth), tile.depths[sample])
     }
 }
 
-/// Whether a value passes against a stored one. Small depths are depths: unlike a sampler's comparison this one does
-/// not take denormals for zero.
-#[inline]
-fn passes(comparison: Comparison, value: f32, stored: f32) -> bool {
-    match comparison {
-        Comparison::Never => false,
-        Comparison::Less => value < stored,
-        Comparison::Equal => value == stored,
-        Comparison::LessEqual => value <= stored,
-        Comparison::Greater => value > stored,
-        Comparison::NotEqual => value != stored,
-        Comparison::GreaterEqual => value >= stored,
-        Comparison::Always => true,
+/// A test of depths alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DepthTest {
+    pub comparison: Comparison,
+    pub writes: bool,
+}
+
+/// Such a test of the pixels of a shape, which have one sample each.
+pub(super) struct PlainDepth<'t> {
+    pub test: DepthTest,
+    pub shape: &'t Shape,
+    /// Depths are [clamped] to these.
+    pub range: [f32; 2],
+    /// Those of the tile.
+    pub depths: &'t mut [f32],
+}
+
+impl PlainDepth<'_> {
+    /// Tests pixels of quads in two rows, which are covered: those that pass, whose depths are written. Columns and
+    /// rows are those of the first pixel, and of each lane's.
+    #[inline(always)]
+    pub fn passing<F: Floats>(&mut self, [column, row]: [i32; 2], [x, y]: [F::Words; 2], covered: F::Mask) -> F::Mask {
+        let &Shape { origin, depth: value, slope: [dx, dy], .. } = self.shape;
+        // In the order of `depth_at`, to the bit.
+        let x = x.to_floats() + F::all(0.5) - F::all(origin[0]);
+        let y = y.to_floats() + F::all(0.5) - F::all(origin[1]);
+        let depth = F::all(value) + F::all(dx) * x + F::all(dy) * y;
+        let depth = depth.max(F::all(self.range[0])).min(F::all(self.range[1]));
+        let (place, half) = (row as usize % TILE * TILE + column as usize % TILE, F::LANES / 2);
+        let (upper, lower) = self.depths[place..place + TILE + half].split_at_mut(TILE);
+        let mut stored: Array = [0; _];
+        for lane in 0..half {
+            stored[lane] = upper[lane].to_bits();
+            stored[half + lane] = lower[lane].to_bits();
+        }
+        let stored = F::Words::from_array(&stored).in_quads();
+        let passing = covered & self.test.comparison.holding(depth, stored.as_floats());
+        if self.test.writes {
+            let left = depth.bits().or_where_not(passing, stored).in_rows().to_array();
+            for lane in 0..half {
+                upper[lane] = f32::from_bits(left[lane]);
+                lower[lane] = f32::from_bits(left[half + lane]);
+            }
+        }
+        passing
     }
 }
 
-/// All ones for those of four values that [pass](passes), zeros for the others.
-#[inline]
-fn passing(comparison: Comparison, values: [f32; 4], stored: [f32; 4]) -> QuadMask {
-    let all = |passes: fn(&f32, &f32) -> bool| std::array::from_fn(|n| ones(passes(&values[n], &stored[n])));
-    // Asked once, the comparison is one of vectors.
-    match comparison {
-        Comparison::Less => all(f32::lt),
-        Comparison::LessEqual => all(f32::le),
-        Comparison::Greater => all(f32::gt),
-        Comparison::GreaterEqual => all(f32::ge),
-        comparison => std::array::from_fn(|n| ones(passes(comparison, values[n], stored[n]))),
-    }
-}
-
-#[inline]
-fn ones(passes: bool) -> u16 {
-    if passes { u16::MAX } else { 0 }
+/// Clamped to a viewport's depths; what is no number is the least (17.10).
+pub(super) fn clamped(depth: f32, [least, most]: [f32; 2]) -> f32 {
+    let depth = if depth > least { depth } else { least };
+    if depth < most { depth } else { most }
 }
 
 fn apply(op: StencilOp, stored: u8, reference: u8) -> u8 {

@@ -14,6 +14,7 @@ use crate::assembly::Topology;
 use crate::call::Call;
 use crate::error::{CallError, RasterError};
 use crate::frontend::pixel::sample_positions;
+use crate::simd::Machine;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -202,6 +203,7 @@ impl Pipeline {
             writers,
             is_dual: self.is_dual(),
             alpha_to_coverage: self.blend.alpha_to_coverage,
+            machine: Machine::detect(),
         };
         let values = SystemValues::of(&vertices)?;
         let geometry =

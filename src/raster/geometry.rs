@@ -200,7 +200,7 @@ impl Geometry<'_> {
             return self.add_clipped(rows, &common, shapes);
         }
         match *corners {
-            [a] => self.push(Shape::point(a.vertex), [rows[0]; 3], &common, shapes),
+            [a] => self.push([rows[0]; 3], &common, shapes, |shape| shape.set_point(a.vertex)),
             [a, b] => self.add_line([a.vertex, b.vertex], [rows[0], rows[1]], true, &common, shapes),
             [a, b, c] => {
                 let rows = [rows[0], rows[1], rows[2]];
@@ -254,7 +254,7 @@ impl Geometry<'_> {
             numbers[n] = self.corner(corner, rows, shapes);
         }
         match (rows.len(), corners.len()) {
-            (1, 1) => self.push(Shape::point(vertices[0]), [numbers[0]; 3], common, shapes),
+            (1, 1) => self.push([numbers[0]; 3], common, shapes, |shape| shape.set_point(vertices[0])),
             (2, 2) => self.add_line([vertices[0], vertices[1]], [numbers[0], numbers[1]], true, common, shapes),
             (3, count @ 3..) => {
                 for n in 1..count - 1 {
@@ -338,11 +338,12 @@ impl Geometry<'_> {
         let mut order = if twice_area < 0 { [0, 2, 1] } else { [0, 1, 2] };
         let first = common.view.nearest(order.map(|n| points[n]));
         order = [order[first % 3], order[(first + 1) % 3], order[(first + 2) % 3]];
-        let mut shape = Shape::triangle(order.map(|n| vertices[n]));
-        shape.is_front = is_front;
-        shape.bounds = bounds;
         let corners = order.map(|n| corners[n]);
-        self.push(shape, corners, common, shapes);
+        self.push(corners, common, shapes, |shape| {
+            shape.set_triangle(order.map(|n| vertices[n]));
+            shape.is_front = is_front;
+            shape.bounds = bounds;
+        });
     }
 
     /// What is added to the depths of a triangle (15.10).
@@ -353,7 +354,9 @@ impl Geometry<'_> {
         if state.slope_scaled_depth_bias != 0.0 && twice_area != 0 {
             let [a, b, c] = *vertices;
             let clockwise = if twice_area > 0 { [a, b, c] } else { [a, c, b] };
-            let slope = Shape::triangle(clockwise).slope.map(f32::abs);
+            let mut shape = Shape::default();
+            shape.set_triangle(clockwise);
+            let slope = shape.slope.map(f32::abs);
             bias += state.slope_scaled_depth_bias * slope[0].max(slope[1]);
         }
         match state.depth_bias_clamp {
@@ -371,23 +374,30 @@ impl Geometry<'_> {
         common: &Common<'_>,
         shapes: &mut Shapes,
     ) {
-        let shape = if self.state.multisample { Shape::wide_line(from, to) } else { Some(Shape::line(from, to)) };
-        if let Some(mut shape) = shape {
+        let multisample = self.state.multisample;
+        self.push([corners[0], corners[1], corners[0]], common, shapes, |shape| {
+            match multisample {
+                true => shape.set_wide_line(from, to),
+                false => shape.set_line(from, to),
+            }
             shape.is_front = is_front;
-            self.push(shape, [corners[0], corners[1], corners[0]], common, shapes);
-        }
+        });
     }
 
-    fn push(&self, mut shape: Shape, corners: [u32; 3], common: &Common<'_>, shapes: &mut Shapes) {
+    /// Adds a shape, unless none of it is within the view.
+    #[inline(always)]
+    fn push(&self, corners: [u32; 3], common: &Common<'_>, shapes: &mut Shapes, make: impl FnOnce(&mut Shape)) {
+        shapes.shapes.push(Shape::default());
+        let Some(shape) = shapes.shapes.last_mut() else { return };
+        make(shape);
         shape.bounds = shape.bounds.intersect(&common.view.bounds);
-        if shape.bounds.is_empty() {
-            return;
-        }
         shape.corners = corners;
         shape.leading = common.leading;
         shape.primitive = common.primitive;
         shape.viewport = common.viewport;
         shape.layer = common.layer;
-        shapes.shapes.push(shape);
+        if shape.bounds.is_empty() {
+            shapes.shapes.pop();
+        }
     }
 }

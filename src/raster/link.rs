@@ -1,5 +1,6 @@
 //! Linking: which of the vertices' components a pixel shader's planes are made of, and where its outputs lie.
 
+use super::planes::padded;
 use super::state::MAX_TARGETS;
 use super::vertices::{Offsets, ShadedVertices};
 use crate::call::{Call, OutputLayout, Place};
@@ -25,6 +26,10 @@ pub(super) struct Link {
     pub planes: Vec<PlaneSource>,
     /// The offsets of all.
     pub offsets: Offsets,
+    /// All ones for each that is interpolated in perspective, zeros for the others, [padded].
+    pub in_perspective: Vec<u32>,
+    /// All ones for each that is not interpolated.
+    pub is_constant: Vec<u32>,
 }
 
 /// Where the words of an output of the pixels lie: those of each pixel one behind the other.
@@ -54,6 +59,11 @@ impl Words {
     pub fn word(&self, bytes: &[u8], pixel: usize) -> u32 {
         let start = self.start + 4 * self.count * pixel;
         bytes.get(start..start + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    }
+
+    /// The words of all quads from the first on, if each pixel has four.
+    pub fn quads(self, bytes: &[u8]) -> Option<&[[[u8; 4]; 16]]> {
+        bytes.get(self.start..).filter(|_| self.count == 4).map(|bytes| bytes.as_chunks().0.as_chunks().0)
     }
 
     /// Four components of a pixel; those that the shader does not write are 0.
@@ -101,7 +111,14 @@ impl Link {
             return Err(RasterError::State { what });
         }
         let offsets = Offsets::new(planes.iter().map(|plane| plane.offset).collect());
-        Ok(Link { planes, offsets })
+        let those = |kind: Interpolation| {
+            let is_one = |plane: &PlaneSource| if plane.interpolation == kind { u32::MAX } else { 0 };
+            let mut those: Vec<u32> = planes.iter().map(is_one).collect();
+            those.resize(padded(planes.len()), 0);
+            those
+        };
+        let [in_perspective, is_constant] = [Interpolation::Perspective, Interpolation::Constant].map(those);
+        Ok(Link { offsets, in_perspective, is_constant, planes })
     }
 }
 

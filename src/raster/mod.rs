@@ -7,9 +7,10 @@
 //! | `vertices` | rows of vertices, and their system values |
 //! | `link` | which components are a pixel shader's attributes, and where its outputs lie |
 //! | `clip`, `shape`, `geometry` | from primitives to shapes on the screen: clipping, set-up, facing |
-//! | `coverage` | which samples a shape covers |
+//! | `coverage`, `lines` | which samples a shape covers, and which of many pass the depth test |
+//! | `planes` | the planes of a shape's attributes |
 //! | `bins`, `threads` | shapes to tiles, tiles to threads |
-//! | `depth`, `blend` | the output merger |
+//! | `depth`, `blend`, `bytes` | the output merger |
 //! | `tile` | a tile's shapes to quads, to the pixel shader, to the targets |
 //! | `draw` | [`Pipeline`]: a draw, from one end to the other |
 //!
@@ -17,15 +18,21 @@
 //! numbers of its own. Then every tile is painted by itself, its shapes in the order of the primitives. So no result
 //! depends on how many threads there are; only a shader that writes memory sees the order of tiles, and it is run on
 //! one.
+//!
+//! What most draws do for every pixel is done with [vectors](crate::simd): edges, depths of floats, planes, and colours
+//! of bytes. Everything else goes sample by sample.
 
 mod bins;
 mod blend;
+mod bytes;
 mod clip;
 mod coverage;
 mod depth;
 mod draw;
 mod geometry;
+mod lines;
 mod link;
+mod planes;
 mod shape;
 mod state;
 mod target;

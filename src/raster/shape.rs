@@ -17,6 +17,7 @@ pub(super) struct Edge {
 
 impl Edge {
     /// What is to the right of the way from one point to another, on a screen whose y points down.
+    #[inline(always)]
     fn between([x, y]: [i32; 2], [to_x, to_y]: [i32; 2]) -> Edge {
         let (dx, dy) = (to_x - x, to_y - y);
         let is_top_left = dy < 0 || (dy == 0 && dx > 0);
@@ -24,6 +25,7 @@ impl Edge {
         Edge { a: -dy, b: dx, c }
     }
 
+    #[inline(always)]
     pub fn at(&self, x: i32, y: i32) -> i64 {
         i64::from(self.a) * i64::from(x) + i64::from(self.b) * i64::from(y) + self.c
     }
@@ -42,16 +44,19 @@ pub(super) struct ScreenVertex {
 }
 
 /// How coverage is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Outline {
-    /// Inside of so many edges: 3 or 4.
-    Edges(u8),
-    /// Pixels whose diamonds a line leaves, which goes from one position to another.
-    Line([i32; 2], [i32; 2]),
+    /// Inside of the edges between three points.
+    #[default]
+    Triangle,
+    /// Inside of the edges between four points.
+    Rectangle,
+    /// Pixels whose diamonds a line leaves, which goes from the first point to the second.
+    Line,
 }
 
 /// Pixels, from left to right and top to bottom, the last ones excluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub left: i32,
     pub top: i32,
@@ -90,10 +95,13 @@ impl Bounds {
 }
 
 /// A primitive on the screen.
-#[derive(Clone, Copy, Debug)]
+///
+/// It is made where it stays: to copy what has just been written piece by piece takes as long as to make it.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     pub outline: Outline,
-    pub edges: [Edge; 4],
+    /// The outline's points, in steps, clockwise.
+    pub points: [[i32; 2]; 4],
     /// Pixels that may be covered.
     pub bounds: Bounds,
     /// Where the planes begin: the first corner, in pixels.
@@ -129,72 +137,65 @@ pub(super) fn area([a, b, c]: [[i32; 2]; 3]) -> i64 {
 }
 
 impl Shape {
-    fn new(outline: Outline, corners: &[[i32; 2]], vertices: [ScreenVertex; 3]) -> Shape {
+    fn set(&mut self, outline: Outline, corners: &[[i32; 2]], vertices: &[ScreenVertex; 3]) {
         let [first, ..] = vertices;
-        Shape {
-            outline,
-            edges: [Edge::default(); 4],
-            bounds: Bounds::of(corners),
-            origin: first.plane_at,
-            second: [0.0; 2],
-            third: [0.0; 2],
-            depth: first.z,
-            slope: [0.0; 2],
-            inverse_w: vertices.map(|vertex| vertex.inverse_w),
-            corners: [0; 3],
-            leading: 0,
-            primitive: 0,
-            is_front: true,
-            layer: 0,
-            viewport: 0,
-        }
+        self.outline = outline;
+        self.points[..corners.len()].copy_from_slice(corners);
+        self.bounds = Bounds::of(corners);
+        self.origin = first.plane_at;
+        self.depth = first.z;
+        self.inverse_w = vertices.each_ref().map(|vertex| vertex.inverse_w);
+        self.is_front = true;
     }
 
-    /// A triangle whose corners go clockwise and have an area.
-    pub fn triangle(vertices: [ScreenVertex; 3]) -> Shape {
-        let points = vertices.map(|vertex| vertex.at);
-        let [a, b, c] = points;
-        let mut shape = Shape::new(Outline::Edges(3), &points, vertices);
-        shape.edges = [Edge::between(a, b), Edge::between(b, c), Edge::between(c, a), Edge::default()];
-        shape.set_planes(&vertices);
-        shape
+    /// Becomes a triangle whose corners go clockwise and have an area.
+    #[inline]
+    pub fn set_triangle(&mut self, vertices: [ScreenVertex; 3]) {
+        self.set(Outline::Triangle, &vertices.each_ref().map(|vertex| vertex.at), &vertices);
+        self.set_planes(&vertices);
     }
 
-    /// A square of one pixel about a point (3.4.6).
-    pub fn point(vertex: ScreenVertex) -> Shape {
+    /// Becomes a square of one pixel about a point (3.4.6).
+    pub fn set_point(&mut self, vertex: ScreenVertex) {
         let [x, y] = vertex.at;
         let half = STEPS / 2;
         let corners = [[x - half, y - half], [x + half, y - half], [x + half, y + half], [x - half, y + half]];
-        let mut shape = Shape::new(Outline::Edges(4), &corners, [vertex; 3]);
-        shape.edges = outline(corners);
-        shape
+        self.set(Outline::Rectangle, &corners, &[vertex; 3]);
     }
 
-    /// A line of one pixel in each column or row (3.4.3).
-    pub fn line(from: ScreenVertex, to: ScreenVertex) -> Shape {
-        let mut shape = Shape::new(Outline::Line(from.at, to.at), &[from.at, to.at], [from, to, from]);
+    /// Becomes a line of one pixel in each column or row (3.4.3).
+    pub fn set_line(&mut self, from: ScreenVertex, to: ScreenVertex) {
+        self.set(Outline::Line, &[from.at, to.at], &[from, to, from]);
         // What is between two pixels belongs to the one on the left, or above.
-        shape.bounds.left -= 1;
-        shape.bounds.top -= 1;
-        shape.along(from, to);
-        shape
+        self.bounds.left -= 1;
+        self.bounds.top -= 1;
+        self.along(from, to);
     }
 
-    /// A rectangle about a line, 1.4 pixels wide (3.4.5); `None` if the line has no length.
-    pub fn wide_line(from: ScreenVertex, to: ScreenVertex) -> Option<Shape> {
+    /// Becomes a rectangle about a line, 1.4 pixels wide (3.4.5); nothing if the line has no length.
+    pub fn set_wide_line(&mut self, from: ScreenVertex, to: ScreenVertex) {
         let [dx, dy] = [0, 1].map(|axis| f64::from(to.at[axis]) - f64::from(from.at[axis]));
         let length = dx.hypot(dy);
         if length == 0.0 {
-            return None;
+            return;
         }
         let half = 0.7 * f64::from(STEPS) / length;
         let aside = [(-dy * half).round_ties_even() as i32, (dx * half).round_ties_even() as i32];
         let beside = |at: [i32; 2], side: i32| [at[0] + side * aside[0], at[1] + side * aside[1]];
         let corners = [beside(from.at, -1), beside(to.at, -1), beside(to.at, 1), beside(from.at, 1)];
-        let mut shape = Shape::new(Outline::Edges(4), &corners, [from, to, from]);
-        shape.edges = outline(corners);
-        shape.along(from, to);
-        Some(shape)
+        self.set(Outline::Rectangle, &corners, &[from, to, from]);
+        self.along(from, to);
+    }
+
+    /// Its edges; those that it does not have, nothing is outside of.
+    #[inline(always)]
+    pub fn edges(&self) -> [Edge; 4] {
+        let [a, b, c, d] = self.points;
+        match self.outline {
+            Outline::Triangle => [Edge::between(a, b), Edge::between(b, c), Edge::between(c, a), Edge::default()],
+            Outline::Rectangle => [Edge::between(a, b), Edge::between(b, c), Edge::between(c, d), Edge::between(d, a)],
+            Outline::Line => [Edge::default(); 4],
+        }
     }
 
     /// The planes of a triangle.
@@ -239,8 +240,4 @@ impl Ways {
         let (to_second, to_third) = (to(second), to(third));
         Ways { to_second, to_third, twice_area: to_second[0] * to_third[1] - to_second[1] * to_third[0] }
     }
-}
-
-fn outline(corners: [[i32; 2]; 4]) -> [Edge; 4] {
-    std::array::from_fn(|n| Edge::between(corners[n], corners[(n + 1) % 4]))
 }

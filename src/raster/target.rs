@@ -48,7 +48,7 @@ impl DepthFormat {
     /// What is stored of a depth: a code, which a float holds exactly, or the depth.
     pub(super) fn store(self, depth: f32) -> f32 {
         match self.codes() {
-            Some(codes) => (f64::from(depth.clamp(0.0, 1.0)) * f64::from(codes) + 0.5).floor() as f32,
+            Some(codes) => (f64::from(depth.clamp(0.0, 1.0)) * f64::from(codes) + 0.5) as u32 as f32,
             None => depth,
         }
     }

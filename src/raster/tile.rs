@@ -2,17 +2,21 @@
 //! in the order of the primitives. Nothing else touches the tile meanwhile.
 
 use super::blend::{Source, Writer};
-use super::coverage::{QuadMask, all, cover};
-use super::depth::DepthStencil;
+use super::bytes::Quantize;
+use super::coverage::{Cover, Found, FoundQuads, QuadMask, all};
+use super::depth::{DepthStencil, DepthTest, PlainDepth, clamped};
 use super::geometry::{CLIPPED, Shapes, View};
+use super::lines::cover_line;
 use super::link::{Link, Program};
-use super::shape::{Bounds, Shape};
+use super::planes::{AddPlanes, Corners, reciprocal_w};
+use super::shape::{Bounds, Outline, Shape};
 use super::state::MAX_TARGETS;
 use super::target::{SamplePosition, TILE, Tile};
 use super::vertices::ShadedVertices;
 use crate::call::{Plane, Primitive, Quad, Quads};
 use crate::error::CallError;
-use crate::frontend::pixel::Interpolation;
+use crate::simd::Machine;
+use std::mem;
 use std::time::{Duration, Instant};
 
 /// Quads that are shaded at once.
@@ -44,6 +48,7 @@ pub(super) struct Painting<'d, 'c, 'a> {
     /// Whether the second output is a source of blending, too.
     pub is_dual: bool,
     pub alpha_to_coverage: bool,
+    pub machine: Machine,
 }
 
 /// What a draw has done.
@@ -87,9 +92,13 @@ pub(super) struct Batch {
     waiting: Vec<Waiting>,
     primitives: Vec<Primitive>,
     planes: Vec<Plane>,
-    /// What the corners of one shape have for its planes, corner by corner.
-    corners: Vec<f32>,
+    /// Those of one shape in the tile.
+    found: FoundQuads,
+    /// Those of one shape.
+    corners: Corners,
     outputs: Vec<u8>,
+    /// What the quads of a target become, where that is four bytes a pixel.
+    elements: Vec<[u8; 16]>,
     pub statistics: DrawStatistics,
 }
 
@@ -103,15 +112,6 @@ impl Batch {
     }
 }
 
-/// A shape in a tile.
-struct Painted<'s> {
-    shape: &'s Shape,
-    primitive: Primitive,
-    /// Its number in the batch, once it has a quad there.
-    number: Option<u32>,
-    depths: [f32; 2],
-}
-
 impl Painting<'_, '_, '_> {
     /// Paints shapes of one stretch of primitives, by their numbers in it.
     pub fn shapes(
@@ -122,125 +122,112 @@ impl Painting<'_, '_, '_> {
         tile: &mut Tile,
         batch: &mut Batch,
     ) -> Result<(), CallError> {
-        let area = Bounds { left, top, right: left + TILE as i32, bottom: top + TILE as i32 };
+        let whole = Bounds { left, top, right: left + TILE as i32, bottom: top + TILE as i32 };
+        let mut found = mem::take(&mut batch.found);
         for number in numbers {
             let shape = &shapes.shapes[number as usize];
-            let depths = self.views[usize::from(shape.viewport)].depths();
-            let mut painted = Painted { shape, primitive: primitive(shape), number: None, depths };
-            let mut result = Ok(());
-            cover(shape, &area, self.samples, |x, y, mask| {
-                if result.is_ok()
-                    && let Err(error) = self.quad([x, y], mask, &mut painted, shapes, tile, batch)
-                {
-                    result = Err(error);
-                }
-            });
-            result?;
+            let area = whole.intersect(&shape.bounds);
+            if !area.is_empty() {
+                found.clear();
+                self.find(shape, area, tile, &mut found);
+                self.add(found.all(), shape, shapes, tile, batch)?;
+            }
         }
+        batch.found = found;
         // The next stretch has attributes of its own.
         self.flush(tile, batch)
     }
 
-    fn quad(
+    /// Finds the quads of a shape that are to be shaded.
+    fn find(&self, shape: &Shape, area: Bounds, tile: &mut Tile, found: &mut FoundQuads) {
+        let &Painting { samples, sample_mask, machine, .. } = self;
+        let early = self.depth.filter(|_| self.order != Order::Late);
+        let range = self.views[usize::from(shape.viewport)].depths();
+        let is_line = shape.outline == Outline::Line;
+        let plain = early.filter(|_| samples.len() == 1 && !is_line).and_then(|depth| depth.plain());
+        if let Some(test) = plain {
+            let test = DepthTest { writes: test.writes && self.order == Order::Early, ..test };
+            let depth = Some(PlainDepth { test, shape, range, depths: &mut tile.depths });
+            return machine.run(Cover::<false> { shape, area, samples, sample_mask, depth, found });
+        }
+        match samples {
+            _ if is_line => {
+                let [from, to, ..] = shape.points;
+                cover_line([from, to], &area, all(samples) & sample_mask, found);
+            }
+            [_] => machine.run(Cover::<false> { shape, area, samples, sample_mask, depth: None, found }),
+            _ => machine.run(Cover::<true> { shape, area, samples, sample_mask, depth: None, found }),
+        }
+        if let Some(depth) = &early {
+            let primitive = primitive(shape);
+            found.all().iter_mut().for_each(|found| self.test_quad(depth, found, &primitive, range, tile));
+        }
+    }
+
+    /// Has quads of a shape wait for their colours.
+    fn add(
         &self,
-        [x, y]: [i32; 2],
-        mask: QuadMask,
-        painted: &mut Painted<'_>,
+        found: &[Found],
+        shape: &Shape,
         shapes: &Shapes,
         tile: &mut Tile,
         batch: &mut Batch,
     ) -> Result<(), CallError> {
-        let coverage = mask.map(|mask| mask & self.sample_mask);
-        let mut alive = coverage;
-        if let Some(depth) = &self.depth
-            && self.order != Order::Late
-        {
-            self.test_quad(depth, [x, y], &mut alive, painted, tile);
-        }
-        if alive == [0; 4] {
-            return Ok(());
-        }
-        let Some(program) = self.program else {
-            batch.statistics.samples += alive.iter().map(|mask| u64::from(mask.count_ones())).sum::<u64>();
-            return Ok(());
-        };
-        if batch.quads.len() >= QUADS {
-            self.flush(tile, batch)?;
-            painted.number = None;
-        }
-        let number = match painted.number {
-            Some(number) => number,
-            None => {
-                let number = batch.primitives.len() as u32;
-                batch.primitives.push(painted.primitive);
-                self.push_planes(painted, shapes, batch);
-                *painted.number.insert(number)
+        // The primitive's number in the batch, once it has a quad there.
+        let mut known = None;
+        for &Found { at: [x, y], coverage, alive } in found.iter().filter(|found| found.alive != [0; 4]) {
+            let Some(program) = self.program else {
+                batch.statistics.samples += alive.iter().map(|mask| u64::from(mask.count_ones())).sum::<u64>();
+                continue;
+            };
+            if batch.quads.len() >= QUADS {
+                self.flush(tile, batch)?;
+                known = None;
             }
-        };
-        let waiting = Waiting { alive, viewport: painted.shape.viewport };
-        let quad = Quad { x: x as u32, y: y as u32, primitive: number, coverage, live: lanes(alive), sample: 0 };
-        if !program.interface.per_sample {
-            batch.quads.push(quad);
-            batch.waiting.push(waiting);
-            return Ok(());
-        }
-        for sample in 0..self.samples.len() as u8 {
-            let alive = alive.map(|mask| mask & 1 << sample);
-            if alive != [0; 4] {
-                batch.quads.push(Quad { live: lanes(alive), sample, ..quad });
-                batch.waiting.push(Waiting { alive, ..waiting });
+            let number = *known.get_or_insert_with(|| {
+                batch.primitives.push(primitive(shape));
+                self.add_planes(shape, shapes, batch);
+                batch.primitives.len() as u32 - 1
+            });
+            let waiting = Waiting { alive, viewport: shape.viewport };
+            let quad = Quad { x: x as u32, y: y as u32, primitive: number, coverage, live: lanes(alive), sample: 0 };
+            if !program.interface.per_sample {
+                batch.quads.push(quad);
+                batch.waiting.push(waiting);
+                continue;
+            }
+            for sample in 0..self.samples.len() as u8 {
+                let alive = alive.map(|mask| mask & 1 << sample);
+                if alive != [0; 4] {
+                    batch.quads.push(Quad { live: lanes(alive), sample, ..quad });
+                    batch.waiting.push(Waiting { alive, ..waiting });
+                }
             }
         }
         Ok(())
     }
 
     /// Tests the samples of a quad before shading. Those that fail are not alive.
-    #[inline]
     fn test_quad(
         &self,
         depth: &DepthStencil,
-        [x, y]: [i32; 2],
-        alive: &mut QuadMask,
-        painted: &Painted<'_>,
+        Found { at, alive, .. }: &mut Found,
+        primitive: &Primitive,
+        range: [f32; 2],
         tile: &mut Tile,
     ) {
-        let Painted { shape, primitive, depths, .. } = painted;
-        if let [_] = self.samples {
-            let first = self.sample_of([x, y], 0);
-            let Plane { value, dx, dy } = primitive.depth;
-            // In the order of `depth_at`, to the bit.
-            let z: [f32; 4] = std::array::from_fn(|lane| {
-                let x = (x as f32 + 0.5) + (lane & 1) as f32 - primitive.origin[0];
-                let y = (y as f32 + 0.5) + (lane >> 1) as f32 - primitive.origin[1];
-                clamped(value + dx * x + dy * y, *depths)
-            });
-            if depth.is_plain() {
-                return depth.test_pixels(tile, first, z, alive, self.order == Order::Early);
-            }
-            for (lane, alive) in alive.iter_mut().enumerate().filter(|(_, alive)| **alive != 0) {
-                let place = first + lane % 2 + lane / 2 * TILE;
-                let passes = match self.order {
-                    Order::Early => depth.test(tile, place, z[lane], shape.is_front, self.stencil_reference),
-                    _ => depth.would_pass(tile, place, z[lane]),
-                };
-                *alive *= u16::from(passes);
-            }
-            return;
-        }
         for (lane, alive) in alive.iter_mut().enumerate().filter(|(_, alive)| **alive != 0) {
-            let first = self.sample_of([x, y], lane);
+            let first = self.sample_of(*at, lane);
             for (sample, &position) in self.samples.iter().enumerate() {
                 if *alive >> sample & 1 == 0 {
                     continue;
                 }
-                let z = clamped(depth_at(primitive, [x, y], lane, position), *depths);
+                let z = clamped(depth_at(primitive, *at, lane, position), range);
                 let passes = match self.order {
-                    Order::Early => depth.test(tile, first + sample, z, shape.is_front, self.stencil_reference),
+                    Order::Early => depth.test(tile, first + sample, z, primitive.front_face, self.stencil_reference),
                     _ => depth.would_pass(tile, first + sample, z),
                 };
-                if !passes {
-                    *alive &= !(1 << sample);
-                }
+                *alive &= !(u16::from(!passes) << sample);
             }
         }
     }
@@ -252,36 +239,25 @@ impl Painting<'_, '_, '_> {
     }
 
     /// The planes of a shape's attributes.
-    fn push_planes(&self, painted: &Painted<'_>, shapes: &Shapes, Batch { planes, corners, .. }: &mut Batch) {
-        let (shape, count) = (painted.shape, self.link.planes.len());
+    fn add_planes(&self, shape: &Shape, shapes: &Shapes, Batch { planes, corners, .. }: &mut Batch) {
+        let (link, count) = (self.link, self.link.planes.len());
         if count == 0 {
             return;
         }
-        corners.resize(3 * count, 0.0);
-        for (values, &corner) in corners.chunks_exact_mut(count).zip(&shape.corners) {
+        corners.resize(count);
+        for (number, &corner) in shape.corners.iter().enumerate() {
+            let words = corners.of(number);
             if corner & CLIPPED == 0 {
-                self.vertices.gather(corner, &self.link.offsets, values);
+                self.vertices.gather(corner, &link.offsets, words);
             } else {
                 let first = (corner & !CLIPPED) as usize * count;
-                let clipped = shapes.clipped[first..first + count].iter();
-                values.iter_mut().zip(clipped).for_each(|(value, &bits)| *value = f32::from_bits(bits));
+                words[..count].copy_from_slice(&shapes.clipped[first..first + count]);
             }
         }
-        let (first, others) = corners.split_at(count);
-        let (second, third) = others.split_at(count);
-        for (number, source) in self.link.planes.iter().enumerate() {
-            let values = [first[number], second[number], third[number]];
-            planes.push(match source.interpolation {
-                Interpolation::Constant => {
-                    Plane::constant(source.offset.map_or(0, |offset| self.vertices.word(shape.leading, offset)))
-                }
-                Interpolation::NoPerspective => through(values, shape.second, shape.third),
-                Interpolation::Perspective => {
-                    let divided = std::array::from_fn(|n| values[n] * shape.inverse_w[n]);
-                    through(divided, shape.second, shape.third)
-                }
-            });
+        if link.is_constant.contains(&u32::MAX) {
+            self.vertices.gather(shape.leading, &link.offsets, corners.of(Corners::LEADING));
         }
+        self.machine.run(AddPlanes { link, shape, corners, planes });
     }
 
     /// Shades the quads that wait, and writes their samples.
@@ -290,14 +266,14 @@ impl Painting<'_, '_, '_> {
         if batch.outputs.len() < program.bytes {
             batch.outputs.resize(program.bytes, 0);
         }
-        let Batch { quads, waiting, primitives, planes, outputs, statistics, .. } = batch;
+        let Batch { quads, waiting, primitives, planes, outputs, elements, statistics, .. } = batch;
         let samples = self.samples.len() as u32;
         let begin = Instant::now();
         program.call.pixels_into(&Quads { quads, primitives, planes, samples }, &program.layout, outputs)?;
         statistics.shading += begin.elapsed();
         statistics.pixels += quads.iter().map(|quad| u64::from(quad.live.count_ones())).sum::<u64>();
         if self.is_plain() {
-            statistics.samples += self.write_plainly(program, quads, outputs, tile);
+            statistics.samples += self.write_plainly(program, quads, outputs, elements, tile);
             batch.clear();
             return Ok(());
         }
@@ -322,24 +298,35 @@ impl Painting<'_, '_, '_> {
     }
 
     /// Writes quads of such pixels; says how many samples that were.
-    fn write_plainly(&self, program: &Program<'_, '_>, quads: &[Quad], outputs: &[u8], tile: &mut Tile) -> u64 {
+    fn write_plainly(
+        &self,
+        program: &Program<'_, '_>,
+        quads: &[Quad],
+        outputs: &[u8],
+        elements: &mut Vec<[u8; 16]>,
+        tile: &mut Tile,
+    ) -> u64 {
         for (target, writer) in self.writers.iter().enumerate() {
             let (Some(writer), Some(words)) = (writer, &program.targets[target]) else { continue };
-            let second = program.targets[1].filter(|_| self.is_dual);
             let (bytes, colors) = (writer.bytes(), &mut tile.colors[target]);
+            if writer.replaces_bytes()
+                && let Some(components) = words.quads(outputs)
+            {
+                elements.resize(quads.len(), [0; 16]);
+                self.machine.run(Quantize { components, elements });
+                for (quad, elements) in quads.iter().zip(&*elements) {
+                    let first = 4 * self.sample_of([quad.x as i32, quad.y as i32], 0);
+                    replace_quad(&mut colors[first..first + 4 * TILE + 8], elements, quad.live);
+                }
+                continue;
+            }
+            let second = program.targets[1].filter(|_| self.is_dual);
             for (number, quad) in quads.iter().enumerate() {
                 let first = self.sample_of([quad.x as i32, quad.y as i32], 0);
-                let live = (0..4).filter(|lane| quad.live >> lane & 1 != 0);
-                let rows = std::array::from_fn(|lane| words.row(outputs, 4 * number + lane));
-                if let Some(elements) = writer.bytes_of(rows) {
-                    let places = colors.as_chunks_mut::<4>().0;
-                    live.for_each(|lane| places[first + lane % 2 + lane / 2 * TILE] = elements[lane]);
-                    continue;
-                }
-                for lane in live {
+                for lane in (0..4).filter(|lane| quad.live >> lane & 1 != 0) {
                     let (row, place) = (4 * number + lane, first + lane % 2 + lane / 2 * TILE);
                     let second = second.map_or([0; 4], |second| second.row(outputs, row));
-                    let source = Source { color: rows[lane], second };
+                    let source = Source { color: words.row(outputs, row), second };
                     writer.write(&mut colors[place * bytes..(place + 1) * bytes], &source);
                 }
             }
@@ -421,6 +408,19 @@ impl Painting<'_, '_, '_> {
     }
 }
 
+/// Replaces those pixels of a quad, four bytes each, that are live. `colors` begins with the first one.
+fn replace_quad(colors: &mut [u8], elements: &[u8; 16], live: u8) {
+    /// All ones where a pixel of a row is live.
+    const MASKS: [u64; 4] = [0, 0xffff_ffff, 0xffff_ffff << 32, u64::MAX];
+    for (row, elements) in elements.as_chunks::<8>().0.iter().enumerate() {
+        let mask = MASKS[usize::from(live >> (2 * row) & 0b11)];
+        if let Some(colors) = colors.get_mut(4 * TILE * row..).and_then(<[u8]>::first_chunk_mut) {
+            let [old, new] = [*colors, *elements].map(u64::from_le_bytes);
+            *colors = (old & !mask | new & mask).to_le_bytes();
+        }
+    }
+}
+
 /// A pixel that has been shaded.
 struct Pixel<'b> {
     quad: &'b Quad,
@@ -433,11 +433,6 @@ struct Pixel<'b> {
 
 fn lanes(alive: QuadMask) -> u8 {
     (0..4).map(|lane| u8::from(alive[lane] != 0) << lane).sum()
-}
-
-/// Clamped to a viewport's depths; what is no number is the least (17.10).
-fn clamped(depth: f32, [least, most]: [f32; 2]) -> f32 {
-    depth.max(least).min(most)
 }
 
 /// Depth at a sample of a pixel.
@@ -455,15 +450,8 @@ fn primitive(shape: &Shape) -> Primitive {
     Primitive {
         origin: shape.origin,
         depth: Plane { value: shape.depth, dx, dy },
-        reciprocal_w: through(shape.inverse_w, shape.second, shape.third),
+        reciprocal_w: reciprocal_w(shape),
         front_face: shape.is_front,
         id: shape.primitive,
     }
-}
-
-/// The plane with these values at the corners.
-fn through([value, second_value, third_value]: [f32; 3], second: [f32; 2], third: [f32; 2]) -> Plane {
-    let [to_second, to_third] = [second_value - value, third_value - value];
-    let change = |axis: usize| to_second * second[axis] + to_third * third[axis];
-    Plane { value, dx: change(0), dy: change(1) }
 }

@@ -71,22 +71,22 @@ impl<'a> ShadedVertices<'a> {
         }
     }
 
-    /// The floats at byte offsets of a row, as far as there are places for them. No offset gives 0.
-    pub(super) fn gather(&self, row: u32, Offsets { each: offsets, run }: &Offsets, floats: &mut [f32]) {
+    /// The words at byte offsets of a row, as far as there are places for them. No offset gives 0.
+    pub(super) fn gather(&self, row: u32, Offsets { each: offsets, run }: &Offsets, words: &mut [u32]) {
         match self.storage {
             Storage::Packed(bytes, stride) => {
                 let row = bytes.get(row as usize * stride..).unwrap_or_default();
-                if let Some(words) = run.clone().and_then(|run| row.get(run)) {
-                    let words = words.as_chunks().0.iter();
-                    return floats.iter_mut().zip(words).for_each(|(to, &word)| *to = f32::from_le_bytes(word));
+                if let Some(found) = run.clone().and_then(|run| row.get(run)) {
+                    let found = found.as_chunks().0.iter();
+                    return words.iter_mut().zip(found).for_each(|(to, &word)| *to = u32::from_le_bytes(word));
                 }
                 let word = |offset: usize| row.get(offset..).and_then(<[u8]>::first_chunk).copied();
-                let float = |offset: usize| word(offset).map_or(0.0, f32::from_le_bytes);
-                floats.iter_mut().zip(offsets).for_each(|(to, offset)| *to = offset.map_or(0.0, float));
+                let word = |offset: usize| word(offset).map_or(0, u32::from_le_bytes);
+                words.iter_mut().zip(offsets).for_each(|(to, offset)| *to = offset.map_or(0, word));
             }
             Storage::Rows(..) => {
-                let float = |offset: usize| self.float(row, offset);
-                floats.iter_mut().zip(offsets).for_each(|(to, offset)| *to = offset.map_or(0.0, float));
+                let word = |offset: usize| self.word(row, offset);
+                words.iter_mut().zip(offsets).for_each(|(to, offset)| *to = offset.map_or(0, word));
             }
         }
     }

@@ -61,8 +61,8 @@ impl Not for Mask8 {
 
 impl Mask for Mask8 {
     #[inline(always)]
-    fn any(self) -> bool {
-        self.0.contains(&true)
+    fn bits(self) -> u32 {
+        (0..LANES).fold(0, |bits, lane| bits | u32::from(self.0[lane]) << lane)
     }
 }
 
@@ -233,5 +233,15 @@ impl Words for Words8 {
     #[inline(always)]
     fn entries_of(self, table: &[u32; 16]) -> Words8 {
         Words8(self.0.map(|number| table[number as usize % 16]))
+    }
+
+    #[inline(always)]
+    fn in_quads(self) -> Words8 {
+        Words8([0, 1, 4, 5, 2, 3, 6, 7].map(|lane| self.0[lane]))
+    }
+
+    #[inline(always)]
+    fn in_rows(self) -> Words8 {
+        self.in_quads()
     }
 }

@@ -122,6 +122,11 @@ pub trait Words:
     /// The entries of a table with these numbers, which are less than 16.
     fn entries_of(self, table: &[u32; 16]) -> Self;
 
+    /// Lanes that are two rows of pixels, one behind the other, become quads: four pixels each, the upper two first.
+    fn in_quads(self) -> Self;
+    /// Lanes that are [quads](Self::in_quads) become rows.
+    fn in_rows(self) -> Self;
+
     /// Of unsigned integers.
     #[inline(always)]
     fn is_below(self, limit: Self) -> Self::Mask {
@@ -132,6 +137,12 @@ pub trait Words:
 
 /// Some of the lanes.
 pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
+    /// A bit for each lane, the lowest for the first: 1 for those.
+    fn bits(self) -> u32;
+
     /// Whether there is one.
-    fn any(self) -> bool;
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.bits() != 0
+    }
 }

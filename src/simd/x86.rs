@@ -91,7 +91,7 @@ impl Not for Mask8 {
 
 impl Mask for Mask8 {
     methods! {
-        fn any(self: Mask8) -> bool { _mm256_movemask_ps(_mm256_castsi256_ps(self.0)) != 0 }
+        fn bits(self: Mask8) -> u32 { _mm256_movemask_ps(_mm256_castsi256_ps(self.0)) as u32 }
     }
 }
 
@@ -155,6 +155,8 @@ impl Words for Words8 {
             }
         }
         fn shifted_by(self: Words8, bits: Words8) -> Words8 { Words8(_mm256_srlv_epi32(self.0, bits.0)) }
+        fn in_quads(self: Words8) -> Words8 { Words8(_mm256_permute4x64_epi64::<0b11_01_10_00>(self.0)) }
+        fn in_rows(self: Words8) -> Words8 { Words8(_mm256_permute4x64_epi64::<0b11_01_10_00>(self.0)) }
         fn min(self: Words8, other: Words8) -> Words8 { Words8(_mm256_min_epi32(self.0, other.0)) }
         fn max(self: Words8, other: Words8) -> Words8 { Words8(_mm256_max_epi32(self.0, other.0)) }
         fn less(self: Words8, other: Words8) -> Mask8 { Mask8(_mm256_cmpgt_epi32(other.0, self.0)) }
@@ -257,8 +259,8 @@ impl Not for Mask16 {
 
 impl Mask for Mask16 {
     #[inline(always)]
-    fn any(self) -> bool {
-        self.0 != 0
+    fn bits(self) -> u32 {
+        self.0.into()
     }
 }
 
@@ -330,6 +332,12 @@ impl Words for Words16 {
             }
         }
         fn shifted_by(self: Words16, bits: Words16) -> Words16 { Words16(_mm512_srlv_epi32(self.0, bits.0)) }
+        fn in_quads(self: Words16) -> Words16 {
+            Words16(_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), self.0))
+        }
+        fn in_rows(self: Words16) -> Words16 {
+            Words16(_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), self.0))
+        }
         fn min(self: Words16, other: Words16) -> Words16 { Words16(_mm512_min_epi32(self.0, other.0)) }
         fn max(self: Words16, other: Words16) -> Words16 { Words16(_mm512_max_epi32(self.0, other.0)) }
         fn less(self: Words16, other: Words16) -> Mask16 { Mask16(_mm512_cmplt_epi32_mask(self.0, other.0)) }

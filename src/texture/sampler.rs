@@ -88,15 +88,20 @@ impl Comparison {
     /// and [`Always`](Self::Always) pass.
     pub fn passes(self, reference: f32, texel: f32) -> bool {
         let flush = |value: f32| if value.is_subnormal() { 0.0 } else { value };
-        let (reference, texel) = (flush(reference), flush(texel));
+        self.holds(flush(reference), flush(texel))
+    }
+
+    /// Whether it holds between numbers as they are.
+    #[inline]
+    pub(crate) fn holds(self, value: f32, other: f32) -> bool {
         match self {
             Comparison::Never => false,
-            Comparison::Less => reference < texel,
-            Comparison::Equal => reference == texel,
-            Comparison::LessEqual => reference <= texel,
-            Comparison::Greater => reference > texel,
-            Comparison::NotEqual => reference != texel,
-            Comparison::GreaterEqual => reference >= texel,
+            Comparison::Less => value < other,
+            Comparison::Equal => value == other,
+            Comparison::LessEqual => value <= other,
+            Comparison::Greater => value > other,
+            Comparison::NotEqual => value != other,
+            Comparison::GreaterEqual => value >= other,
             Comparison::Always => true,
         }
     }
@@ -104,17 +109,22 @@ impl Comparison {
     /// The lanes whose reference [passes](Self::passes) against their texel.
     #[inline(always)]
     pub(super) fn passing<F: Floats>(self, reference: F, texel: F) -> F::Mask {
-        let (reference, texel) = (flushed(reference), flushed(texel));
-        let is_equal = reference.equals(texel);
+        self.holding(flushed(reference), flushed(texel))
+    }
+
+    /// The lanes in which it [holds](Self::holds).
+    #[inline(always)]
+    pub(crate) fn holding<F: Floats>(self, value: F, other: F) -> F::Mask {
+        let is_equal = value.equals(other);
         match self {
-            Comparison::Never => reference.less(reference),
-            Comparison::Less => reference.less(texel),
+            Comparison::Never => value.less(value),
+            Comparison::Less => value.less(other),
             Comparison::Equal => is_equal,
-            Comparison::LessEqual => reference.less(texel) | is_equal,
-            Comparison::Greater => texel.less(reference),
+            Comparison::LessEqual => value.less(other) | is_equal,
+            Comparison::Greater => other.less(value),
             Comparison::NotEqual => !is_equal,
-            Comparison::GreaterEqual => texel.less(reference) | is_equal,
-            Comparison::Always => !reference.less(reference),
+            Comparison::GreaterEqual => other.less(value) | is_equal,
+            Comparison::Always => !value.less(value),
         }
     }
 }
