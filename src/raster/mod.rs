@@ -19,7 +19,7 @@
 //! depends on how many threads there are; only a shader that writes memory sees the order of tiles, and it is run on
 //! one.
 //!
-//! What most draws do for every pixel is done with [vectors](crate::simd): edges, depths of floats, planes, and colours
+//! What most draws do for every pixel is done with vectors (`src/simd`): edges, depths of floats, planes, and colours
 //! of bytes. Everything else goes sample by sample.
 
 mod bins;

@@ -76,6 +76,7 @@ pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
 }
 
 /// A word of each lane.
+#[cfg_attr(not(feature = "raster"), expect(dead_code, reason = "only the rasteriser has pixels in rows"))]
 pub trait Words:
     Copy
     + Add<Output = Self>
