@@ -2,9 +2,9 @@
 //! at once.
 
 use super::depth::PlainDepth;
-use super::shape::{Bounds, STEPS, Shape};
+use super::shape::{Bounds, Outline, STEPS, Shape};
 use super::target::{SamplePosition, TILE};
-use crate::simd::{Array, Floats, Mask, Task, Words};
+use crate::simd::{Array, Floats, Machine, Mask, Task, Words};
 
 /// Samples of the four pixels of a quad, in the order (0, 0) (1, 0) (0, 1) (1, 1); sample n is bit n.
 pub(super) type QuadMask = [u16; 4];
@@ -57,7 +57,7 @@ pub(super) fn all(samples: &[SamplePosition]) -> u16 {
 }
 
 /// Finds the quads that a shape with edges covers, some columns of two rows at once.
-pub(super) struct Cover<'c, const HAS_MANY_SAMPLES: bool> {
+pub(super) struct Cover<'c> {
     pub shape: &'c Shape,
     /// Pixels of one tile that may be covered; there are some.
     pub area: Bounds,
@@ -70,33 +70,47 @@ pub(super) struct Cover<'c, const HAS_MANY_SAMPLES: bool> {
     pub found: &'c mut FoundQuads,
 }
 
+impl Cover<'_> {
+    /// With the vectors of this machine.
+    pub fn run(self, machine: Machine) {
+        match (self.shape.outline, self.samples) {
+            (Outline::Triangle, [_]) => machine.run(CoverBy::<3, false>(self)),
+            (Outline::Triangle, _) => machine.run(CoverBy::<3, true>(self)),
+            (_, [_]) => machine.run(CoverBy::<4, false>(self)),
+            _ => machine.run(CoverBy::<4, true>(self)),
+        }
+    }
+}
+
+/// By so many edges.
+struct CoverBy<'c, const EDGES: usize, const HAS_MANY_SAMPLES: bool>(Cover<'c>);
+
 /// Edge functions among the pixels of a tile, divided by [`STEPS`] and rounded down, which leaves their signs. One that
 /// is below 0 somewhere and not everywhere is in the range of 32 bits on all of the tile, for its coefficients are at
 /// most 2^24.
-#[derive(Default)]
-struct EdgesInTile {
+struct EdgesInTile<const EDGES: usize> {
     /// At the first sample of the first pixel.
-    first: [i32; 4],
+    first: [i32; EDGES],
     /// How much more they are at each sample.
-    more: [[i32; 4]; 16],
+    more: [[i32; EDGES]; 16],
     /// Their changes to the right and downwards.
-    right: [i32; 4],
-    down: [i32; 4],
+    right: [i32; EDGES],
+    down: [i32; EDGES],
 }
 
-impl<F: Floats, const HAS_MANY_SAMPLES: bool> Task<F> for Cover<'_, HAS_MANY_SAMPLES> {
+impl<F: Floats, const EDGES: usize, const HAS_MANY_SAMPLES: bool> Task<F> for CoverBy<'_, EDGES, HAS_MANY_SAMPLES> {
     type Output = ();
 
     #[inline(always)]
     fn run(mut self) {
         let across = F::LANES as i32 / 2;
-        let Bounds { left, top, right, bottom } = self.area;
+        let Bounds { left, top, right, bottom } = self.0.area;
         let [first_x, first_y] = [left & !(across - 1), top & !1];
         let Some(edges) = self.edges_in_tile([first_x, first_y]) else { return };
         let word = |value: i32| F::Words::all(value as u32);
         let [x, y] = places::<F>();
-        let [mut at_row, mut right_step, mut down_step] = [[x; 4]; 3];
-        for n in 0..4 {
+        let [mut at_row, mut right_step, mut down_step] = [[x; EDGES]; 3];
+        for n in 0..EDGES {
             at_row[n] = word(edges.first[n]) + x * word(edges.right[n]) + y * word(edges.down[n]);
             right_step[n] = word(edges.right[n].wrapping_mul(across));
             down_step[n] = word(edges.down[n].wrapping_mul(2));
@@ -111,8 +125,8 @@ impl<F: Floats, const HAS_MANY_SAMPLES: bool> Task<F> for Cover<'_, HAS_MANY_SAM
                 let in_area = in_row | (columns - word(left)) | (word(right - 1) - columns);
                 if HAS_MANY_SAMPLES {
                     let mut covered = [0; 16];
-                    for (number, covered) in covered.iter_mut().enumerate().take(self.samples.len()) {
-                        if self.sample_mask >> number & 1 != 0 {
+                    for (number, covered) in covered.iter_mut().enumerate().take(self.0.samples.len()) {
+                        if self.0.sample_mask >> number & 1 != 0 {
                             let mut signs = in_area;
                             for (&at, &more) in at.iter().zip(&edges.more[number]) {
                                 signs = signs | (at + word(more));
@@ -121,24 +135,24 @@ impl<F: Floats, const HAS_MANY_SAMPLES: bool> Task<F> for Cover<'_, HAS_MANY_SAM
                         }
                     }
                     if covered != [0; 16] {
-                        add_multiple::<F>([column, row], &covered[..self.samples.len()], self.found);
+                        add_multiple::<F>([column, row], &covered[..self.0.samples.len()], self.0.found);
                     }
                 } else {
-                    let covered = word(-1).less(in_area | at[0] | at[1] | at[2] | at[3]);
+                    let covered = word(-1).less(at.iter().fold(in_area, |signs, &at| signs | at));
                     if covered.any() {
-                        let alive = match &mut self.depth {
+                        let alive = match &mut self.0.depth {
                             Some(depth) => depth.passing::<F>([column, row], [columns, rows], covered),
                             None => covered,
                         };
-                        add_single::<F>([column, row], [covered.bits(), alive.bits()], self.found);
+                        add_single::<F>([column, row], [covered.bits(), alive.bits()], self.0.found);
                     }
                 }
-                for n in 0..4 {
+                for n in 0..EDGES {
                     at[n] = at[n] + right_step[n];
                 }
                 columns = columns + word(across);
             }
-            for n in 0..4 {
+            for n in 0..EDGES {
                 at_row[n] = at_row[n] + down_step[n];
             }
             rows = rows + word(2);
@@ -146,14 +160,15 @@ impl<F: Floats, const HAS_MANY_SAMPLES: bool> Task<F> for Cover<'_, HAS_MANY_SAM
     }
 }
 
-impl<const HAS_MANY_SAMPLES: bool> Cover<'_, HAS_MANY_SAMPLES> {
+impl<const EDGES: usize, const HAS_MANY_SAMPLES: bool> CoverBy<'_, EDGES, HAS_MANY_SAMPLES> {
     /// The edge functions from a pixel on, at or before the area's first; `None` if all of it is outside of one.
     #[inline(always)]
-    fn edges_in_tile(&self, [x, y]: [i32; 2]) -> Option<EdgesInTile> {
-        let Bounds { right, bottom, .. } = self.area;
+    fn edges_in_tile(&self, [x, y]: [i32; 2]) -> Option<EdgesInTile<EDGES>> {
+        let Bounds { right, bottom, .. } = self.0.area;
         let (width, height) = (i64::from((right - x) * STEPS - 1), i64::from((bottom - y) * STEPS - 1));
-        let mut prepared = EdgesInTile::default();
-        for (n, edge) in self.shape.edges().iter().enumerate() {
+        let mut prepared =
+            EdgesInTile { first: [0; EDGES], more: [[0; EDGES]; 16], right: [0; EDGES], down: [0; EDGES] };
+        for (n, edge) in self.0.shape.edges().iter().enumerate().take(EDGES) {
             let at = edge.at(x * STEPS, y * STEPS);
             let [a, b] = [i64::from(edge.a) * width, i64::from(edge.b) * height];
             if at + a.max(0) + b.max(0) < 0 {
@@ -169,10 +184,10 @@ impl<const HAS_MANY_SAMPLES: bool> Cover<'_, HAS_MANY_SAMPLES> {
                 let moved = i64::from(edge.a) * i64::from(right) + i64::from(edge.b) * i64::from(down);
                 ((at + moved) >> STEPS.ilog2()) as i32
             };
-            let first = at_sample(&self.samples[0]);
+            let first = at_sample(&self.0.samples[0]);
             prepared.first[n] = first;
             if HAS_MANY_SAMPLES {
-                for (more, position) in prepared.more.iter_mut().zip(self.samples) {
+                for (more, position) in prepared.more.iter_mut().zip(self.0.samples) {
                     more[n] = at_sample(position).wrapping_sub(first);
                 }
             }
@@ -239,7 +254,6 @@ mod tests {
     use crate::frontend::pixel::sample_positions;
     use crate::raster::depth::{DepthTest, clamped};
     use crate::raster::shape::{ScreenVertex, area};
-    use crate::simd::Machine;
     use crate::texture::Comparison;
 
     /// What each edge says of each sample of each pixel.
@@ -277,7 +291,10 @@ mod tests {
             let vertex = |at: [i32; 2]| ScreenVertex { at, inverse_w: 1.0, ..ScreenVertex::default() };
             let mut shape = Shape::default();
             match u.arbitrary()? {
-                true => shape.set_triangle(corners.map(vertex)),
+                true => {
+                    shape.set_triangle(corners.map(vertex));
+                    shape.bounds = Bounds::of(&corners);
+                }
                 false => shape.set_point(vertex(corners[0])),
             }
             let whole = Bounds { left, top, right: left + tile, bottom: top + tile };
@@ -298,11 +315,7 @@ mod tests {
             for machine in Machine::available() {
                 found.clear();
                 let (shape, sample_mask, depth) = (&shape, u16::MAX, None);
-                if samples.len() == 1 {
-                    machine.run(Cover::<false> { shape, area, samples, sample_mask, depth, found: &mut found });
-                } else {
-                    machine.run(Cover::<true> { shape, area, samples, sample_mask, depth, found: &mut found });
-                }
+                Cover { shape, area, samples, sample_mask, depth, found: &mut found }.run(machine);
                 let mut pixels = Vec::new();
                 for &mut Found { at: [x, y], coverage, alive } in found.all() {
                     assert_eq!(coverage, alive);
@@ -333,6 +346,7 @@ mod tests {
             }
             let mut shape = Shape::default();
             shape.set_triangle(corners);
+            shape.bounds = Bounds::of_centres(&corners.map(|corner| corner.at));
             let test = DepthTest { comparison: *u.choose(&comparisons)?, writes: u.arbitrary()? };
             let stored = [0.0, 0.25, 1.0, f32::NAN];
             let before: Vec<f32> = (0..TILE * TILE).map(|n| stored[n / 3 % 4]).collect();
@@ -354,8 +368,8 @@ mod tests {
             for machine in Machine::available() {
                 let (mut found, mut depths) = (FoundQuads::default(), before.clone());
                 let depth = Some(PlainDepth { test, shape: &shape, range, depths: &mut depths });
-                let found_quads = &mut found;
-                machine.run(Cover::<false> { shape: &shape, area, samples, sample_mask: 1, depth, found: found_quads });
+                let cover = Cover { shape: &shape, area, samples, sample_mask: 1, depth, found: &mut found };
+                cover.run(machine);
                 let mut alive = Vec::new();
                 for &mut Found { at: [x, y], alive: mask, .. } in found.all() {
                     let pixels = (0..4).filter(|&pixel| mask[pixel] != 0);

@@ -141,14 +141,13 @@ impl Shape {
         let [first, ..] = vertices;
         self.outline = outline;
         self.points[..corners.len()].copy_from_slice(corners);
-        self.bounds = Bounds::of(corners);
         self.origin = first.plane_at;
         self.depth = first.z;
         self.inverse_w = vertices.each_ref().map(|vertex| vertex.inverse_w);
         self.is_front = true;
     }
 
-    /// Becomes a triangle whose corners go clockwise and have an area.
+    /// Becomes a triangle whose corners go clockwise and have an area, without bounds yet.
     #[inline]
     pub fn set_triangle(&mut self, vertices: [ScreenVertex; 3]) {
         self.set(Outline::Triangle, &vertices.each_ref().map(|vertex| vertex.at), &vertices);
@@ -161,11 +160,13 @@ impl Shape {
         let half = STEPS / 2;
         let corners = [[x - half, y - half], [x + half, y - half], [x + half, y + half], [x - half, y + half]];
         self.set(Outline::Rectangle, &corners, &[vertex; 3]);
+        self.bounds = Bounds::of(&corners);
     }
 
     /// Becomes a line of one pixel in each column or row (3.4.3).
     pub fn set_line(&mut self, from: ScreenVertex, to: ScreenVertex) {
         self.set(Outline::Line, &[from.at, to.at], &[from, to, from]);
+        self.bounds = Bounds::of(&[from.at, to.at]);
         // What is between two pixels belongs to the one on the left, or above.
         self.bounds.left -= 1;
         self.bounds.top -= 1;
@@ -184,6 +185,7 @@ impl Shape {
         let beside = |at: [i32; 2], side: i32| [at[0] + side * aside[0], at[1] + side * aside[1]];
         let corners = [beside(from.at, -1), beside(to.at, -1), beside(to.at, 1), beside(from.at, 1)];
         self.set(Outline::Rectangle, &corners, &[from, to, from]);
+        self.bounds = Bounds::of(&corners);
         self.along(from, to);
     }
 

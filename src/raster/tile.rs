@@ -143,20 +143,20 @@ impl Painting<'_, '_, '_> {
         let &Painting { samples, sample_mask, machine, .. } = self;
         let early = self.depth.filter(|_| self.order != Order::Late);
         let range = self.views[usize::from(shape.viewport)].depths();
-        let is_line = shape.outline == Outline::Line;
-        let plain = early.filter(|_| samples.len() == 1 && !is_line).and_then(|depth| depth.plain());
-        if let Some(test) = plain {
-            let test = DepthTest { writes: test.writes && self.order == Order::Early, ..test };
-            let depth = Some(PlainDepth { test, shape, range, depths: &mut tile.depths });
-            return machine.run(Cover::<false> { shape, area, samples, sample_mask, depth, found });
-        }
-        match samples {
-            _ if is_line => {
-                let [from, to, ..] = shape.points;
-                cover_line([from, to], &area, all(samples) & sample_mask, found);
+        if shape.outline == Outline::Line {
+            let [from, to, ..] = shape.points;
+            cover_line([from, to], &area, all(samples) & sample_mask, found);
+        } else {
+            let plain = early.filter(|_| samples.len() == 1).and_then(|depth| depth.plain());
+            let depth = plain.map(|test| {
+                let test = DepthTest { writes: test.writes && self.order == Order::Early, ..test };
+                PlainDepth { test, shape, range, depths: &mut tile.depths }
+            });
+            let is_tested = depth.is_some();
+            Cover { shape, area, samples, sample_mask, depth, found }.run(machine);
+            if is_tested {
+                return;
             }
-            [_] => machine.run(Cover::<false> { shape, area, samples, sample_mask, depth: None, found }),
-            _ => machine.run(Cover::<true> { shape, area, samples, sample_mask, depth: None, found }),
         }
         if let Some(depth) = &early {
             let primitive = primitive(shape);
@@ -271,9 +271,11 @@ impl Painting<'_, '_, '_> {
         let begin = Instant::now();
         program.call.pixels_into(&Quads { quads, primitives, planes, samples }, &program.layout, outputs)?;
         statistics.shading += begin.elapsed();
-        statistics.pixels += quads.iter().map(|quad| u64::from(quad.live.count_ones())).sum::<u64>();
+        let pixels = quads.iter().map(|quad| u64::from(quad.live.count_ones())).sum::<u64>();
+        statistics.pixels += pixels;
         if self.is_plain() {
-            statistics.samples += self.write_plainly(program, quads, outputs, elements, tile);
+            statistics.samples += pixels;
+            self.write_plainly(program, quads, outputs, elements, tile);
             batch.clear();
             return Ok(());
         }
@@ -297,7 +299,7 @@ impl Painting<'_, '_, '_> {
             && (self.depth.is_none() || self.order == Order::Early)
     }
 
-    /// Writes quads of such pixels; says how many samples that were.
+    /// Writes quads of such pixels.
     fn write_plainly(
         &self,
         program: &Program<'_, '_>,
@@ -305,7 +307,7 @@ impl Painting<'_, '_, '_> {
         outputs: &[u8],
         elements: &mut Vec<[u8; 16]>,
         tile: &mut Tile,
-    ) -> u64 {
+    ) {
         for (target, writer) in self.writers.iter().enumerate() {
             let (Some(writer), Some(words)) = (writer, &program.targets[target]) else { continue };
             let (bytes, colors) = (writer.bytes(), &mut tile.colors[target]);
@@ -331,7 +333,6 @@ impl Painting<'_, '_, '_> {
                 }
             }
         }
-        quads.iter().map(|quad| u64::from(quad.live.count_ones())).sum()
     }
 
     /// Writes the samples of a pixel; says how many passed all tests.
