@@ -108,9 +108,6 @@ impl Bins {
 
 /// Whether a shape may cover samples of the tile whose first pixel this is: no edge has all of it outside.
 fn may_touch(shape: &Shape, x: i32, y: i32) -> bool {
-    let size = i64::from(TILE as i32 * STEPS);
-    shape.edges().iter().all(|edge| {
-        let most = [edge.a, edge.b].map(|rise| i64::from(rise.max(0)) * size);
-        edge.at(x * STEPS, y * STEPS) + most[0] + most[1] >= 0
-    })
+    let size = TILE as i32 * STEPS;
+    shape.edges().iter().all(|edge| edge.range(edge.at(x * STEPS, y * STEPS), [size; 2])[1] >= 0)
 }

@@ -165,17 +165,17 @@ impl<const EDGES: usize, const HAS_MANY_SAMPLES: bool> CoverBy<'_, EDGES, HAS_MA
     #[inline(always)]
     fn edges_in_tile(&self, [x, y]: [i32; 2]) -> Option<EdgesInTile<EDGES>> {
         let Bounds { right, bottom, .. } = self.0.area;
-        let (width, height) = (i64::from((right - x) * STEPS - 1), i64::from((bottom - y) * STEPS - 1));
+        let (width, height) = ((right - x) * STEPS - 1, (bottom - y) * STEPS - 1);
         let mut prepared =
             EdgesInTile { first: [0; EDGES], more: [[0; EDGES]; 16], right: [0; EDGES], down: [0; EDGES] };
         for (n, edge) in self.0.shape.edges().iter().enumerate().take(EDGES) {
             let at = edge.at(x * STEPS, y * STEPS);
-            let [a, b] = [i64::from(edge.a) * width, i64::from(edge.b) * height];
-            if at + a.max(0) + b.max(0) < 0 {
+            let [least, most] = edge.range(at, [width, height]);
+            if most < 0 {
                 return None;
             }
             // Nothing of the area is outside: 0 everywhere says so, too, whatever the edge's size.
-            if at + a.min(0) + b.min(0) >= 0 {
+            if least >= 0 {
                 continue;
             }
             [prepared.right[n], prepared.down[n]] = [edge.a, edge.b];

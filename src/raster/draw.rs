@@ -8,7 +8,7 @@ use super::link::{Link, Program};
 use super::state::{Blend, BlendState, DepthStencilState, MAX_VIEWPORTS, Mix, RasterizerState, Scissor, Viewport};
 use super::target::{Targets, Tile};
 use super::threads::each;
-use super::tile::{Batch, DrawStatistics, Order, Painting, QUADS};
+use super::tile::{DrawStatistics, Memory, Order, Painting, QUADS};
 use super::vertices::{ShadedVertices, SystemValues};
 use crate::assembly::Topology;
 use crate::call::Call;
@@ -344,7 +344,7 @@ impl Draw<'_, '_, '_> {
         let threads = if writes { 1 } else { self.threads };
         let failed = Mutex::new(None::<CallError>);
         let done = AtomicUsize::new(0);
-        let batches = each(threads, busy.len(), Batch::default, |batch, number| {
+        let memories = each(threads, busy.len(), Memory::default, |memory, number| {
             if failed.lock().expect("no thread panics here").is_some() {
                 return;
             }
@@ -353,8 +353,8 @@ impl Draw<'_, '_, '_> {
             let mut tile = tiles[busy[number]].lock().unwrap_or_else(PoisonError::into_inner);
             for bins in bins {
                 let shapes = bins.of(busy[number], &grid);
-                if let Err(error) = self.painting.shapes(&bins.shapes, shapes, place, &mut tile, batch) {
-                    batch.clear();
+                if let Err(error) = self.painting.shapes(&bins.shapes, shapes, place, &mut tile, memory) {
+                    memory.1.clear();
                     failed.lock().expect("no thread panics here").get_or_insert(error);
                     return;
                 }
@@ -364,7 +364,7 @@ impl Draw<'_, '_, '_> {
         });
         match failed.into_inner().expect("no thread panicked") {
             Some(error) => Err(error),
-            None => Ok(batches.iter().fold(DrawStatistics::default(), |sum, batch| sum.and(batch.statistics))),
+            None => Ok(memories.iter().fold(DrawStatistics::default(), |sum, (_, batch)| sum.and(batch.statistics))),
         }
     }
 }

@@ -29,6 +29,13 @@ impl Edge {
     pub fn at(&self, x: i32, y: i32) -> i64 {
         i64::from(self.a) * i64::from(x) + i64::from(self.b) * i64::from(y) + self.c
     }
+
+    /// The least and the most of it within so many steps to the right and downwards from where it has a value.
+    #[inline(always)]
+    pub fn range(&self, at: i64, [width, height]: [i32; 2]) -> [i64; 2] {
+        let [a, b] = [i64::from(self.a) * i64::from(width), i64::from(self.b) * i64::from(height)];
+        [at + a.min(0) + b.min(0), at + a.max(0) + b.max(0)]
+    }
 }
 
 /// A corner on the screen.

@@ -16,7 +16,6 @@ use super::vertices::ShadedVertices;
 use crate::call::{Plane, Primitive, Quad, Quads};
 use crate::error::CallError;
 use crate::simd::Machine;
-use std::mem;
 use std::time::{Duration, Instant};
 
 /// Quads that are shaded at once.
@@ -85,15 +84,16 @@ struct Waiting {
     viewport: u8,
 }
 
-/// A thread's memory for painting.
+/// A thread's memory for painting: the quads of one shape, and those of all that wait.
+pub(super) type Memory = (FoundQuads, Batch);
+
+/// Quads that wait for their colours, and memory for these.
 #[derive(Default)]
 pub(super) struct Batch {
     quads: Vec<Quad>,
     waiting: Vec<Waiting>,
     primitives: Vec<Primitive>,
     planes: Vec<Plane>,
-    /// Those of one shape in the tile.
-    found: FoundQuads,
     /// Those of one shape.
     corners: Corners,
     outputs: Vec<u8>,
@@ -120,20 +120,18 @@ impl Painting<'_, '_, '_> {
         numbers: impl Iterator<Item = u32>,
         [left, top]: [i32; 2],
         tile: &mut Tile,
-        batch: &mut Batch,
+        (found, batch): &mut Memory,
     ) -> Result<(), CallError> {
         let whole = Bounds { left, top, right: left + TILE as i32, bottom: top + TILE as i32 };
-        let mut found = mem::take(&mut batch.found);
         for number in numbers {
             let shape = &shapes.shapes[number as usize];
             let area = whole.intersect(&shape.bounds);
             if !area.is_empty() {
                 found.clear();
-                self.find(shape, area, tile, &mut found);
+                self.find(shape, area, tile, found);
                 self.add(found.all(), shape, shapes, tile, batch)?;
             }
         }
-        batch.found = found;
         // The next stretch has attributes of its own.
         self.flush(tile, batch)
     }
