@@ -69,7 +69,8 @@ impl<'a> Texture<'a> {
         }
         let (x, y) = (x - 0.5, y - 0.5);
         let (left, top) = (x.floor(), y.floor());
-        let (weight_x, weight_y) = (x - left, y - top);
+        // Just below a whole number, the difference is rounded up.
+        let [weight_x, weight_y] = [x - left, y - top].map(|weight| weight.min(1.0f32.next_down()));
         let (left, top) = (left as i32, top as i32);
         lerp(
             lerp(texel(left, top), texel(left + 1, top), weight_x),

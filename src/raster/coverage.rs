@@ -2,7 +2,7 @@
 //! at once.
 
 use super::depth::PlainDepth;
-use super::shape::{Bounds, Outline, STEPS, Shape};
+use super::shape::{Bounds, Edge, Outline, STEPS, Shape};
 use super::target::{SamplePosition, TILE};
 use crate::simd::{Array, Floats, Machine, Mask, Task, Words};
 
@@ -109,9 +109,10 @@ impl<F: Floats, const EDGES: usize, const HAS_MANY_SAMPLES: bool> Task<F> for Co
         let Some(edges) = self.edges_in_tile([first_x, first_y]) else { return };
         let word = |value: i32| F::Words::all(value as u32);
         let [x, y] = places::<F>();
+        let is_second_row = word(0) - y;
         let [mut at_row, mut right_step, mut down_step] = [[x; EDGES]; 3];
         for n in 0..EDGES {
-            at_row[n] = word(edges.first[n]) + x * word(edges.right[n]) + y * word(edges.down[n]);
+            at_row[n] = word(edges.first[n]) + x * word(edges.right[n]) + (is_second_row & word(edges.down[n]));
             right_step[n] = word(edges.right[n].wrapping_mul(across));
             down_step[n] = word(edges.down[n].wrapping_mul(2));
         }
@@ -168,15 +169,26 @@ impl<const EDGES: usize, const HAS_MANY_SAMPLES: bool> CoverBy<'_, EDGES, HAS_MA
         let (width, height) = ((right - x) * STEPS - 1, (bottom - y) * STEPS - 1);
         let mut prepared =
             EdgesInTile { first: [0; EDGES], more: [[0; EDGES]; 16], right: [0; EDGES], down: [0; EDGES] };
-        for (n, edge) in self.0.shape.edges().iter().enumerate().take(EDGES) {
-            let at = edge.at(x * STEPS, y * STEPS);
-            let [least, most] = edge.range(at, [width, height]);
-            if most < 0 {
-                return None;
-            }
-            // Nothing of the area is outside: 0 everywhere says so, too, whatever the edge's size.
-            if least >= 0 {
-                continue;
+        let mut points = [[0; 2]; EDGES];
+        for (point, &[point_x, point_y]) in points.iter_mut().zip(&self.0.shape.points) {
+            *point = [point_x - x * STEPS, point_y - y * STEPS];
+        }
+        // Edges between points that are all this near are in the range of 32 bits, too, and hardly ever outside or
+        // inside of all of the area. Neither sign nor higher bits are set in any sum.
+        const NEAR: i32 = TILE as i32 * STEPS;
+        let are_near = points.as_flattened().iter().fold(0, |all, &at| all | (at + NEAR)) & !(2 * NEAR - 1) == 0;
+        for n in 0..EDGES {
+            let edge = Edge::between(points[n], points[(n + 1) % EDGES]);
+            let at = edge.c;
+            if !are_near {
+                let [least, most] = edge.range(at, [width, height]);
+                if most < 0 {
+                    return None;
+                }
+                // Nothing of the area is outside: 0 everywhere says so, too, whatever the edge's size.
+                if least >= 0 {
+                    continue;
+                }
             }
             [prepared.right[n], prepared.down[n]] = [edge.a, edge.b];
             let at_sample = |position: &SamplePosition| {

@@ -18,7 +18,7 @@ pub(super) struct Edge {
 impl Edge {
     /// What is to the right of the way from one point to another, on a screen whose y points down.
     #[inline(always)]
-    fn between([x, y]: [i32; 2], [to_x, to_y]: [i32; 2]) -> Edge {
+    pub fn between([x, y]: [i32; 2], [to_x, to_y]: [i32; 2]) -> Edge {
         let (dx, dy) = (to_x - x, to_y - y);
         let is_top_left = dy < 0 || (dy == 0 && dx > 0);
         let c = i64::from(dy) * i64::from(x) - i64::from(dx) * i64::from(y) - i64::from(!is_top_left);

@@ -102,7 +102,7 @@ pub trait Words:
     fn shr(self, bits: u32) -> Self;
     /// With a sign.
     fn sar(self, bits: u32) -> Self;
-    /// One byte of each word, by its number: 0 is the lowest.
+    /// One byte of each word, by its number, 0 to 3: 0 is the lowest.
     fn byte(self, number: u32) -> Self;
     /// This number shifted right by so many bits a lane, fewer than 32.
     fn shifted_by(self, bits: Self) -> Self;

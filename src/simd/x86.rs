@@ -151,7 +151,7 @@ impl Words for Words8 {
         fn sar(self: Words8, bits: u32) -> Words8 { Words8(_mm256_sra_epi32(self.0, _mm_cvtsi32_si128(bits as i32))) }
         fn byte(self: Words8, number: u32) -> Words8 {{
                 let places = _mm256_broadcastsi128_si256(first_bytes());
-            Words8(_mm256_shuffle_epi8(self.0, _mm256_add_epi32(places, _mm256_set1_epi32((number % 4) as i32))))
+            Words8(_mm256_shuffle_epi8(self.0, _mm256_add_epi32(places, _mm256_set1_epi32(number as i32))))
             }
         }
         fn shifted_by(self: Words8, bits: Words8) -> Words8 { Words8(_mm256_srlv_epi32(self.0, bits.0)) }
@@ -328,7 +328,7 @@ impl Words for Words16 {
         }
         fn byte(self: Words16, number: u32) -> Words16 {{
                 let places = _mm512_broadcast_i32x4(first_bytes());
-            Words16(_mm512_shuffle_epi8(self.0, _mm512_add_epi32(places, _mm512_set1_epi32((number % 4) as i32))))
+            Words16(_mm512_shuffle_epi8(self.0, _mm512_add_epi32(places, _mm512_set1_epi32(number as i32))))
             }
         }
         fn shifted_by(self: Words16, bits: Words16) -> Words16 { Words16(_mm512_srlv_epi32(self.0, bits.0)) }

@@ -230,7 +230,8 @@ fn load<F: Floats, const IS_PLAIN: bool>(asked: &Filtering<'_, F, IS_PLAIN>, add
     let layer = if info.shape.is_array() { address[directions % 4] } else { zero };
     let is_there = level.is_below(word::<F>(info.levels)) & layer.is_below(word::<F>(info.layers()));
     let mut is_inside = is_there & sample.is_below(word::<F>(info.samples));
-    let plane = asked.view.plane::<F>(level.or_where_not(is_inside, zero), layer.or_where_not(is_inside, zero));
+    let [level, layer] = [level, layer].map(|number| number.or_where_not(is_inside, zero));
+    let plane = asked.view.plane::<F>(info.shape, level, layer);
     let mut place = [zero; 3];
     for (axis, place) in place.iter_mut().enumerate().take(directions) {
         *place = match asked.offsets() {

@@ -80,7 +80,8 @@ impl<F: Floats> Direction<F> {
 #[inline(always)]
 pub fn reduced<F: Floats>(coordinate: F, mode: AddressMode) -> F {
     match mode {
-        AddressMode::Wrap => number(coordinate - coordinate.floor()),
+        // What is no number becomes 0, the second of the two.
+        AddressMode::Wrap => (coordinate - coordinate.floor()).max(float(0.0)),
         AddressMode::Mirror => {
             let half = coordinate * float(0.5);
             number((half - half.trunc()) * float(2.0))

@@ -4,11 +4,10 @@
 //! The results are those of [`TexelFormat::decode`], to the bit.
 
 use super::TexelFormat;
-use super::address::BORDER;
 use super::format::{Coding, SRGB};
 use super::lanes::{float, word};
 use super::mean::Mean;
-use crate::simd::{Floats, Mask, Words};
+use crate::simd::{Floats, Words};
 use shaderjit_ir::packing::{Field, NumericKind};
 use std::sync::LazyLock;
 
@@ -28,8 +27,9 @@ struct FieldCode {
     class: Class,
     /// The word that it is in.
     word: usize,
-    /// Bits of that word below it, and above it.
+    /// Bits of that word below it, whole bytes of those, and bits above it.
     below: u32,
+    byte: u32,
     above: u32,
     /// All ones, as many as it has bits.
     mask: u32,
@@ -89,6 +89,7 @@ impl Decoder {
                 class,
                 word: field.word(),
                 below,
+                byte: below / 8,
                 above: 32 - field.bits - below,
                 mask: u32::MAX >> (32 - field.bits),
                 gap: 15u32.saturating_sub(field.bits),
@@ -99,12 +100,14 @@ impl Decoder {
     }
 
     /// Reads the texels of these numbers, N for each of the first lanes, and gives their components one after the
-    /// other: at most so many, and no more than are stored. What is not among the bytes is zero.
+    /// other: at most so many, and no more than are stored. What is not among the bytes is zero. Of every two texels
+    /// the second may be known to be the one behind the first, or missing as the first is.
     #[inline(always)]
     pub fn read<F: Floats, const N: usize>(
         &self,
         bytes: &[u8],
         numbers: &[F::Words; N],
+        are_pairs: bool,
         lanes: usize,
         components: usize,
         mean: &mut Mean<'_, F>,
@@ -113,20 +116,24 @@ impl Decoder {
         match self.bytes {
             1 => decode(fields, &short::<F, N, 1>(bytes, numbers, lanes), mean),
             2 => decode(fields, &short::<F, N, 2>(bytes, numbers, lanes), mean),
-            4 => decode(fields, &long::<F, N, 1>(bytes, numbers), mean),
-            8 => decode(fields, &long::<F, N, 2>(bytes, numbers), mean),
-            12 => decode(fields, &long::<F, N, 3>(bytes, numbers), mean),
-            _ => decode(fields, &long::<F, N, 4>(bytes, numbers), mean),
+            4 => decode(fields, &long::<F, N, 1>(bytes, numbers, are_pairs), mean),
+            8 => decode(fields, &long::<F, N, 2>(bytes, numbers, false), mean),
+            12 => decode(fields, &long::<F, N, 3>(bytes, numbers, false), mean),
+            _ => decode(fields, &long::<F, N, 4>(bytes, numbers, false), mean),
         }
     }
 }
 
 /// Texels of W words. There are fewer than 2^31 of those, so the products of numbers of no texel are none either.
 #[inline(always)]
-fn long<F: Floats, const N: usize, const W: usize>(bytes: &[u8], numbers: &[F::Words; N]) -> [[F::Words; W]; N] {
+fn long<F: Floats, const N: usize, const W: usize>(
+    bytes: &[u8],
+    numbers: &[F::Words; N],
+    are_pairs: bool,
+) -> [[F::Words; W]; N] {
     let all = bytes.as_chunks().0;
     let mut words = [[word::<F>(0); W]; N];
-    if W == 1 && N > 1 && are_side_by_side::<F, N>(numbers) {
+    if are_pairs {
         for (words, numbers) in words.as_chunks_mut::<2>().0.iter_mut().zip(numbers.as_chunks::<2>().0) {
             let [left, right] = numbers[0].look_up_pairs(all);
             [words[0][0], words[1][0]] = [left, right];
@@ -144,20 +151,6 @@ fn long<F: Floats, const N: usize, const W: usize>(bytes: &[u8], numbers: &[F::W
         }
     }
     words
-}
-
-/// Whether of every two texels the second is the one behind the first, in all lanes, as the corners of the box around a
-/// point are but at an edge.
-#[inline(always)]
-fn are_side_by_side<F: Floats, const N: usize>(numbers: &[F::Words; N]) -> bool {
-    let (border, one, zero) = (word::<F>(BORDER), word::<F>(1), word::<F>(0));
-    let mut others = one.equals(zero);
-    for &[first, second] in numbers.as_chunks::<2>().0 {
-        // Lanes that are at the border or do not count have no texel, twice.
-        let step = zero.or_where_not(first.equals(border), one);
-        others = others | !second.equals(first + step);
-    }
-    !others.any()
 }
 
 /// Texels of B bytes, less than a word.
@@ -213,9 +206,7 @@ fn decode<F: Floats, const N: usize, const W: usize>(
         Class::Uint => of_class!(false, |field, word| field.unsigned::<F>(word)),
         Class::Sint => of_class!(false, |field, word| field.signed::<F>(word)),
         Class::Unorm => of_class!(true, |field, word| field.unorm::<F>(word)),
-        Class::ByteUnorm => {
-            of_class!(true, |field, word| field.scaled::<F>(word.byte(field.below / 8)).bits())
-        }
+        Class::ByteUnorm => of_class!(true, |field, word| field.scaled::<F>(word.byte(field.byte)).bits()),
         Class::Snorm => {
             of_class!(true, |field, word| field.scaled::<F>(field.signed::<F>(word)).max(float(-1.0)).bits())
         }
@@ -270,14 +261,19 @@ impl FieldCode {
     }
 }
 
-/// The bits of half floats as floats, denormals and the payloads of NaNs included.
+/// The bits of half floats as floats, denormals and the payloads of NaNs included. No operand is a denormal float: with
+/// one, processors take a hundred times as long.
 #[inline(always)]
 fn half<F: Floats>(bits: F::Words) -> F::Words {
+    const LEAST: u32 = 113 << 23;
     let magnitude = (bits & word::<F>(0x7fff)).shl(13);
-    // Of the other bias. Denormals become normal numbers.
-    let scaled = (magnitude.as_floats() * float(f32::from_bits((127 + 112) << 23))).bits();
+    let normal = magnitude + word::<F>(112 << 23);
+    // The fraction of a denormal stands behind the leading 1 of the least normal number, which is taken away again.
+    let denormal = (magnitude + word::<F>(LEAST)).as_floats() - float(f32::from_bits(LEAST));
+    let is_denormal = magnitude.less(word::<F>(1 << 23));
     let is_finite = magnitude.less(word::<F>(0x0f80_0000));
-    scaled.or_where_not(is_finite, magnitude | word::<F>(0x7f80_0000)) | (bits & word::<F>(0x8000)).shl(16)
+    let finite = denormal.bits().or_where_not(is_denormal, normal);
+    finite.or_where_not(is_finite, magnitude | word::<F>(0x7f80_0000)) | (bits & word::<F>(0x8000)).shl(16)
 }
 
 /// The reciprocal of the largest number of so many bits in two parts, so that `n * high + n * low` is the quotient,
@@ -300,7 +296,7 @@ mod tests {
         let mut mean = Mean::<Floats8>::new(&spans, None);
         let mut numbers = [u32::MAX; 16];
         numbers[..3].copy_from_slice(&[9, 1, 0]);
-        Decoder::new(format).read::<Floats8, 1>(bytes, &[Words8::from_array(&numbers)], 8, 4, &mut mean);
+        Decoder::new(format).read::<Floats8, 1>(bytes, &[Words8::from_array(&numbers)], false, 8, 4, &mut mean);
         let texels = mean.texels.map(|texels| texels.to_array());
         for outside in [0, 3] {
             let zero = format.decode(&[]);

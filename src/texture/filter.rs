@@ -77,28 +77,28 @@ struct Taps<F: Floats> {
     spans: [Span<F>; 3],
 }
 
-/// Filters one or two levels that there are.
-struct AtLevels<'a, 'v, F: Floats, const IS_PLAIN: bool> {
+/// Filters N levels that there are.
+struct AtLevels<'a, 'v, F: Floats, const IS_PLAIN: bool, const N: usize> {
     asked: &'a Filtering<'v, F, IS_PLAIN>,
     at: &'a Position<F>,
-    levels: &'a [F::Words],
+    levels: [F::Words; N],
     kernel: Kernel<F>,
 }
 
-impl<F: Floats, const IS_PLAIN: bool> Task<F> for AtLevels<'_, '_, F, IS_PLAIN> {
-    type Output = [Texels<F>; 2];
+impl<F: Floats, const IS_PLAIN: bool, const N: usize> Task<F> for AtLevels<'_, '_, F, IS_PLAIN, N> {
+    type Output = [Texels<F>; N];
 
     #[inline(always)]
-    fn run(self) -> [Texels<F>; 2] {
+    fn run(self) -> [Texels<F>; N] {
         let AtLevels { asked, at, levels, kernel } = self;
         let at = &asked.reduced(at);
         // What is read of one level waits long for its addresses: those of the other are computed meanwhile.
-        let mut taps = [None; 2];
-        for (taps, &level) in taps.iter_mut().zip(levels) {
-            *taps = Some(asked.taps(at, level, kernel));
+        let mut taps = [asked.taps(at, levels[0], kernel); N];
+        for level in 1..N {
+            taps[level] = asked.taps(at, levels[level], kernel);
         }
-        let mut filtered = [[word::<F>(0); 4]; 2];
-        for (filtered, taps) in filtered.iter_mut().zip(taps.iter().flatten()) {
+        let mut filtered = [[word::<F>(0); 4]; N];
+        for (filtered, taps) in filtered.iter_mut().zip(&taps) {
             *filtered = asked.filtered(taps, kernel);
         }
         filtered
@@ -185,17 +185,19 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
         let last = (self.view.info.levels - 1) as f32;
         if !is_linear(mip) {
             let level = bounded((lod + float(0.5)).floor(), 0.0, last).to_integers();
-            return self.at_levels(at, &[level], kernel)[0];
+            let [texels] = self.at_levels(at, [level], kernel);
+            return texels;
         }
         let lod = bounded(lod, 0.0, last);
         let weight = lod - lod.floor();
         let level = lod.to_integers();
         let next = (level + word::<F>(1)).min(word::<F>(self.view.info.levels - 1));
-        let needed = if float::<F>(0.0).less(weight).any() { 2 } else { 1 };
-        let [mut texels, others] = self.at_levels(at, &[level, next][..needed], kernel);
-        if needed == 2 {
-            self.reduce(&mut texels, &others, weight);
+        if !float::<F>(0.0).less(weight).any() {
+            let [texels] = self.at_levels(at, [level], kernel);
+            return texels;
         }
+        let [mut texels, others] = self.at_levels(at, [level, next], kernel);
+        self.reduce(&mut texels, &others, weight);
         texels
     }
 
@@ -227,7 +229,7 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     #[inline(always)]
     pub fn gather(&self, at: &Position<F>, component: usize) -> Texels<F> {
         const ORDER: [usize; 4] = [2, 3, 1, 0];
-        let plane = self.view.plane(word::<F>(0), at.layer);
+        let plane = self.view.plane(self.shape(), word::<F>(0), at.layer);
         let spans = self.spans(&self.reduced(at), &plane, Kernel { shift: float(0.5), is_linear: true });
         let mut gathered = [word::<F>(0); 4];
         for (word, corner) in gathered.iter_mut().zip(ORDER) {
@@ -239,13 +241,13 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     }
 
     #[inline(always)]
-    fn at_levels(&self, at: &Position<F>, levels: &[F::Words], kernel: Kernel<F>) -> [Texels<F>; 2] {
+    fn at_levels<const N: usize>(&self, at: &Position<F>, levels: [F::Words; N], kernel: Kernel<F>) -> [Texels<F>; N] {
         F::apart(AtLevels { asked: self, at, levels, kernel })
     }
 
     #[inline(always)]
     fn taps(&self, at: &Position<F>, level: F::Words, kernel: Kernel<F>) -> Taps<F> {
-        let plane = self.view.plane(level, at.layer);
+        let plane = self.view.plane(self.shape(), level, at.layer);
         Taps { plane, spans: self.spans(at, &plane, kernel) }
     }
 

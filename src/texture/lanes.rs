@@ -23,10 +23,9 @@ pub fn word<F: Floats>(value: u32) -> F::Words {
 #[inline(always)]
 pub fn whole<F: Floats>(value: F) -> (F::Words, F) {
     let floor = value.floor();
-    let rest = value - floor;
     // Just below a whole number, the difference is rounded up.
-    let is_below = rest.less(float(1.0));
-    (floor.or_where_not(is_below, floor + float(1.0)).to_integers(), rest.or_where_not(is_below, float(0.0)))
+    let rest = (value - floor).min(float(1.0f32.next_down()));
+    (floor.to_integers(), rest)
 }
 
 /// Zero for what is no number.
@@ -150,7 +149,8 @@ mod tests {
             let (number, rest) = whole(one(value));
             (number.to_array()[0] as i32, of(rest))
         };
-        assert_eq!([2.75, -0.25, -1e-9, 163_840.5].map(whole), [(2, 0.75), (-1, 0.75), (0, 0.0), (163_840, 0.5)]);
+        let below = 1.0f32.next_down();
+        assert_eq!([2.75, -0.25, -1e-9, 163_840.5].map(whole), [(2, 0.75), (-1, 0.75), (-1, below), (163_840, 0.5)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::decode::Decoder;
 use super::lanes::{float, number, word};
 use super::mean::{Mean, corner_of, is_border};
 use super::{Image, Texel, Texture, TextureInfo};
-use crate::simd::{Array, Floats, Words};
+use crate::simd::{Array, Floats, Mask, Words};
 use shaderjit_ir::texture::{LANES, TextureShape};
 
 /// Most levels of a texture, and one more, which makes a power of two.
@@ -53,11 +53,13 @@ impl<'a> View<'a> {
         View { info, source }
     }
 
-    /// The planes of levels and layers, which there must be.
+    /// The planes of levels and layers, which there must be, of a texture of this shape.
     #[inline(always)]
-    pub fn plane<F: Floats>(&self, level: F::Words, layer: F::Words) -> Plane<F> {
+    pub fn plane<F: Floats>(&self, shape: TextureShape, level: F::Words, layer: F::Words) -> Plane<F> {
         let mut size = [word::<F>(1); 3];
-        for (level_size, largest) in size.iter_mut().zip([self.info.width, self.info.height, self.info.depth]) {
+        let directions = if shape == TextureShape::D3 { 3 } else { 2 };
+        let largest = [self.info.width, self.info.height, self.info.depth];
+        for (level_size, largest) in size.iter_mut().zip(largest).take(directions) {
             *level_size = word::<F>(largest).shifted_by(level).max(word::<F>(1));
         }
         let mut plane = Plane { level, layer, size, start: word::<F>(0) };
@@ -69,7 +71,10 @@ impl<'a> View<'a> {
     #[inline(always)]
     pub fn place<F: Floats>(&self, plane: &mut Plane<F>) {
         if let Source::Image { starts, layer, .. } = &self.source {
-            plane.start = plane.layer * word::<F>(*layer);
+            plane.start = word::<F>(0);
+            if self.info.layers() > 1 {
+                plane.start = plane.layer * word::<F>(*layer);
+            }
             if self.info.levels > 1 {
                 plane.start = plane.start + plane.level.entries_of(starts);
             }
@@ -103,7 +108,10 @@ impl<'a> View<'a> {
         let border = word::<F>(BORDER);
         let counts = word::<F>(lanes as u32);
         let is_asked = F::Words::from_array(&NUMBERS).less(counts);
-        let width = plane.size[0] * word::<F>(self.info.samples);
+        let mut width = plane.size[0];
+        if shape.is_multisampled() {
+            width = width * word::<F>(self.info.samples);
+        }
         let mut numbers = [border; N];
         for (corner, number) in numbers.iter_mut().enumerate() {
             let place = corner_of(spans, corner);
@@ -117,7 +125,8 @@ impl<'a> View<'a> {
             let is_there = if may_be_outside { is_asked & !is_border::<F>(&place) } else { is_asked };
             *number = texel.or_where_not(is_there, border);
         }
-        decoder.read(bytes, &numbers, lanes, components, mean);
+        let are_pairs = N > 1 && !(is_asked & !are_side_by_side(&spans[0], mean.has_border())).any();
+        decoder.read(bytes, &numbers, are_pairs, lanes, components, mean);
     }
 
     /// Asks the caller for each texel.
@@ -154,6 +163,17 @@ impl<'a> View<'a> {
             mean.take(component, &corners, false);
         }
     }
+}
+
+/// The lanes whose second texel is the one behind the first, as around most points, or the border as the first is.
+#[inline(always)]
+fn are_side_by_side<F: Floats>(x: &Span<F>, has_border: bool) -> F::Mask {
+    let [first, second] = x.texels;
+    let mut step = word::<F>(1);
+    if has_border {
+        step = word::<F>(0).or_where_not(first.equals(word::<F>(BORDER)), step);
+    }
+    second.equals(first + step)
 }
 
 /// The number of each lane.

@@ -39,9 +39,8 @@ pub fn snap(value: f32, precision: Precision) -> f32 {
 /// The whole number below, and how far above it the value is: less than 1.
 pub fn whole(value: f32) -> (i32, f32) {
     let floor = value.floor();
-    let rest = value - floor;
     // Just below 0, the difference is rounded up.
-    if rest < 1.0 { (floor as i32, rest) } else { (floor as i32 + 1, 0.0) }
+    (floor as i32, (value - floor).min(1.0f32.next_down()))
 }
 
 /// Keeps coordinates so small that they can be scaled by any size, without a change of the texels (Direct3D 11.3
