@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 /// Primitives that become shapes in one job.
 const STRETCH: usize = 2048;
 
-/// Stretches whose shapes are kept at once, for each thread: so few that most of them are still in its second-level
+/// Stretches whose shapes are kept at once, for each thread that paints: so few that most of them are still in its second-level
 /// cache when they are painted, which is in the order of tiles and not in theirs.
 const STRETCHES: usize = 8;
 
@@ -280,7 +280,10 @@ impl Draw<'_, '_, '_> {
         let tiles: Vec<Mutex<&mut Tile>> = tiles.iter_mut().map(Mutex::new).collect();
         let mut statistics = DrawStatistics::default();
         let stretches = count.div_ceil(STRETCH);
-        let at_once = STRETCHES.saturating_mul(self.threads).min(MOST_STRETCHES);
+        // Writes to memory happen in one order, whatever the threads.
+        let writes = self.painting.program.is_some_and(|program| program.interface.writes_memory);
+        let painters = if writes { 1 } else { self.threads };
+        let at_once = STRETCHES.saturating_mul(painters).min(MOST_STRETCHES);
         for first in (0..stretches).step_by(at_once) {
             let stretches = first..stretches.min(first + at_once);
             let done = [stretches.start, stretches.end].map(|at| at as f32 / (count.div_ceil(STRETCH)) as f32);
@@ -295,7 +298,7 @@ impl Draw<'_, '_, '_> {
                 },
             );
             let bins: Vec<Bins> = bins.into_iter().map(|bins| bins.into_inner().expect("no thread panicked")).collect();
-            statistics = statistics.and(self.paint(&bins, &tiles, grid, done)?);
+            statistics = statistics.and(self.paint(&bins, &tiles, grid, painters, done)?);
         }
         Ok(statistics)
     }
@@ -341,15 +344,13 @@ impl Draw<'_, '_, '_> {
         bins: &[Bins],
         tiles: &[Mutex<&mut Tile>],
         grid: Grid,
+        painters: usize,
         [before, after]: [f32; 2],
     ) -> Result<DrawStatistics, CallError> {
         let busy: Vec<usize> = (0..tiles.len()).filter(|&tile| bins.iter().any(|bins| !bins.is_empty(tile))).collect();
-        // Writes to memory happen in one order, whatever the threads.
-        let writes = self.painting.program.is_some_and(|program| program.interface.writes_memory);
-        let threads = if writes { 1 } else { self.threads };
         let failed = Mutex::new(None::<CallError>);
         let done = AtomicUsize::new(0);
-        let memories = each(threads, busy.len(), Memory::default, |memory, number| {
+        let memories = each(painters, busy.len(), Memory::default, |memory, number| {
             if failed.lock().expect("no thread panics here").is_some() {
                 return;
             }

@@ -3,6 +3,8 @@
 mod coverage;
 mod lines;
 mod states;
+#[path = "../support/mod.rs"]
+mod support;
 
 use shaderjit::raster::{
     CullMode, DepthFormat, DepthStencilState, Pipeline, Primitives, RasterizerState, ShadedVertices, StencilFace,

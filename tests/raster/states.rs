@@ -3,12 +3,15 @@
 use super::{
     Kind, Numbers, SIZE, at, counters, counting, covered, draw, draw_rows, everything, is_comparison, position,
 };
+use crate::support::program::Source;
 use shaderjit::error::RasterError;
 use shaderjit::raster::{
     CullMode, DepthFormat, DepthStencilState, Pipeline, Primitives, RasterizerState, Scissor, ShadedVertices,
     StencilFace, StencilOp, TargetLayout, Targets, Viewport,
 };
-use shaderjit::{Comparison, ComponentType, Element, TexelFormat};
+use shaderjit::{
+    AtomicBuffer, Comparison, CompileOptions, ComponentType, Config, Element, Engine, MemoryView, Shader, TexelFormat,
+};
 use std::num::NonZero;
 
 fn count(targets: &Targets) -> usize {
@@ -248,6 +251,46 @@ fn threads_make_no_difference() {
     assert!(one.0.iter().any(|&count| count > 3));
     for threads in [2, 3, 8] {
         assert!(drawn(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn memory_is_written_in_one_order_whatever_the_threads() {
+    let source = Source::new(
+        "ps_5_0
+        dcl_input_ps_sgv constant v0.x, primitive_id
+        dcl_uav_structured u0, 4
+        dcl_uav_raw u1
+        imm_atomic_iadd r0.x, u1, l(0), l(1)
+        store_structured u0.x, r0.x, l(0), v0.x",
+    );
+    let shader = Shader::parse(&source.container()).unwrap();
+    let code = Engine::new(Config::default()).unwrap().compile(&shader, &CompileOptions::default()).unwrap();
+    let mut numbers = Numbers(6);
+    // More than are kept at once, all over the target.
+    let count = 40_000;
+    let mut place = || 256 * numbers.below(SIZE) + 128;
+    let positions: Vec<[f32; 4]> = (0..count).map(|_| at([place(), place()], 0.5)).collect();
+    let rows: Vec<[u32; 4]> = positions.iter().map(|position| position.map(f32::to_bits)).collect();
+    let order: Vec<u32> = (0..count).collect();
+    let written = |threads: usize| {
+        let [list, counter] = [4 * count as usize, 4].map(AtomicBuffer::zeroed);
+        let mut call = code.call();
+        call.unordered_access(0, MemoryView::structured(&list, 4)).unwrap();
+        call.unordered_access(1, MemoryView::raw(&counter)).unwrap();
+        let pipeline = Pipeline { threads: NonZero::new(threads).unwrap(), ..Pipeline::default() };
+        let elements = position();
+        let vertices = ShadedVertices::rows(&elements, &rows);
+        pipeline.draw(vertices, Primitives::points(&order), Some(&call), &mut counters(1)).unwrap();
+        list.to_bytes()
+    };
+    let one = written(1);
+    let mut ids: Vec<u32> = one.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+    assert!(!ids.is_sorted());
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(0..count));
+    for threads in [2, 3] {
+        assert!(written(threads) == one, "{threads} threads");
     }
 }
 
