@@ -99,7 +99,13 @@ impl Scene<'_> {
         self.targets.clear_color(0, [0.0; 4]);
         self.targets.clear_depth(1.0);
         let begin = Instant::now();
-        let shaded = self.vertex.run_indexed(Indices::U32(&self.mesh.indices), 0).expect("it runs");
+        let indices = Indices::U32(&self.mesh.indices);
+        let shaded = match threads {
+            1 => self.vertex.run_indexed(indices, 0),
+            // On the threads of rayon's pool.
+            _ => self.vertex.run_indexed_parallel(indices, 0),
+        };
+        let shaded = shaded.expect("it runs");
         let rows: Vec<u32> =
             self.mesh.indices.iter().map(|&index| shaded.row(index).expect("it is drawn") as u32).collect();
         let vertices = begin.elapsed().as_secs_f64() * 1e3;
@@ -110,6 +116,7 @@ impl Scene<'_> {
 }
 
 fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(2).build_global().expect("nothing has begun one");
     let engine = Engine::new(Config::default()).expect("the machine runs native code");
     let mesh = Mesh::torus(500, 100);
     assert_eq!(mesh.indices.len(), 3 * 100_000);

@@ -76,7 +76,7 @@ impl Bins {
     }
 
     /// Shapes that only some tiles have: those of this one.
-    fn own(&self, tile: usize) -> &[u32] {
+    pub fn own(&self, tile: usize) -> &[u32] {
         let Some(number) = tile.checked_sub(self.first) else { return &[] };
         match self.starts.get(number..number + 2) {
             Some(&[start, end]) => &self.numbers[start as usize..end as usize],

@@ -15,6 +15,7 @@ use crate::call::Call;
 use crate::error::{CallError, RasterError};
 use crate::frontend::pixel::sample_positions;
 use crate::simd::Machine;
+use std::cmp::Reverse;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -24,7 +25,7 @@ const STRETCH: usize = 2048;
 
 /// Stretches whose shapes are kept at once, for each thread that paints: so few that most of them are still in its second-level
 /// cache when they are painted, which is in the order of tiles and not in theirs.
-const STRETCHES: usize = 8;
+const STRETCHES: usize = 10;
 
 /// Those of all threads together.
 const MOST_STRETCHES: usize = 256;
@@ -284,6 +285,8 @@ impl Draw<'_, '_, '_> {
         let writes = self.painting.program.is_some_and(|program| program.interface.writes_memory);
         let painters = if writes { 1 } else { self.threads };
         let at_once = STRETCHES.saturating_mul(painters).min(MOST_STRETCHES);
+        // Parts of one size.
+        let at_once = stretches.div_ceil(stretches.div_ceil(at_once).max(1)).max(1);
         for first in (0..stretches).step_by(at_once) {
             let stretches = first..stretches.min(first + at_once);
             let done = [stretches.start, stretches.end].map(|at| at as f32 / (count.div_ceil(STRETCH)) as f32);
@@ -347,7 +350,12 @@ impl Draw<'_, '_, '_> {
         painters: usize,
         [before, after]: [f32; 2],
     ) -> Result<DrawStatistics, CallError> {
-        let busy: Vec<usize> = (0..tiles.len()).filter(|&tile| bins.iter().any(|bins| !bins.is_empty(tile))).collect();
+        let mut busy: Vec<usize> =
+            (0..tiles.len()).filter(|&tile| bins.iter().any(|bins| !bins.is_empty(tile))).collect();
+        if painters > 1 {
+            // Longest processing time first: nobody waits long for who has the last tile.
+            busy.sort_by_cached_key(|&tile| Reverse(bins.iter().map(|bins| bins.own(tile).len()).sum::<usize>()));
+        }
         let failed = Mutex::new(None::<CallError>);
         let done = AtomicUsize::new(0);
         let memories = each(painters, busy.len(), Memory::default, |memory, number| {

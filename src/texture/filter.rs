@@ -183,21 +183,20 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
         let shift = shift(min).or_where_not(float::<F>(0.0).less(lod), shift(mag));
         let kernel = Kernel { is_linear: float::<F>(0.0).less(shift).any(), shift };
         let last = (self.view.info.levels - 1) as f32;
-        if !is_linear(mip) {
-            let level = bounded((lod + float(0.5)).floor(), 0.0, last).to_integers();
-            let [texels] = self.at_levels(at, [level], kernel);
-            return texels;
-        }
-        let lod = bounded(lod, 0.0, last);
-        let weight = lod - lod.floor();
-        let level = lod.to_integers();
-        let next = (level + word::<F>(1)).min(word::<F>(self.view.info.levels - 1));
-        if !float::<F>(0.0).less(weight).any() {
-            let [texels] = self.at_levels(at, [level], kernel);
-            return texels;
-        }
-        let [mut texels, others] = self.at_levels(at, [level, next], kernel);
-        self.reduce(&mut texels, &others, weight);
+        let level = if is_linear(mip) {
+            let lod = bounded(lod, 0.0, last);
+            let (weight, level) = (lod - lod.floor(), lod.to_integers());
+            if float::<F>(0.0).less(weight).any() {
+                let next = (level + word::<F>(1)).min(word::<F>(self.view.info.levels - 1));
+                let [mut texels, others] = self.at_levels(at, [level, next], kernel);
+                self.reduce(&mut texels, &others, weight);
+                return texels;
+            }
+            level
+        } else {
+            bounded((lod + float(0.5)).floor(), 0.0, last).to_integers()
+        };
+        let [texels] = self.at_levels(at, [level], kernel);
         texels
     }
 
