@@ -23,8 +23,8 @@ use std::sync::{Mutex, PoisonError, RwLock};
 /// Primitives that become shapes in one job.
 const STRETCH: usize = 2048;
 
-/// Stretches whose shapes are kept at once, for each thread that paints: so few that most of them are still in its second-level
-/// cache when they are painted, which is in the order of tiles and not in theirs.
+/// Stretches whose shapes are kept at once, for each thread that paints: so few that most of them are still in its
+/// second-level cache when they are painted, which is in the order of tiles and not in theirs.
 const STRETCHES: usize = 10;
 
 /// Those of all threads together.
