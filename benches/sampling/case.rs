@@ -160,12 +160,11 @@ impl Case {
         };
         let mut rows = [Rows::ZERO, Rows::ZERO];
         stored(&mut rows[0], &self.rows[0]);
-        for (number, ahead) in self.rows.iter().skip(1).map(Some).chain([None]).enumerate() {
-            let [even, odd] = &mut rows;
-            let (rows, next) = if number % 2 == 0 { (even, odd) } else { (odd, even) };
-            if let Some(ahead) = ahead {
-                stored(next, ahead);
+        for number in 0..self.rows.len() {
+            if let Some(ahead) = self.rows.get(number + 1) {
+                stored(&mut rows[(number + 1) % 2], ahead);
             }
+            let rows = &mut rows[number % 2];
             textures.access(black_box(&access), LANES, rows);
             answer(rows);
         }

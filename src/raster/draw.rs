@@ -284,9 +284,8 @@ impl Draw<'_, '_, '_> {
         // Writes to memory happen in one order, whatever the threads.
         let writes = self.painting.program.is_some_and(|program| program.interface.writes_memory);
         let painters = if writes { 1 } else { self.threads };
-        let at_once = STRETCHES.saturating_mul(painters).min(MOST_STRETCHES);
-        // Parts of one size.
-        let at_once = stretches.div_ceil(stretches.div_ceil(at_once).max(1)).max(1);
+        let parts = stretches.div_ceil(STRETCHES.saturating_mul(painters).min(MOST_STRETCHES)).max(1);
+        let at_once = stretches.div_ceil(parts).max(1);
         for first in (0..stretches).step_by(at_once) {
             let stretches = first..stretches.min(first + at_once);
             let done = [stretches.start, stretches.end].map(|at| at as f32 / (count.div_ceil(STRETCH)) as f32);

@@ -17,7 +17,7 @@
 //! A draw has two parts, which threads share. First, stretches of primitives become shapes, and each tile gets the
 //! numbers of its own. Then every tile is painted by itself, its shapes in the order of the primitives. So no result
 //! depends on how many threads there are; only a shader that writes memory sees the order of tiles, and it is run on
-//! one.
+//! one. Of long draws both are done for so many primitives at a time that the cache still has their shapes.
 //!
 //! What most draws do for every pixel is done with vectors (`src/simd`): edges, depths of floats, planes, and colours
 //! of bytes. Everything else goes sample by sample.
