@@ -104,23 +104,37 @@ impl<'a> BufferView<'a> {
 fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     let elements = bytes.chunks_exact(format.bytes());
     let size = (elements.len() + 1) * 16;
-    let mut rows = Vec::new();
-    if rows.try_reserve_exact(size).is_err() {
+    let mut bytes_of_rows = Vec::new();
+    if bytes_of_rows.try_reserve_exact(size).is_err() {
         return Err(CallError::Invalid(format!("no memory for {size} bytes of a buffer")));
     }
-    let absent = format.decode(&[]).map(u32::to_le_bytes);
-    if format.is_words() {
-        // Most buffers are: their words are the components as they are.
-        for element in elements {
-            rows.extend_from_slice(element);
-            rows.extend_from_slice(&absent.as_flattened()[element.len()..]);
-        }
-    } else {
-        elements
-            .for_each(|element| rows.extend_from_slice(format.decode(element).map(u32::to_le_bytes).as_flattened()));
+    bytes_of_rows.resize(size, 0);
+    let rows = bytes_of_rows.as_chunks_mut::<16>().0;
+    let absent = row(format, &[]);
+    rows[elements.len()] = absent;
+    match format.bytes() {
+        // Most buffers are so: their words are the components as they are.
+        4 if format.is_words() => fill_words::<4>(rows, bytes, absent),
+        8 if format.is_words() => fill_words::<8>(rows, bytes, absent),
+        12 if format.is_words() => fill_words::<12>(rows, bytes, absent),
+        16 if format.is_words() => fill_words::<16>(rows, bytes, absent),
+        _ => rows.iter_mut().zip(elements).for_each(|(to, element)| *to = row(format, element)),
     }
-    rows.extend_from_slice(absent.as_flattened());
-    Ok(rows)
+    Ok(bytes_of_rows)
+}
+
+/// The components of an element.
+fn row(format: TexelFormat, element: &[u8]) -> [u8; 16] {
+    let words = format.decode(element).map(u32::to_le_bytes);
+    std::array::from_fn(|at| words[at / 4][at % 4])
+}
+
+/// Fills rows from elements of so many bytes. What those leave is that of an absent one.
+fn fill_words<const BYTES: usize>(rows: &mut [[u8; 16]], bytes: &[u8], absent: [u8; 16]) {
+    for (row, element) in rows.iter_mut().zip(bytes.as_chunks::<BYTES>().0) {
+        *row = absent;
+        row[..BYTES].copy_from_slice(element);
+    }
 }
 
 /// The buffers of a call. One entry a resource of the interface.

@@ -92,7 +92,7 @@ impl<'a> MemoryView<'a> {
     /// The words that ops on bytes reach, behind one that takes what is dropped.
     fn words(&self) -> Option<&'a [AtomicU32]> {
         let has_bytes = matches!(self.kind, View::Raw | View::Structured { .. });
-        has_bytes.then(|| &self.buffer.words[..1 + self.size() / 4])
+        has_bytes.then(|| &self.buffer.words()[..1 + self.size() / 4])
     }
 
     /// One lane's answer.

@@ -29,15 +29,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// assert_eq!(buffer.to_bytes(), [1, 2, 3, 4, 5]);
 /// ```
 pub struct AtomicBuffer {
-    /// One that takes what native code drops, then the words.
-    words: Vec<AtomicU32>,
+    /// Words that are not used, one that takes what native code drops, then the words.
+    all: Vec<AtomicU32>,
+    /// How many are not used, so that the first word begins a line of the cache: vectors of threads' words lie in one
+    /// line each.
+    unused: usize,
     bytes: usize,
 }
+
+/// Words of a line of the cache.
+const LINE: usize = 16;
 
 impl AtomicBuffer {
     /// So many zeros.
     pub fn zeroed(bytes: usize) -> AtomicBuffer {
-        AtomicBuffer { words: (0..1 + bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect(), bytes }
+        let all: Vec<AtomicU32> = (0..LINE + bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect();
+        let into_line = all.as_ptr().addr() / 4 % LINE;
+        AtomicBuffer { all, unused: LINE - 1 - into_line, bytes }
     }
 
     /// A copy of these bytes.
@@ -46,17 +54,21 @@ impl AtomicBuffer {
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
         let last = (!rest.is_empty()).then_some(last);
-        let words = [[0; 4]]
-            .into_iter()
-            .chain(whole.iter().copied())
-            .chain(last)
-            .map(|word| AtomicU32::new(u32::from_le_bytes(word)));
-        AtomicBuffer { words: words.collect(), bytes: bytes.len() }
+        let buffer = AtomicBuffer::zeroed(bytes.len());
+        for (word, bytes) in buffer.words()[1..].iter().zip(whole.iter().copied().chain(last)) {
+            word.store(u32::from_le_bytes(bytes), Ordering::Relaxed);
+        }
+        buffer
+    }
+
+    /// One that takes what native code drops, then the words.
+    fn words(&self) -> &[AtomicU32] {
+        &self.all[self.unused..][..1 + self.bytes.div_ceil(4)]
     }
 
     /// The bytes as they are now.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let words = self.words[1..].iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
+        let words = self.words()[1..].iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
         let mut bytes: Vec<u8> = words.collect();
         bytes.truncate(self.bytes);
         bytes
@@ -93,13 +105,13 @@ impl AtomicBuffer {
     }
 
     fn at(&self, index: usize) -> Option<&AtomicU32> {
-        if index < self.bytes / 4 { self.words.get(1 + index) } else { None }
+        if index < self.bytes / 4 { self.words().get(1 + index) } else { None }
     }
 
     /// Some bytes of an element of 1, 2 or a multiple of 4 that lies at a multiple of its size; zeros behind the end.
     fn element(&self, start: usize, bytes: usize) -> [u8; 16] {
         let mut element = [0; 16];
-        let words = self.words.iter().skip(1 + start / 4).take(bytes.div_ceil(4));
+        let words = self.words().iter().skip(1 + start / 4).take(bytes.div_ceil(4));
         for (to, word) in element.chunks_exact_mut(4).zip(words) {
             let word = word.load(Ordering::Acquire) >> (8 * (start % 4));
             to.copy_from_slice(&word.to_le_bytes());
@@ -110,7 +122,7 @@ impl AtomicBuffer {
 
     /// Stores such an element, which must be inside.
     fn set_element(&self, start: usize, bytes: usize, element: [u32; 4]) {
-        let words = &self.words[1 + start / 4..];
+        let words = &self.words()[1 + start / 4..];
         if bytes < 4 {
             let shift = 8 * (start % 4);
             let mask = ((1 << (8 * bytes)) - 1) << shift;
@@ -123,7 +135,7 @@ impl AtomicBuffer {
 
     /// Makes all bytes zero.
     fn clear(&self) {
-        self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.words().iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 }
 
@@ -151,6 +163,15 @@ mod tests {
         assert_eq!(buffer.element(1, 1)[..2], [0xcd, 0]);
         assert_eq!(buffer.element(6, 2)[..4], [0x45, 0x23, 0, 0]);
         assert_eq!(buffer.element(8, 8)[..9], [1, 0, 0, 0, 2, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_first_word_begins_a_line_of_the_cache() {
+        for bytes in 0..200 {
+            let words = AtomicBuffer::from_bytes(&vec![1; bytes]);
+            let first = words.words().as_ptr().wrapping_add(1);
+            assert_eq!((first.addr() % 64, words.words().len()), (0, 1 + bytes.div_ceil(4)));
+        }
     }
 
     #[test]

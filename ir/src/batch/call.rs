@@ -320,7 +320,8 @@ impl Hoisting {
     /// Copies an instruction whose operands have been copied, or are literals.
     fn copy(&mut self, func: &mut Function, inst: Inst) {
         let data = func.insts[inst];
-        let args: Vec<Value> = data.args.iter().map(|&arg| self.copy_of(func, arg)).collect();
+        let mut args = data.args;
+        args.iter_mut().for_each(|arg| *arg = self.copy_of(func, *arg));
         func.origin = data.origin;
         let copy = self.push(func, data.op, data.ty, &args, data.imm);
         self.copies.extend(data.result.zip(copy));

@@ -45,6 +45,28 @@ fn loads_outside_give_zero_wherever_the_bytes_lie() {
     }
 }
 
+/// Instructions that gather take offsets for numbers with a sign. Nearly all of the bytes are never touched.
+#[test]
+fn words_further_on_than_two_gibibytes_are_loaded() {
+    const HALF: u32 = 1 << 31;
+    let mut bytes = vec![0; HALF as usize + 64];
+    let (first, last) = (0..64, HALF as usize - 64..bytes.len());
+    for range in [first, last] {
+        range.for_each(|at| bytes[at] = at as u8 | 0x80);
+    }
+    let operands = [HALF, 5, HALF - 4, HALF - 2, HALF + 60, 0, HALF + 1, HALF + 61, HALF - 60, u32::MAX];
+    let mut b = FunctionBuilder::new("far", 1, 1);
+    let resource = b.add_resource("t0");
+    let operand = b.input(Type::I32, 0, 0);
+    for (component, offset) in [(0, 0), (1, 4)] {
+        let word = b.resource_load(Type::I32, resource, offset, operand);
+        b.output(0, component, word);
+    }
+    b.ret();
+    let case = Case { resources: vec![bytes], ..Case::new(operands.map(|at| [at, 0, 0, 0]).to_vec()) };
+    check(&lockstep(b), &[case]);
+}
+
 #[test]
 fn uniform_offsets_load_once() {
     for offset in OFFSETS {

@@ -1,7 +1,7 @@
 //! Loads from resources, the caller's bytes as they are, and stores to memory. Every one is checked against the length
 //! in the table.
 
-use super::code::Address;
+use super::code::{Address, Source};
 use super::encode::Condition;
 use super::table::Op as X;
 use super::value::Memo;
@@ -62,19 +62,22 @@ impl Selector<'_> {
         });
     }
 
-    /// The same word by word. What it makes, no other code may use.
+    /// The same wherever the words lie. What it makes, no other code may use.
     fn scatter_words(&mut self, resource: Resource, at: u32, [addresses, value, mask]: [VReg; 3]) {
         let (data, bytes) = offset::resource(resource.as_u32());
         // Memory is never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.word(at.saturating_add(4));
         let bytes = self.simd.load(Address::at(self.resources, bytes).in_all_lanes());
-        let least = self.simd.op(X::Pminud, &[bytes], needed);
-        let fits = self.lanes_equal(least, needed);
+        let fits = self.at_most(needed, bytes.into());
         let room = self.simd.op(X::Psubd, &[bytes], needed);
-        let least = self.simd.op(X::Pminud, &[addresses], room);
-        let mut inside = self.lanes_equal(least, addresses);
+        let mut inside = self.at_most(addresses, room.into());
         for other in [fits, mask] {
             inside = self.simd.masks(X::Pand, X::Kand, inside, other);
+        }
+        if self.simd.gathers() {
+            let data = self.simd.load_pointer(Address::at(self.resources, data));
+            // Where a word is inside its offset is below 2^31.
+            return self.simd.scatter(value, inside, Address::at(data, at as i32).with_index(addresses));
         }
         // The word in front is at 0.
         let offsets = self.simd.op(X::Paddd, &[addresses], needed);
@@ -87,13 +90,24 @@ impl Selector<'_> {
         });
     }
 
-    /// Each lane's word, `last` in all lanes. Lanes that are outside load what operand 0 would, and drop it.
-    pub(super) fn gather_words(&mut self, window: Window, last: VReg, addresses: VReg) -> VReg {
-        let least = self.simd.op(X::Pminud, &[addresses], last);
-        let inside = self.lanes_equal(least, addresses);
-        let offsets = self.simd.keep(inside, addresses.into());
-        let words = self.gather_lanes(window.base, offsets, |_| 0);
-        self.simd.keep(inside, words.into())
+    /// The word of each lane whose operand is at most `last`, which is in all lanes, else zero. The word at the address
+    /// itself may be read. Memory, but no other resource, is known to be no longer than 2 GiB.
+    pub(super) fn gather_words(
+        &mut self,
+        mut address: Address,
+        is_memory: bool,
+        last: Source,
+        mut operands: VReg,
+    ) -> VReg {
+        let inside = self.at_most(operands, last);
+        if !is_memory && self.simd.gathers() {
+            // As many bytes further on as numbers without a sign are above those with one.
+            let half = self.simd.literal(1 << 31);
+            let base = self.simd.address(Address { index: Some((half, 0)), ..address });
+            let sign = self.simd.word_source(1 << 31);
+            (address, operands) = (Address::at(base, 0), self.simd.op(X::Pxor, &[operands], sign));
+        }
+        self.gather_lanes(inside, address, operands)
     }
 
     /// The largest operand for which four bytes can be read of memory that a group shares, if that has any there. A

@@ -1,11 +1,11 @@
 //! Coalesced accesses: where the words of all lanes lie side by side, one access of memory has them all.
 //!
-//! The [steps](Steps) of an address say how they likely lie. Code sees whether they do, and goes word by word where
+//! The [steps](Steps) of an address say how they likely lie. Code sees whether they do, and gathers or scatters where
 //! they do not. Of an address without steps it tries whether its words are in order, as threads like to have them.
 
 use super::Selector;
 use super::buffer::Window;
-use super::code::Address;
+use super::code::{Address, Source};
 use super::constants::Constant;
 use super::encode::Condition;
 use super::simd::integer;
@@ -25,6 +25,15 @@ pub struct Shape {
     steps: Steps,
     /// Bytes from the first word to the last that an access takes.
     reach: u32,
+}
+
+/// How the words of a shape are loaded that are neither in order nor one word.
+#[derive(Clone, Copy)]
+struct Shuffle {
+    /// The lanes that a shape takes of memory, if not all are loaded.
+    taken: Option<VReg>,
+    /// Which of them each lane gets.
+    order: VReg,
 }
 
 /// A resource at a fixed offset.
@@ -85,16 +94,13 @@ impl Selector<'_> {
         Place { base, displacement: 0, last: Last::Register(last) }
     }
 
-    /// What loads one by one need of a place. Only code that goes word by word has use for that.
-    fn window_of(&mut self, place: Place) -> Window {
+    /// Where words begin that are loaded one by one, and the last operand that is in range, in all lanes.
+    fn window_of(&mut self, place: Place) -> (Address, Source) {
         let last = match place.last {
-            Last::Known(last) => self.simd.literal(last),
-            Last::Register(last) => last,
+            Last::Known(last) => self.simd.word_source(last),
+            Last::Register(last) => self.simd.splat(last).into(),
         };
-        if place.displacement == 0 {
-            return Window { base: place.base, last };
-        }
-        Window { base: self.simd.address(Address::at(place.base, place.displacement)), last }
+        (Address::at(place.base, place.displacement), last)
     }
 
     /// Compares the address of lane 0 with the last one from which a shape is inside, and gives it with the place.
@@ -158,12 +164,14 @@ impl Selector<'_> {
     pub(super) fn load_words(&mut self, inst: &InstData, resource: Resource, at: u32) -> VReg {
         let (address, is_memory) = (inst.args[0], inst.op != Op::ResourceLoad);
         let shape = self.shape(address);
+        // For all loads of the block, so in front of branches.
+        let shuffle = shape.filter(|_| self.simd.has_masks()).and_then(|shape| self.shuffle(shape));
         let Some((place, shape, first)) = self.compare_first((address, is_memory), (resource, at), shape) else {
             let window = self.window(resource, at);
             let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
             let addresses = self.vector(address);
             let addresses = self.word_aligned(is_memory, addresses);
-            return self.gather_words(window, last, addresses);
+            return self.gather_words(Address::at(window.base, 0), is_memory, last.into(), addresses);
         };
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let apart = self.simd.code.cold_block();
@@ -172,45 +180,57 @@ impl Selector<'_> {
         self.simd.code.branch_only(Condition::LessEqual, together, apart);
 
         self.simd.code.switch_to(together);
-        let words = self.load_shape(place, first, shape);
+        let shuffle = shuffle.or_else(|| self.shuffle(shape));
+        let words = self.load_shape(Address::indexed(place.base, first, 0, place.displacement), shape, shuffle);
         self.simd.code.jump(join, &[words]);
 
         self.simd.code.switch_to(apart);
         let addresses = self.word_aligned(is_memory, addresses);
-        let window = self.window_of(place);
-        let last = self.simd.splat(window.last);
-        let words = self.gather_words(window, last, addresses);
+        let (base, last) = self.window_of(place);
+        let words = self.gather_words(base, is_memory, last, addresses);
         self.simd.code.jump(join, &[words]);
 
         self.simd.code.switch_to(join);
         loaded
     }
 
+    /// How a shape is loaded, unless it is one word or in order. With registers of masks, of which there are enough
+    /// others beside, that stays in registers.
+    fn shuffle(&mut self, shape: Shape) -> Option<Shuffle> {
+        if shape.steps == Steps([0; 4]) || self.is_in_order(shape) {
+            return None;
+        }
+        let lanes = self.simd.lanes();
+        let make = |this: &mut Self| {
+            let order = this.simd.code.constant(Constant::Steps(shape.steps, 2, lanes));
+            this.simd.load(order)
+        };
+        if !self.simd.has_masks() {
+            return Some(Shuffle { taken: None, order: make(self) });
+        }
+        let order = self.memoised(Memo::Order(shape.steps), make);
+        Some(Shuffle { taken: Some(self.some_lanes((2 << (shape.reach / 4)) - 1)), order })
+    }
+
     /// What lies in a shape, all of which is inside.
-    fn load_shape(&mut self, place: Place, first: VReg, shape: Shape) -> VReg {
-        let address = Address::indexed(place.base, first, 0, place.displacement);
-        if shape.steps == Steps([0; 4]) {
-            return self.simd.load(address.in_all_lanes());
-        }
-        if self.is_in_order(shape) {
-            return self.simd.load(address);
-        }
-        let (lanes, size) = (self.simd.lanes(), self.simd.size());
-        let mut words = None;
-        if self.simd.has_masks() {
-            let mask = self.some_lanes((2 << (shape.reach / 4)) - 1);
-            words = self.simd.code.inst(X::Movups, size, &[], Some(address), Some(mask), 0);
-        }
-        let words = words.unwrap_or_else(|| self.simd.load(address));
-        let order = self.simd.code.constant(Constant::Steps(shape.steps, 2, lanes));
-        let order = self.simd.load(order);
+    fn load_shape(&mut self, address: Address, shape: Shape, shuffle: Option<Shuffle>) -> VReg {
+        let Some(Shuffle { taken, order }) = shuffle else {
+            let is_one = shape.steps == Steps([0; 4]);
+            return self.simd.load(if is_one { address.in_all_lanes() } else { address });
+        };
+        let words = match taken {
+            Some(taken) => self.simd.keep(taken, address.into()),
+            None => self.simd.load(address),
+        };
         self.simd.op(X::Permps, &[order], words)
     }
 
     /// A mask, in a register for masks, of the lanes whose bits are set.
     fn some_lanes(&mut self, lanes: u32) -> VReg {
-        let bits = self.simd.literal(lanes);
-        self.simd.row_op(X::KmovIn, &[], bits, 0)
+        self.memoised(Memo::Lanes(lanes), |this| {
+            let bits = this.simd.literal(lanes);
+            this.simd.row_op(X::KmovIn, &[], bits, 0)
+        })
     }
 
     /// Stores a word of each lane where the mask holds, where they lie in order or in two rows; `apart` stores them
@@ -224,6 +244,12 @@ impl Selector<'_> {
     ) {
         let address = inst.args[0];
         let shape = self.shape(address).filter(|&shape| self.is_in_order(shape)).or_else(|| self.two_rows(address));
+        let halves = shape.filter(|&shape| self.simd.has_masks() && !self.is_in_order(shape)).map(|_| {
+            [0xff, 0xff00].map(|lanes| {
+                let lanes = self.some_lanes(lanes);
+                self.simd.row_op(X::Kand, &[lanes], mask, 0)
+            })
+        });
         let Some((place, shape, first)) = self.compare_first((address, true), (resource, at), shape) else {
             return apart(self);
         };
@@ -233,15 +259,12 @@ impl Selector<'_> {
         if self.simd.has_masks() {
             self.simd.code.branch_only(Condition::LessEqual, together, one_by_one);
             self.simd.code.switch_to(together);
-            if self.is_in_order(shape) {
-                self.store_some(value, address, mask);
-            } else {
-                // Each row from where the vector would begin.
-                let second = place.displacement + shape.steps.0[3] as i32 - 32;
-                for (lanes, displacement) in [(0xff, place.displacement), (0xff00, second)] {
-                    let lanes = self.some_lanes(lanes);
-                    let lanes = self.simd.row_op(X::Kand, &[lanes], mask, 0);
-                    self.store_some(value, Address::indexed(place.base, first, 0, displacement), lanes);
+            match halves {
+                None => self.store_some(value, address, mask),
+                Some([first, second]) => {
+                    self.store_some(value, address, first);
+                    // From where the vector would begin.
+                    self.store_some(value, address.plus(shape.steps.0[3] as i32 - 32), second);
                 }
             }
         } else {

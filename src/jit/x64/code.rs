@@ -52,7 +52,7 @@ pub struct Inst {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     pub base: Base,
-    /// A register and the power of two that it is multiplied by.
+    /// A register, general or of vectors as the instruction has it, and the power of two that it is multiplied by.
     pub index: Option<(VReg, u8)>,
     pub offset: i32,
     /// Whether every lane has the one word that is there.
@@ -78,6 +78,11 @@ impl Address {
     /// The same with a register added, multiplied by a power of two up to 8.
     pub fn indexed(base: VReg, index: VReg, shift: u8, offset: i32) -> Address {
         Address { index: Some((index, shift)), ..Address::at(base, offset) }
+    }
+
+    /// The same address with a register added, or with each lane's word of a vector.
+    pub fn with_index(self, index: VReg) -> Address {
+        Address { index: Some((index, 0)), ..self }
     }
 
     /// In the frame.

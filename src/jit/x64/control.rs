@@ -5,7 +5,7 @@ use super::encode::Condition;
 use super::patterns::Patterns;
 use super::table::{Class, Op as X};
 use super::value::Parts;
-use super::{Here, Level, Selector};
+use super::{Here, Selector};
 use crate::error::JitError;
 use crate::jit::places::codegen;
 use crate::jit::{abi, limit, limits};
@@ -143,7 +143,7 @@ impl Selector<'_> {
             None => self.simd.code.switch_to(BlockId(self.blocks[block])),
         }
         self.here = Here::default();
-        if self.simd.level == Level::Avx512 {
+        if self.simd.has_masks() {
             self.here.patterns = Patterns::of(self.program, block);
         }
         self.here.near_loads = self.near_loads(block);

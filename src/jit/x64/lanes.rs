@@ -1,11 +1,13 @@
-//! Addresses that differ among lanes.
+//! Addresses that differ among lanes: gather and scatter.
 //!
-//! Lanes' offsets go through memory: a vector is stored, and each lane's offset loaded where its address is used. That
-//! is one instruction a lane; taken out of the vector they would be two.
+//! Some machines have quick instructions for both. Elsewhere lanes' offsets go through memory: a vector is stored, and
+//! each lane's offset loaded where its address is used. That is one instruction a lane; taken out of the vector they
+//! would be two.
 
 use super::Selector;
 use super::code::{Address, Source};
 use super::encode::Size;
+use super::simd::integer;
 use super::table::Op as X;
 use regalloc2::VReg;
 use shaderjit_ir::{Space, Value};
@@ -59,13 +61,28 @@ impl Selector<'_> {
         self.simd.load_word(address)
     }
 
-    /// The word of each lane: at `base`, its offset, and what `at` gives for it.
-    pub(super) fn gather_lanes(&mut self, base: VReg, offsets: VReg, at: impl Fn(u8) -> i32) -> VReg {
+    /// Where a vector's words are at most those of another, as unsigned numbers.
+    pub(super) fn at_most(&mut self, words: VReg, limit: Source) -> VReg {
+        if self.simd.has_masks() {
+            return self.simd.op_imm(X::PcmpudMask, &[words], limit, integer::LESS_EQUAL);
+        }
+        let least = self.simd.op(X::Pminud, &[words], limit);
+        self.lanes_equal(least, words)
+    }
+
+    /// The word of each lane at an address and its offset where a mask holds, else zero. Offsets are below 2^31 there;
+    /// the word at the address itself may be read.
+    pub(super) fn gather_lanes(&mut self, inside: VReg, address: Address, offsets: VReg) -> VReg {
+        if self.simd.gathers() {
+            return self.simd.gather(inside, address.with_index(offsets));
+        }
+        let offsets = self.simd.keep(inside, offsets.into());
         let offsets = self.keep_offsets(offsets);
-        self.words_of_lanes(|this, lane| {
+        let words = self.words_of_lanes(|this, lane| {
             let offset = this.lane_offset(offsets, lane);
-            Address::indexed(base, offset, 0, at(lane))
-        })
+            address.with_index(offset)
+        });
+        self.simd.keep(inside, words.into())
     }
 
     /// A vector of the words at an address for each lane.

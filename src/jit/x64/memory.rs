@@ -202,7 +202,17 @@ impl Selector<'_> {
             let zero_element = self.simd.word_source(place.elements);
             let index = self.simd.op(X::Pminud, &[indices], zero_element);
             let offsets = self.element_offsets(index, place.element_bytes);
-            self.gather_lanes(self.scratch, offsets, |lane| at + 4 * i32::from(lane))
+            let base = self.scratch;
+            if self.simd.gathers() {
+                let (offsets, all) = (self.in_columns(offsets), self.simd.whole_mask(true));
+                self.simd.gather(all, Address::at(base, at).with_index(offsets))
+            } else {
+                let offsets = self.keep_offsets(offsets);
+                self.words_of_lanes(|this, lane| {
+                    let offset = this.lane_offset(offsets, lane);
+                    Address::indexed(base, offset, 0, at + 4 * i32::from(lane))
+                })
+            }
         };
         self.define_vector(result(inst), vector);
     }
@@ -247,12 +257,15 @@ impl Selector<'_> {
         let place = self.places.arrays[array];
         let indices = self.vector(index);
         let last = self.simd.word_source(place.elements - 1);
-        // What is in range stays as it is when it is clamped to the last element.
-        let clamped = self.simd.op(X::Pminud, &[indices], last);
-        let mut inside = self.lanes_equal(clamped, indices);
+        let mut inside = self.at_most(indices, last);
         if let Some(mask) = mask {
             let mask = self.mask(mask);
             inside = self.simd.masks(X::Pand, X::Kand, inside, mask);
+        }
+        if self.simd.gathers() {
+            let offsets = self.element_offsets(indices, place.element_bytes);
+            let offsets = self.in_columns(offsets);
+            return self.simd.scatter(value, inside, Address::at(self.scratch, at).with_index(offsets));
         }
         let junk_element = self.simd.word(place.elements + 1);
         let index = self.simd.blend(inside, indices, junk_element);
@@ -262,6 +275,12 @@ impl Selector<'_> {
             let offset = this.lane_offset(offsets, lane);
             Address::indexed(base, offset, 0, at + 4 * i32::from(lane))
         });
+    }
+
+    /// The offsets of elements, each lane's further on by its number of words: arrays have a column for each lane.
+    fn in_columns(&mut self, offsets: VReg) -> VReg {
+        let columns = self.simd.code.constant(Constant::Count(0, 4, self.simd.lanes()));
+        self.simd.op(X::Paddd, &[offsets], columns)
     }
 
     /// Where the words of two vectors are the same.

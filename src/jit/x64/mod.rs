@@ -80,7 +80,11 @@ pub enum Level {
     /// AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT: eight lanes.
     Avx2,
     /// AVX-512 F, VL, DQ, BW and CD as well: sixteen lanes.
-    Avx512,
+    Avx512 {
+        /// Whether its instructions that gather and scatter words are quicker than one access after the other. On AMD's
+        /// processors they are not.
+        gathers: bool,
+    },
 }
 
 impl Level {
@@ -88,7 +92,7 @@ impl Level {
     fn size(self) -> Size {
         match self {
             Level::Avx2 => Size::Y,
-            Level::Avx512 => Size::Z,
+            Level::Avx512 { .. } => Size::Z,
         }
     }
 

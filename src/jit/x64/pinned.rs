@@ -31,7 +31,7 @@ impl Selector<'_> {
         }
         let registers: usize = match self.simd.level {
             Level::Avx2 => 16,
-            Level::Avx512 => 32,
+            Level::Avx512 { .. } => 32,
         };
         let is_held = |value| {
             let is_operand = |def: &InstData| matches!(def.op, Op::Const | Op::CallLoad);

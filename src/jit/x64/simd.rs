@@ -66,7 +66,12 @@ impl Simd {
 
     /// Whether masks have registers of their own, and memory operands broadcast.
     pub fn has_masks(&self) -> bool {
-        self.level == Level::Avx512
+        matches!(self.level, Level::Avx512 { .. })
+    }
+
+    /// Whether words at addresses of lanes' own are accessed by one instruction.
+    pub fn gathers(&self) -> bool {
+        self.level == Level::Avx512 { gathers: true }
     }
 
     /// Lanes of a vector.
@@ -147,6 +152,21 @@ impl Simd {
         self.effect(Op::StoreVector, self.size(), &[vector], Some(address), 0);
     }
 
+    /// The word at each lane's address where the mask holds, else zero. The address has a vector as its index, of
+    /// signed offsets; this is where the machine [gathers](Simd::gathers).
+    pub fn gather(&mut self, mask: VReg, address: Address) -> VReg {
+        // One of its own, which is no offset's: the instruction cannot have the same register for both.
+        let zero = self.zero();
+        let mask = self.row_op(Op::Kmov, &[], mask, 0);
+        self.code.inst(Op::Gather, self.size(), &[zero], Some(address), Some(mask), 0).expect("it has a result")
+    }
+
+    /// Stores each lane's word to such an address where the mask holds, the lowest lane first.
+    pub fn scatter(&mut self, vector: VReg, mask: VReg, address: Address) {
+        let mask = self.row_op(Op::Kmov, &[], mask, 0);
+        self.code.inst(Op::Scatter, self.size(), &[vector], Some(address), Some(mask), 0);
+    }
+
     /// Four words, in each row of 128 bits.
     pub fn load_row(&mut self, address: Address) -> VReg {
         self.op(Op::BroadcastRow, &[], address)
@@ -174,17 +194,19 @@ impl Simd {
             return register;
         }
         match word {
-            0 => {
-                // Of nothing: the register it reads is not defined before.
-                let size = Size::X;
-                self.code.inst(Op::Zero, size, &[], None, None, 0).expect("it has a result")
-            }
+            0 => self.zero(),
             _ => {
                 let address = self.code.constant(Constant::Word(word, 1));
                 let size = self.size();
                 self.sized(Op::Broadcastss, size, &[], address.into(), 0)
             }
         }
+    }
+
+    /// Zeros in a register of their own.
+    fn zero(&mut self) -> VReg {
+        // Of nothing: the register it reads is not defined before.
+        self.code.inst(Op::Zero, Size::X, &[], None, None, 0).expect("it has a result")
     }
 
     /// Two words in each pair of lanes.
@@ -357,11 +379,11 @@ impl Simd {
         }
         let (size, broadcasts) = (self.size(), matches!(source, Source::Memory(Address { broadcast: true, .. })));
         let op = if broadcasts { Op::Broadcastss } else { Op::Movups };
-        let (uses, memory) = match source {
-            Source::Register(register) => (vec![register], None),
-            Source::Memory(address) => (vec![], Some(Address { broadcast: false, ..address })),
+        let (register, memory) = match source {
+            Source::Register(register) => (Some(register), None),
+            Source::Memory(address) => (None, Some(Address { broadcast: false, ..address })),
         };
-        self.code.inst(op, size, &uses, memory, Some(mask), 0).expect("it has a result")
+        self.code.inst(op, size, register.as_slice(), memory, Some(mask), 0).expect("it has a result")
     }
 
     /// Lanes of `yes` where the mask holds, else of `no`.
@@ -371,18 +393,17 @@ impl Simd {
 
     /// The same by one of two instructions, for vectors of masks or registers of masks.
     pub fn blend_by(&mut self, [by_vectors, by_registers]: [Op; 2], mask: VReg, yes: Source, no: VReg) -> VReg {
-        let size = self.size();
-        let (yes, memory) = match yes {
-            Source::Register(register) => (Some(register), None),
-            Source::Memory(address) => (None, Some(address)),
+        let (op, in_operand) = match self.has_masks() {
+            true => (by_registers, Some(mask)),
+            false => (by_vectors, None),
         };
-        let mut uses = vec![no];
-        uses.extend(yes);
-        if self.has_masks() {
-            return self.code.inst(by_registers, size, &uses, memory, Some(mask), 0).expect("it has a result");
-        }
-        uses.push(mask);
-        self.code.inst(by_vectors, size, &uses, memory, None, 0).expect("it has a result")
+        // A mask that is no operand of its own is the last one.
+        let last = if in_operand.is_some() { 0 } else { 1 };
+        let (uses, count, memory) = match yes {
+            Source::Register(yes) => ([no, yes, mask], 2 + last, None),
+            Source::Memory(address) => ([no, mask, mask], 1 + last, Some(address)),
+        };
+        self.code.inst(op, self.size(), &uses[..count], memory, in_operand, 0).expect("it has a result")
     }
 
     /// Where a mask does not hold.

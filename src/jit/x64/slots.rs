@@ -46,24 +46,27 @@ impl Selector<'_> {
                 self.slots[result(inst)] = Some(first);
                 return;
             }
-            let words = (0..inst.ty.words() as i32).map(|word| self.simd.load(first.plus(size * word)));
-            let words: Vec<_> = words.collect();
-            return self.define_kept(inst, &words);
-        }
-        let words = self.words(inst.args[0], false);
-        for (word, vector) in (0..).zip(words) {
-            let vector = if self.func.ty(inst.args[0]) == Type::I1 { self.simd.mask_to_vector(vector) } else { vector };
-            self.simd.store(vector, first.plus(size * word));
-        }
-    }
-
-    fn define_kept(&mut self, inst: &InstData, words: &[VReg]) {
-        match (inst.ty, words) {
-            (Type::I1, &[word]) => {
-                let mask = self.simd.vector_to_mask(word);
-                self.define(result(inst), &[mask]);
+            let (mut words, count) = ([VReg::invalid(); 4], inst.ty.words() as usize);
+            for (number, word) in (0..).zip(&mut words[..count]) {
+                *word = self.simd.load(first.plus(size * number));
             }
-            _ => self.define(result(inst), words),
+            if inst.ty == Type::I1 {
+                words[0] = self.simd.vector_to_mask(words[0]);
+            }
+            return self.define(result(inst), &words[..count]);
+        }
+        let value = inst.args[0];
+        match self.func.ty(value) {
+            Type::F64 | Type::Row => {
+                for (number, vector) in (0..).zip(self.words(value, false)) {
+                    self.simd.store(vector, first.plus(size * number));
+                }
+            }
+            ty => {
+                let lanes = self.lanes(value);
+                let vector = if ty == Type::I1 { self.simd.mask_to_vector(lanes) } else { lanes };
+                self.simd.store(vector, first);
+            }
         }
     }
 

@@ -181,6 +181,7 @@ forms! {
     EXTRACT = [def V Rm, uses V Reg];
     EXTRACT_G = [def G Rm, uses V Reg];
     STORE = [uses V Reg, uses G Rm];
+    GATHER = [reuse V Reg, uses V Nowhere, uses G Rm];
     KVV = [def K Reg, uses V Vvvv, uses V Rm];
     KKK = [def K Reg, uses K Vvvv, uses K Rm];
     KK = [def K Reg, uses K Rm];
@@ -263,6 +264,9 @@ define_ops! {
     InsertHalf "vinsertf64x4" VVV evex(1, 3, 0x1a).w().unit(32).imm8();
     ExtractHalf "vextractf64x4" EXTRACT evex(1, 3, 0x1b).w().unit(32).imm8();
     StoreRow "vextractf128" STORE both(1, 3, 0x19).unit(16).imm8();
+    // Of an address for each lane, the index of which is a vector of signed numbers. Both clear their mask.
+    Gather "vpgatherdd" GATHER evex(1, 2, 0x90).unit(4);
+    Scatter "vpscatterdd" STORE evex(1, 2, 0xa0).unit(4);
 
     // ---- shuffles within rows of 128 bits
     Permilps "vpermilps" VV both(1, 3, 0x04).imm8();

@@ -40,6 +40,10 @@ pub enum Memo {
     LastInReach(Resource, u32, u32),
     /// A literal in all lanes.
     Word(u32),
+    /// Which word each lane gets of those that lie in a shape.
+    Order(Steps),
+    /// A mask, in a register for masks, of the lanes whose bits are set.
+    Lanes(u32),
 }
 
 impl Selector<'_> {
@@ -115,7 +119,7 @@ impl Selector<'_> {
     }
 
     /// A value of one word that differs among lanes, or might, in the class that holds its type.
-    fn lanes(&mut self, value: Value) -> VReg {
+    pub(super) fn lanes(&mut self, value: Value) -> VReg {
         if self.func.ty(value) == Type::I1 { self.mask(value) } else { self.vector(value) }
     }
 

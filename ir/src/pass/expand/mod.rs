@@ -101,7 +101,8 @@ impl Writer<'_> {
         let data = self.func.insts[inst];
         if data.op.attribute() == Attribute::Composite {
             self.func.origin = data.origin;
-            let args: Vec<Value> = data.args.iter().map(|&arg| replaced.find(arg)).collect();
+            let mut args = data.args;
+            args.iter_mut().for_each(|arg| *arg = replaced.find(*arg));
             let value = expansion(self, data.op, &args);
             replaced.replace(data.result.expect("composite ops have a result"), value);
         } else {

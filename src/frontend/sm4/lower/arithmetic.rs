@@ -157,13 +157,13 @@ impl Lowering {
             return Err(self.unsupported(opcode));
         }
         let (destinations, sources) = operands.split_at(opcode.destinations());
-        let mut targets = Vec::with_capacity(2);
-        for operand in destinations {
-            targets.push(self.destination(operand)?);
+        let mut targets = [None, None];
+        for (target, operand) in targets.iter_mut().zip(destinations) {
+            *target = Some(self.destination(operand)?);
         }
 
         // All sources are read before anything is written: a destination may be a source.
-        let written = targets.iter().fold(0, |mask, target| mask | target.mask.bits());
+        let written = targets.iter().flatten().fold(0, |mask, target| mask | target.mask.bits());
         let mut results = [[None; 4]; 2];
         let mut dot = None;
         for component in Mask::from_bits(written.into()).components() {
@@ -185,7 +185,7 @@ impl Lowering {
                 result[component.index()] = value;
             }
         }
-        for (target, result) in targets.iter().zip(results) {
+        for (target, result) in targets.iter().flatten().zip(results) {
             self.write_results(token, target, result)?;
         }
         Ok(())

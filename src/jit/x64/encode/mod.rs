@@ -70,7 +70,7 @@ pub const RSP: u8 = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     pub base: Base,
-    /// A register and the power of two that it is multiplied by.
+    /// A register, general or of vectors as the instruction has it, and the power of two that it is multiplied by.
     pub index: Option<(u8, u8)>,
     pub offset: i32,
     /// Whether every lane has the one word that is there.
@@ -298,13 +298,18 @@ impl Bytes {
             (unit, broadcast) = (if encoding.wide { 8 } else { 4 }, 1);
         }
         let length = inst.size as u8;
-        let merges = matches!(inst.op, Op::Blendmps | Op::Blendmpd | Op::StoreVector);
+        let merges = matches!(inst.op, Op::Blendmps | Op::Blendmpd | Op::StoreVector | Op::Gather | Op::Scatter);
         let zeroes = u8::from(inst.mask != 0 && !merges);
+        // The fifth bit of an index that is a vector takes the place of that of `vvvv`, which is no operand then.
+        let fifth = match inst.rm {
+            Rm::Memory(Memory { index: Some((index, _)), .. }) => inst.vvvv | index,
+            _ => inst.vvvv,
+        };
         self.put([
             0x62,
             (!inst.reg >> 3 & 1) << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | (!inst.reg >> 4 & 1) << 4 | encoding.map,
             u8::from(encoding.wide) << 7 | (!inst.vvvv & 15) << 3 | 1 << 2 | encoding.prefix,
-            zeroes << 7 | length << 5 | broadcast << 4 | (!inst.vvvv >> 4 & 1) << 3 | inst.mask,
+            zeroes << 7 | length << 5 | broadcast << 4 | (!fifth >> 4 & 1) << 3 | inst.mask,
         ]);
         self.put([encoding.opcode]);
         unit

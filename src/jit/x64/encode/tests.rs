@@ -147,7 +147,8 @@ fn registers_are_where_the_decoder_finds_them() {
         let is_store = form.iter().any(|slot| slot.field == Field::Rm && slot.class == Class::G)
             && form.iter().any(|slot| slot.class != Class::G)
             && form.iter().all(|slot| slot.role == Role::Use);
-        let loads_only = matches!(op, Op::BroadcastRow | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr) || is_store;
+        let loads_only =
+            matches!(op, Op::BroadcastRow | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr | Op::Gather) || is_store;
         let on_memory = matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64 | Op::Prefetch);
         if loads_only || on_memory {
             continue;
@@ -190,6 +191,9 @@ fn memory_is_where_the_decoder_finds_it() {
                 | Op::Cvtps2pd
                 | Op::Cvtdq2pd
                 | Op::Cvtudq2pd
+                // Of an address for each lane.
+                | Op::Gather
+                | Op::Scatter
         );
         if !takes_memory || never || matches!(op, Op::Pslld | Op::Psrld | Op::Psrad | Op::Psrlq) {
             continue;
@@ -223,6 +227,22 @@ fn memory_operands_broadcast_and_masks_are_where_the_decoder_finds_them() {
             inst.rm = Rm::Memory(memory);
             inst.mask = if op.form()[0].class == Class::K { 0 } else { 5 };
             check(&inst, &expected, Some(memory));
+        }
+    }
+}
+
+#[test]
+fn vectors_of_offsets_are_where_the_decoder_finds_them() {
+    for op in [Op::Gather, Op::Scatter] {
+        for (count, data) in (0u8..32).cycle().take(320).enumerate() {
+            let [base, index, mask] = [[0, 4, 5, 12, 13][count % 5], (data + 1 + count as u8 % 13) % 32, data % 7 + 1];
+            let (mut inst, expected) = encoded(op, Size::Z, &registers(op.form(), true, |_, _| data));
+            let offset = [0, 4, -512, 508, 512, 12345][count % 6];
+            let memory = Memory { base: Base::Register(base), index: Some((index, 0)), offset, broadcast: false };
+            (inst.rm, inst.mask) = (Rm::Memory(memory), mask);
+            check(&inst, &expected, Some(memory));
+            let found = decode(&inst);
+            assert!(found.memory_index().is_zmm() && !found.zeroing_masking(), "{inst:?}");
         }
     }
 }
