@@ -15,8 +15,8 @@ mod view;
 pub(crate) use access::{BoundMemory, GroupMemory};
 pub use view::MemoryView;
 
-use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fmt, iter};
 
 /// Bytes that shaders read and write, on any number of threads: the memory of unordered-access views and of their
 /// hidden counters. Words are little-endian.
@@ -43,9 +43,7 @@ const LINE: usize = 16;
 impl AtomicBuffer {
     /// So many zeros.
     pub fn zeroed(bytes: usize) -> AtomicBuffer {
-        let all: Vec<AtomicU32> = (0..LINE + bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect();
-        let into_line = all.as_ptr().addr() / 4 % LINE;
-        AtomicBuffer { all, unused: LINE - 1 - into_line, bytes }
+        AtomicBuffer::new(iter::repeat_n(0, bytes.div_ceil(4)), bytes)
     }
 
     /// A copy of these bytes.
@@ -54,16 +52,21 @@ impl AtomicBuffer {
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
         let last = (!rest.is_empty()).then_some(last);
-        let buffer = AtomicBuffer::zeroed(bytes.len());
-        for (word, bytes) in buffer.words()[1..].iter().zip(whole.iter().copied().chain(last)) {
-            word.store(u32::from_le_bytes(bytes), Ordering::Relaxed);
-        }
-        buffer
+        AtomicBuffer::new(whole.iter().copied().chain(last).map(u32::from_le_bytes), bytes.len())
+    }
+
+    /// So many bytes in words.
+    fn new(words: impl Iterator<Item = u32>, bytes: usize) -> AtomicBuffer {
+        // With room for all, so that they stay where they are.
+        let mut all: Vec<AtomicU32> = Vec::with_capacity(LINE + bytes.div_ceil(4));
+        let unused = LINE - 1 - all.as_ptr().addr() / 4 % LINE;
+        all.extend(iter::repeat_n(0, unused + 1).chain(words).map(AtomicU32::new));
+        AtomicBuffer { all, unused, bytes }
     }
 
     /// One that takes what native code drops, then the words.
     fn words(&self) -> &[AtomicU32] {
-        &self.all[self.unused..][..1 + self.bytes.div_ceil(4)]
+        &self.all[self.unused..]
     }
 
     /// The bytes as they are now.

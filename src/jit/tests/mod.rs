@@ -98,12 +98,9 @@ pub fn compile_all(func: &Function) -> Vec<Code> {
     for target in &targets {
         codes.extend(options(target).map(|options| compile(func, &layout, target, &options).unwrap()));
     }
-    // The other one of the two ways to access words at addresses of lanes' own.
-    let host = Target::host().unwrap();
-    let others = [true, false].map(|gathers| host.clone().gathering(gathers));
-    for other in others.iter().filter(|other| other.name() != host.name()) {
-        let widest = options(other).filter(|options| options.lanes == 16);
-        codes.extend(widest.map(|options| compile(func, &layout, other, &options).unwrap()));
+    if let Some(other) = Target::host().unwrap().gathering_otherwise() {
+        let widest = options(&other).filter(|options| options.lanes == 16);
+        codes.extend(widest.map(|options| compile(func, &layout, &other, &options).unwrap()));
     }
     codes
 }

@@ -164,8 +164,8 @@ impl Selector<'_> {
     pub(super) fn load_words(&mut self, inst: &InstData, resource: Resource, at: u32) -> VReg {
         let (address, is_memory) = (inst.args[0], inst.op != Op::ResourceLoad);
         let shape = self.shape(address);
-        // For all loads of the block, so in front of branches.
-        let shuffle = shape.filter(|_| self.simd.has_masks()).and_then(|shape| self.shuffle(shape));
+        // What loads of a block share is made in front of branches.
+        let shuffle = shape.and_then(|shape| self.shuffle(shape));
         let Some((place, shape, first)) = self.compare_first((address, is_memory), (resource, at), shape) else {
             let window = self.window(resource, at);
             let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
@@ -180,7 +180,6 @@ impl Selector<'_> {
         self.simd.code.branch_only(Condition::LessEqual, together, apart);
 
         self.simd.code.switch_to(together);
-        let shuffle = shuffle.or_else(|| self.shuffle(shape));
         let words = self.load_shape(Address::indexed(place.base, first, 0, place.displacement), shape, shuffle);
         self.simd.code.jump(join, &[words]);
 

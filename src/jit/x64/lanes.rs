@@ -7,7 +7,6 @@
 use super::Selector;
 use super::code::{Address, Source};
 use super::encode::Size;
-use super::simd::integer;
 use super::table::Op as X;
 use regalloc2::VReg;
 use shaderjit_ir::{Space, Value};
@@ -61,15 +60,6 @@ impl Selector<'_> {
         self.simd.load_word(address)
     }
 
-    /// Where a vector's words are at most those of another, as unsigned numbers.
-    pub(super) fn at_most(&mut self, words: VReg, limit: Source) -> VReg {
-        if self.simd.has_masks() {
-            return self.simd.op_imm(X::PcmpudMask, &[words], limit, integer::LESS_EQUAL);
-        }
-        let least = self.simd.op(X::Pminud, &[words], limit);
-        self.lanes_equal(least, words)
-    }
-
     /// The word of each lane at an address and its offset where a mask holds, else zero. Offsets are below 2^31 there;
     /// the word at the address itself may be read.
     pub(super) fn gather_lanes(&mut self, inside: VReg, address: Address, offsets: VReg) -> VReg {
@@ -77,12 +67,17 @@ impl Selector<'_> {
             return self.simd.gather(inside, address.with_index(offsets));
         }
         let offsets = self.simd.keep(inside, offsets.into());
-        let offsets = self.keep_offsets(offsets);
-        let words = self.words_of_lanes(|this, lane| {
-            let offset = this.lane_offset(offsets, lane);
-            address.with_index(offset)
-        });
+        let words = self.words_one_by_one(offsets, |_| address);
         self.simd.keep(inside, words.into())
+    }
+
+    /// The word of each lane at what `address` gives for it, and its offset.
+    pub(super) fn words_one_by_one(&mut self, offsets: VReg, address: impl Fn(u8) -> Address) -> VReg {
+        let offsets = self.keep_offsets(offsets);
+        self.words_of_lanes(|this, lane| {
+            let offset = this.lane_offset(offsets, lane);
+            address(lane).with_index(offset)
+        })
     }
 
     /// A vector of the words at an address for each lane.

@@ -202,16 +202,12 @@ impl Selector<'_> {
             let zero_element = self.simd.word_source(place.elements);
             let index = self.simd.op(X::Pminud, &[indices], zero_element);
             let offsets = self.element_offsets(index, place.element_bytes);
-            let base = self.scratch;
+            let first = Address::at(self.scratch, at);
             if self.simd.gathers() {
                 let (offsets, all) = (self.in_columns(offsets), self.simd.whole_mask(true));
-                self.simd.gather(all, Address::at(base, at).with_index(offsets))
+                self.simd.gather(all, first.with_index(offsets))
             } else {
-                let offsets = self.keep_offsets(offsets);
-                self.words_of_lanes(|this, lane| {
-                    let offset = this.lane_offset(offsets, lane);
-                    Address::indexed(base, offset, 0, at + 4 * i32::from(lane))
-                })
+                self.words_one_by_one(offsets, |lane| first.plus(4 * i32::from(lane)))
             }
         };
         self.define_vector(result(inst), vector);

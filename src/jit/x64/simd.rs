@@ -393,17 +393,17 @@ impl Simd {
 
     /// The same by one of two instructions, for vectors of masks or registers of masks.
     pub fn blend_by(&mut self, [by_vectors, by_registers]: [Op; 2], mask: VReg, yes: Source, no: VReg) -> VReg {
-        let (op, in_operand) = match self.has_masks() {
+        let (op, in_register) = match self.has_masks() {
             true => (by_registers, Some(mask)),
             false => (by_vectors, None),
         };
-        // A mask that is no operand of its own is the last one.
-        let last = if in_operand.is_some() { 0 } else { 1 };
+        // A vector that is a mask is the last operand.
+        let last = usize::from(in_register.is_none());
         let (uses, count, memory) = match yes {
             Source::Register(yes) => ([no, yes, mask], 2 + last, None),
             Source::Memory(address) => ([no, mask, mask], 1 + last, Some(address)),
         };
-        self.code.inst(op, self.size(), &uses[..count], memory, in_operand, 0).expect("it has a result")
+        self.code.inst(op, self.size(), &uses[..count], memory, in_register, 0).expect("it has a result")
     }
 
     /// Where a mask does not hold.

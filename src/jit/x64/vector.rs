@@ -2,6 +2,7 @@
 //! counted through the exponents of floats; integers are divided as doubles. All of it is exact.
 
 use super::Selector;
+use super::code::Source;
 use super::simd::{float, integer, round};
 use super::table::Op as X;
 use crate::error::JitError;
@@ -52,17 +53,20 @@ impl Selector<'_> {
                 let greater = self.simd.op(X::Pcmpgtd, &[a], b);
                 self.complement(greater)
             }
-            Op::Ule => self.is_smallest(a, b),
+            Op::Ule => self.at_most(a, b.into()),
             Op::Ult => {
-                let not_less = self.is_smallest(b, a);
+                let not_less = self.at_most(b, a.into());
                 self.complement(not_less)
             }
             op => return Err(codegen(format!("{op} has no native form"))),
         })
     }
 
-    /// Where `a <= b`, of unsigned numbers, as a vector.
-    fn is_smallest(&mut self, a: VReg, b: VReg) -> VReg {
+    /// Where `a <= b`, of unsigned numbers: a mask.
+    pub(super) fn at_most(&mut self, a: VReg, b: Source) -> VReg {
+        if self.simd.has_masks() {
+            return self.simd.op_imm(X::PcmpudMask, &[a], b, integer::LESS_EQUAL);
+        }
         let smallest = self.simd.op(X::Pminud, &[a], b);
         self.simd.op(X::Pcmpeqd, &[smallest], a)
     }
