@@ -117,14 +117,23 @@ fn a_view_that_counts_has_a_counter() {
 }
 
 /// Lanes take words side by side, the same one, rows of eight, some of which are outside, and words far from each
-/// other.
+/// other; in groups of whole waves and others, of memory that all of it is inside of and memory that is not.
 #[test]
 fn words_are_where_their_addresses_say_however_lanes_lie() {
-    const THREADS: u32 = 40;
-    const BYTES: [u32; 2] = [100, 128];
+    for (threads, bytes) in [(40, [100, 128]), (64, [100, 128]), (64, [700, 768]), (48, [132, 1024]), (128, [68, 516])]
+    {
+        check_addresses(threads, bytes);
+    }
+}
+
+/// How many bytes lie between rows whose distance the shader loads.
+const PITCH: u32 = 72;
+
+/// Groups of so many threads with so many bytes of a buffer, and of shared memory.
+fn check_addresses(threads: u32, [buffer, shared]: [u32; 2]) {
     // How an address is computed from a thread's number, and what it is.
     type Address = (&'static str, fn(u32) -> u32);
-    const ADDRESSES: [Address; 9] = [
+    const ADDRESSES: [Address; 11] = [
         ("ishl r1.x, r0.x, l(2)", |n| n * 4),
         ("ishl r1.x, r0.x, l(2)\niadd r1.x, r1.x, l(-8)", |n| (n * 4).wrapping_sub(8)),
         ("ishl r1.x, r0.x, l(2)\niadd r1.x, r1.x, l(52)", |n| n * 4 + 52),
@@ -134,16 +143,23 @@ fn words_are_where_their_addresses_say_however_lanes_lie() {
         ("imul null, r1.x, r0.x, l(12)", |n| n * 12),
         ("ineg r1.x, r0.x\nishl r1.x, r1.x, l(2)\niadd r1.x, r1.x, l(96)", |n| 96u32.wrapping_sub(n * 4)),
         ("umin r1.x, r0.x, l(9)\nishl r1.x, r1.x, l(2)", |n| n.min(9) * 4),
+        ("mov r1.x, r0.w", |n| (n >> 3) * PITCH + (n & 7) * 4),
+        ("iadd r1.x, r0.w, l(2)", |n| (n >> 3) * PITCH + (n & 7) * 4 + 2),
     ];
+    // Where each thread stores its number in rows, then what all of them sum up.
+    let (rows, loads) = (threads / 8 * PITCH, ADDRESSES.len() as u32 * threads * 8);
     // Every other number of a thread is stored first, where it is inside.
-    let stored = |address: u32| (address < BYTES[1] && (address / 4).is_multiple_of(2)).then_some(address / 4 + 1);
+    let stored = |address: u32| {
+        let (start, number) = (address & !3, address / 4);
+        (start < shared && number.is_multiple_of(2) && number < threads).then_some(number + 1)
+    };
     let mut text = format!(
         "cs_5_0
-        dcl_thread_group {THREADS}, 1, 1
+        dcl_thread_group {threads}, 1, 1
         dcl_input vThreadIDInGroup.x
         dcl_resource_raw t0
         dcl_uav_raw u0
-        dcl_tgsm_raw g0, {}
+        dcl_tgsm_raw g0, {shared}
         mov r0.x, vThreadIDInGroup.x
         iadd r0.y, r0.x, l(1)
         ishl r0.z, r0.x, l(2)
@@ -151,11 +167,16 @@ fn words_are_where_their_addresses_say_however_lanes_lie() {
         if_z r0.w
           store_raw g0.x, r0.z, r0.y
         endif
-        sync_g_t\n",
-        BYTES[1]
+        ld_raw r4.x, l(0), t0.xxxx
+        ushr r0.w, r0.x, l(3)
+        imul null, r0.w, r0.w, r4.x
+        and r4.y, r0.x, l(7)
+        ishl r4.y, r4.y, l(2)
+        iadd r0.w, r0.w, r4.y
+        sync_g_t\n"
     );
-    for (number, (code, _)) in ADDRESSES.iter().enumerate() {
-        let at = number as u32 * THREADS * 8;
+    for (number, (code, _)) in (0..).zip(&ADDRESSES) {
+        let at = number * threads * 8;
         text += &format!(
             "{code}
             ld_raw r2.x, r1.x, t0.xxxx
@@ -164,21 +185,46 @@ fn words_are_where_their_addresses_say_however_lanes_lie() {
             store_raw u0.x, r3.x, r2.x
             iadd r3.x, r0.z, l({})
             store_raw u0.x, r3.x, r2.y\n",
-            at + THREADS * 4
+            at + threads * 4
         );
     }
-    let bytes: Vec<u8> = (0..BYTES[0] as u8).map(|byte| byte.wrapping_mul(37)).collect();
+    text += &format!(
+        "iadd r3.x, r0.w, l({loads})
+        store_raw u0.x, r3.x, r0.y
+        mov r4.xy, l(0, 0, 0, 0)
+        loop
+          uge r4.z, r4.x, l(9)
+          breakc_nz r4.z
+          ishl r4.z, r4.x, l(2)
+          ld_raw r4.w, r4.z, g0.xxxx
+          ld_raw r4.z, r4.z, t0.xxxx
+          iadd r4.y, r4.y, r4.z
+          iadd r4.y, r4.y, r4.w
+          iadd r4.x, r4.x, l(1)
+        endloop
+        iadd r3.x, r0.z, l({})
+        store_raw u0.x, r3.x, r4.y",
+        loads + rows
+    );
+    let mut bytes: Vec<u8> = (0..buffer).map(|byte| (byte * 37) as u8).collect();
+    bytes[..4].copy_from_slice(&PITCH.to_le_bytes());
     let loaded = |address: u32| {
-        let start = address as usize;
-        bytes.get(start..start.saturating_add(4)).map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
+        let start = (address & !3) as usize;
+        bytes.get(start..start + 4).map_or(0, |word| u32::from_le_bytes(word.try_into().unwrap()))
     };
-    let wanted: Vec<u32> = ADDRESSES
+    let mut wanted: Vec<u32> = ADDRESSES
         .iter()
         .flat_map(|(_, address)| {
-            let of_buffer = (0..THREADS).map(move |n| loaded(address(n)));
-            of_buffer.chain((0..THREADS).map(move |n| stored(address(n)).unwrap_or(0)))
+            let of_buffer = (0..threads).map(move |n| loaded(address(n)));
+            of_buffer.chain((0..threads).map(move |n| stored(address(n)).unwrap_or(0)))
         })
         .collect();
+    wanted.extend((0..rows / 4).map(|word| {
+        let (row, column) = (word / (PITCH / 4), word % (PITCH / 4));
+        if column < 8 { row * 8 + column + 1 } else { 0 }
+    }));
+    let sum = (0..9).map(|word| loaded(word * 4).wrapping_add(stored(word * 4).unwrap_or(0)));
+    wanted.extend(vec![sum.fold(0, u32::wrapping_add); threads as usize]);
     let shader = Shader::parse(&Source::new(&text).container()).unwrap();
     for vectors in Vectors::of_this_machine() {
         let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
@@ -190,16 +236,14 @@ fn words_are_where_their_addresses_say_however_lanes_lie() {
             call.buffer(0, BufferView::raw(&bytes)).unwrap();
             call.unordered_access(0, MemoryView::raw(&memory)).unwrap().dispatch([1; 3]).unwrap();
             let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
-            for (number, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
-                let (address, thread) = (number as u32 / THREADS, number as u32 % THREADS);
-                assert_eq!(got, wanted, "{vectors:?}, {backend:?}, access {address} of thread {thread}");
+            for (number, (got, wanted)) in (0..).zip(got.iter().zip(&wanted)) {
+                let (access, thread) = (number / threads, number % threads);
+                assert_eq!(got, wanted, "{vectors:?}, {backend:?}, {threads} threads, access {access} of {thread}");
             }
         }
     }
 }
 
-/// Shader model 5.1: an index chooses the view that is written, and whose counter counts. Registers that the range does
-/// not have take nothing.
 #[test]
 fn an_index_chooses_among_views_that_are_written() {
     let text = "cs_5_1

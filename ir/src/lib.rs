@@ -53,6 +53,7 @@ pub mod parse;
 pub mod pass;
 pub mod pressure;
 pub mod print;
+pub mod ranges;
 pub mod records;
 pub mod region;
 pub mod set;

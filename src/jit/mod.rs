@@ -129,6 +129,8 @@ struct CodeInfo {
     tables: Vec<Option<UniformRows>>,
     /// Number of resources.
     resources: usize,
+    /// Threads of a group, where it runs those.
+    threads: Option<u32>,
     /// For each of them, what kind of memory it is if it is written.
     memory: Vec<Option<MemoryKind>>,
     /// Its accesses to textures.

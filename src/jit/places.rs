@@ -53,6 +53,7 @@ impl Places {
             uniform_rows: facts.readable_rows.clone(),
             tables: tables.map(|(space, &rows)| Some(UniformRows::from_rows(space.table.as_ref()?, rows))).collect(),
             resources: program.resources.len(),
+            threads: program.threads,
             memory: program.resources.values().map(|resource| resource.memory).collect(),
             accesses,
             scratch_bytes: self.scratch_bytes as usize * waves,

@@ -34,6 +34,7 @@ mod effects;
 mod facts;
 mod flow;
 mod formats;
+mod forward;
 mod frame;
 mod interleave;
 mod interp;
@@ -62,7 +63,7 @@ pub use facts::{Facts, Stream};
 pub use frame::Frame;
 pub use interp::BatchInterpreter;
 pub use plan::{Pass, PlanError};
-pub use steps::{Steps, lane_steps};
+pub use steps::{LaneSteps, Steps, lane_steps};
 pub use width::{size, vectors};
 
 use call::CallValues;

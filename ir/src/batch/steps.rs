@@ -12,6 +12,9 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Steps(pub [u32; 4]);
 
+/// A step that nothing is known of, as of a row's number times a length that comes with the call.
+const UNKNOWN: u32 = u32::MAX;
+
 impl Steps {
     /// What a lane has more.
     pub fn of_lane(self, lane: u8) -> u32 {
@@ -19,7 +22,7 @@ impl Steps {
     }
 
     fn map(self, f: impl Fn(u32) -> u32) -> Steps {
-        Steps(self.0.map(f))
+        Steps(self.0.map(|step| if step == UNKNOWN { UNKNOWN } else { f(step) }))
     }
 
     /// Whether adding them carries nothing from one bit to another: no two share a bit.
@@ -28,19 +31,34 @@ impl Steps {
     }
 }
 
+/// The steps of a value.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneSteps {
+    /// What each bit of a lane's number adds.
+    pub steps: Steps,
+    /// Whether that is so in every wave; else it is likely.
+    pub is_certain: bool,
+}
+
 /// A value that has steps, and how many of lane 0's lowest bits are zero.
 #[derive(Clone, Copy)]
 struct Growth {
     steps: Steps,
     zeros: u32,
+    is_certain: bool,
 }
 
-/// The steps of 32-bit values, as far as the arithmetic that makes them tells.
+/// The steps of 32-bit values, as far as the arithmetic that makes them tells. What a load from a slot gives may be
+/// known to be the `same` as some value.
 ///
-/// They are likely, not certain, so whoever relies on them checks them: a bound (`select` with a literal, `umin`) is
-/// taken to hold in all lanes, and a slot to have what is stored there last in the order of the program.
-pub fn lane_steps(program: &Parts) -> SecondaryMap<Value, Option<Steps>> {
-    let mut finder = Finder { program, growths: SecondaryMap::new(), slots: HashMap::new() };
+/// Most are certain: those of the numbers of threads in groups of whole waves, and what is added to those. Others are
+/// likely, so whoever relies on them checks them: a bound (`select` with a literal, `umin`) is taken to hold in all
+/// lanes, and a slot to have what is stored there last in the order of the program.
+pub fn lane_steps(
+    program: &Parts,
+    same: &SecondaryMap<Value, Option<Value>>,
+) -> SecondaryMap<Value, Option<LaneSteps>> {
+    let mut finder = Finder { program, same, growths: SecondaryMap::new(), slots: HashMap::new() };
     let mut steps = SecondaryMap::new();
     for inst in program.order.iter().flat_map(|&block| program.insts_in(block)) {
         if let (Op::SlotStore, Imm::Slot(slot)) = (inst.op, inst.imm) {
@@ -48,13 +66,15 @@ pub fn lane_steps(program: &Parts) -> SecondaryMap<Value, Option<Steps>> {
         }
         let Some(result) = inst.result.filter(|&result| !program.uniform.contains(result)) else { continue };
         finder.growths[result] = finder.find(inst);
-        steps[result] = finder.growths[result].map(|growth| growth.steps);
+        steps[result] =
+            finder.growths[result].map(|growth| LaneSteps { steps: growth.steps, is_certain: growth.is_certain });
     }
     steps
 }
 
 struct Finder<'p> {
     program: &'p Parts,
+    same: &'p SecondaryMap<Value, Option<Value>>,
     growths: SecondaryMap<Value, Option<Growth>>,
     slots: HashMap<u32, Option<Growth>>,
 }
@@ -69,7 +89,7 @@ impl Finder<'_> {
             (None, Some(shift)) if shift.op == Op::Ishl => self.constant(shift.args[1]).unwrap_or(0) & 31,
             _ => 0,
         };
-        Some(Growth { steps: Steps([0; 4]), zeros })
+        Some(Growth { steps: Steps([0; 4]), zeros, is_certain: true })
     }
 
     fn constant(&self, value: Value) -> Option<u32> {
@@ -81,14 +101,24 @@ impl Finder<'_> {
         let literal = |index: usize| self.constant(inst.args[index]);
         match (inst.op, inst.imm) {
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => {
-                Some(Growth { steps: Steps([1, 2, 4, 8]), zeros: self.program.lanes.trailing_zeros() })
+                // Where lanes are left, they repeat the last thread.
+                let is_certain =
+                    self.program.threads.is_some_and(|threads| threads as usize % self.program.wave() == 0);
+                Some(Growth { steps: Steps([1, 2, 4, 8]), zeros: self.program.lanes.trailing_zeros(), is_certain })
             }
-            (Op::SlotLoad, Imm::Slot(slot)) => self.slots.get(&slot).copied().flatten(),
-            (Op::Iadd | Op::Or, _) => both(arg(0)?, arg(1)?, u32::wrapping_add),
+            (Op::SlotLoad, Imm::Slot(slot)) => match inst.result.and_then(|result| self.same[result]) {
+                Some(same) => self.of(same),
+                None => self.slots.get(&slot).copied().flatten().map(Growth::likely),
+            },
+            (Op::Iadd, _) => both(arg(0)?, arg(1)?, u32::wrapping_add),
+            // Where no two have the same bits.
+            (Op::Or, _) => both(arg(0)?, arg(1)?, u32::wrapping_add).map(Growth::likely),
             (Op::Isub, _) => both(arg(0)?, arg(1)?, u32::wrapping_sub),
             (Op::Imul, _) => match (literal(0), literal(1)) {
                 (Some(factor), _) => Some(arg(1)?.times(factor)),
                 (_, Some(factor)) => Some(arg(0)?.times(factor)),
+                _ if self.program.uniform.contains(inst.args[0]) => Some(arg(1)?.times_some()),
+                _ if self.program.uniform.contains(inst.args[1]) => Some(arg(0)?.times_some()),
                 _ => None,
             },
             (Op::Ishl, _) => Some(arg(0)?.times(1 << (literal(1)? & 31))),
@@ -99,12 +129,12 @@ impl Finder<'_> {
                 _ => None,
             },
             (Op::Umin | Op::Umax, _) => match self.program.uniform.contains(inst.args[0]) {
-                true => arg(1),
-                false => arg(0),
+                true => arg(1).map(Growth::likely),
+                false => arg(0).map(Growth::likely),
             },
             (Op::Select, _) => match (literal(1), literal(2)) {
-                (None, Some(_)) => arg(1),
-                (Some(_), None) => arg(2),
+                (None, Some(_)) => arg(1).map(Growth::likely),
+                (Some(_), None) => arg(2).map(Growth::likely),
                 _ => None,
             },
             _ => None,
@@ -113,14 +143,27 @@ impl Finder<'_> {
 }
 
 fn both(a: Growth, b: Growth, f: impl Fn(u32, u32) -> u32) -> Option<Growth> {
-    let steps = Steps(std::array::from_fn(|bit| f(a.steps.0[bit], b.steps.0[bit])));
-    Some(Growth { steps, zeros: a.zeros.min(b.zeros) })
+    let steps = Steps(std::array::from_fn(|bit| match [a.steps.0[bit], b.steps.0[bit]] {
+        [UNKNOWN, _] | [_, UNKNOWN] => UNKNOWN,
+        [a, b] => f(a, b),
+    }));
+    Some(Growth { steps, zeros: a.zeros.min(b.zeros), is_certain: a.is_certain && b.is_certain })
 }
 
 impl Growth {
+    fn likely(self) -> Growth {
+        Growth { is_certain: false, ..self }
+    }
+
     fn times(self, factor: u32) -> Growth {
         let zeros = self.zeros.saturating_add(factor.trailing_zeros()).min(32);
-        Growth { steps: self.steps.map(|step| step.wrapping_mul(factor)), zeros }
+        Growth { steps: self.steps.map(|step| step.wrapping_mul(factor)), zeros, ..self }
+    }
+
+    /// Times a number that is the same in all lanes.
+    fn times_some(self) -> Growth {
+        let steps = Steps(self.steps.0.map(|step| if step == 0 { 0 } else { UNKNOWN }));
+        Growth { steps, ..self }
     }
 
     /// Whether every lane's bits are those of lane 0 and those of its steps, side by side.
@@ -132,7 +175,10 @@ impl Growth {
     fn shifted_right(self, by: u32) -> Option<Growth> {
         let is_whole = self.steps.0.iter().all(|step| step.trailing_zeros() >= by);
         let steps = self.steps.map(|step| step >> by);
-        (is_whole || self.is_disjoint()).then_some(Growth { steps, zeros: self.zeros.saturating_sub(by) })
+        // What is whole but not disjoint may have wrapped around.
+        let (is_disjoint, zeros) = (self.is_disjoint(), self.zeros.saturating_sub(by));
+        let is_certain = self.is_certain && is_disjoint;
+        (is_whole || is_disjoint).then_some(Growth { steps, zeros, is_certain })
     }
 
     fn masked(self, mask: u32) -> Option<Growth> {
@@ -152,7 +198,7 @@ mod tests {
     use super::*;
 
     fn thread() -> Growth {
-        Growth { steps: Steps([1, 2, 4, 8]), zeros: 4 }
+        Growth { steps: Steps([1, 2, 4, 8]), zeros: 4, is_certain: true }
     }
 
     #[test]
@@ -163,6 +209,14 @@ mod tests {
         assert_eq!(thread().masked(7).unwrap().steps, column.steps);
         let words = both(row.times(36), column.times(4), u32::wrapping_add).unwrap();
         assert_eq!([0, 3, 7, 8, 15].map(|lane| words.steps.of_lane(lane)), [0, 12, 28, 36, 64]);
+    }
+
+    #[test]
+    fn rows_of_any_length_keep_their_columns() {
+        let row = thread().shifted_right(3).unwrap();
+        let address = both(row.times_some(), thread().masked(7).unwrap(), u32::wrapping_add).unwrap().times(4);
+        assert_eq!(address.steps, Steps([4, 8, 16, UNKNOWN]));
+        assert!(address.shifted_right(2).is_none());
     }
 
     #[test]

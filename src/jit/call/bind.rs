@@ -72,6 +72,15 @@ impl Code {
             ("uniform spaces", batch.uniforms.len(), info.tables.len()),
             ("resources", batch.resources.len(), info.resources),
         ])?;
+        if let Some(threads) = info.threads {
+            // Code relies on it: where waves divide a group, no lane is left.
+            let (first, count) = (batch.first_vertex, batch.count);
+            let end = u64::from(first) + u64::from(count);
+            let is_whole = threads % info.lanes != 0 || (first % info.lanes == 0 && count % info.lanes == 0);
+            if end > threads.into() || !is_whole {
+                return Err(CallError::Invalid(format!("threads {first} to {end} of {threads}")));
+            }
+        }
         for (index, (rows, table)) in batch.uniforms.iter().zip(&info.tables).enumerate() {
             if table.is_none() {
                 let needed = info.uniform_rows[index] as usize * size_of::<Row>();

@@ -10,6 +10,7 @@ mod ops;
 mod phases;
 #[cfg(target_arch = "x86_64")]
 mod prefetch;
+mod reciprocals;
 mod resources;
 mod rows;
 mod slots;

@@ -40,6 +40,10 @@ impl Selector<'_> {
                 let vector = self.vector(inst.args[0]);
                 self.shift(inst.op, vector, amount as u32 & 31)
             }
+            Op::Fdiv if self.simd.has_masks() && self.func.constant(inst.args[0]) == Some(1f32.to_bits().into()) => {
+                let number = self.vector(inst.args[1]);
+                self.simd.reciprocal(number)
+            }
             _ => self.vector_op(inst.op, &mut |this, arg| this.source(inst.args[arg]))?,
         };
         if is_vector {

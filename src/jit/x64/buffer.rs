@@ -10,7 +10,7 @@ use crate::jit::abi::offset;
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::memory::MemoryKind;
-use shaderjit_ir::{Op, Resource};
+use shaderjit_ir::{Op, Resource, Value};
 
 /// What loads at one fixed offset of a resource have in common.
 #[derive(Clone, Copy)]
@@ -32,13 +32,26 @@ impl Selector<'_> {
             let vector = self.load_words(inst, resource, at);
             return self.define_vector(result(inst), vector);
         }
-        let (window, mut operand) = (self.window(resource, at), self.scalar(inst.args[0]));
+        let mut operand = self.scalar(inst.args[0]);
         if inst.op == Op::MemoryLoad {
-            operand = self.simd.general_imm(X::AndImmediate, operand, !3);
+            operand =
+                self.memoised(Memo::Aligned(inst.args[0]), |this| this.simd.general_imm(X::AndImmediate, operand, !3));
         }
-        let address = self.simd.address(Address::indexed(window.base, operand, 0, 0));
-        let zero = self.zero_word();
-        self.simd.compare(X::Cmp, operand, window.last);
+        if self.is_inside(inst.args[0], (resource, at), 0) {
+            let data = self.resource_data(resource);
+            return self.define_loaded(result(inst), Address::indexed(data, operand, 0, at as i32));
+        }
+        let (data, bytes) = (self.resource_data(resource), self.resource_length(resource));
+        // Where the word ends, a number of 64 bits. Resources are never so long that the sum would need more.
+        let end = match i32::try_from(at.saturating_add(4)) {
+            Ok(offset) => self.simd.address(Address::at(operand, offset)),
+            Err(_) => {
+                let offset = self.simd.literal(at.saturating_add(4));
+                self.simd.general(X::Add64, &[offset], operand)
+            }
+        };
+        let (zero, address) = (self.zero_word(), self.simd.address(Address::indexed(data, end, 0, -4)));
+        self.simd.compare(X::Cmp64, end, bytes);
         let address = self.simd.choose64(Condition::BelowEqual, address, zero);
         self.define_loaded(result(inst), Address::at(address, 0));
     }
@@ -117,20 +130,15 @@ impl Selector<'_> {
         (bytes & !3).checked_sub(4)?.checked_sub(at)
     }
 
+    /// Whether so many bytes more than a word can be read of shared memory at every address that this one ever is.
+    pub(super) fn is_inside(&self, address: Value, (resource, at): (Resource, u32), more: u32) -> bool {
+        let last = self.last_shared(resource, at).and_then(|last| last.checked_sub(more));
+        last.zip(self.program.facts.most[address]).is_some_and(|(last, most)| most <= last)
+    }
+
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
     pub(super) fn window(&mut self, resource: Resource, at: u32) -> Window {
-        let key = Memo::Window(resource, at);
-        if let Some(&[base, last, ..]) = self.here.memo.get(&key) {
-            return Window { base, last };
-        }
-        let (data, bytes) = (self.resource_data(resource), offset::resource(resource.as_u32()).1);
-        if let Some(last) = self.last_shared(resource, at) {
-            let base = if at == 0 { data } else { self.simd.address(Address::at(data, at as i32)) };
-            let last = self.simd.literal(last);
-            self.here.memo.insert(key, [base, last, base, last]);
-            return Window { base, last };
-        }
-        let bytes = self.simd.load_word(Address::at(self.resources, bytes));
+        let (data, bytes) = (self.resource_data(resource), self.resource_length(resource));
         // Resources are never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.literal(at.saturating_add(4));
         let start = self.simd.literal(at);
@@ -140,8 +148,13 @@ impl Selector<'_> {
         self.simd.compare(X::Cmp, needed, bytes);
         let base = self.simd.choose64(Condition::BelowEqual, start, zero);
         let last = self.simd.choose(Condition::BelowEqual, room, nothing);
-        self.here.memo.insert(key, [base, last, base, last]);
         Window { base, last }
+    }
+
+    /// How many bytes a resource has.
+    pub(super) fn resource_length(&mut self, resource: Resource) -> VReg {
+        let (_, bytes) = offset::resource(resource.as_u32());
+        self.memoised(Memo::Length(resource), |this| this.simd.load_word(Address::at(this.resources, bytes)))
     }
 
     /// Where a resource begins.

@@ -7,7 +7,7 @@ use super::Selector;
 use super::buffer::Window;
 use super::code::{Address, Source};
 use super::constants::Constant;
-use super::encode::Condition;
+use super::encode::{Condition, Size};
 use super::simd::integer;
 use super::table::{Class, Op as X};
 use super::value::Memo;
@@ -27,37 +27,64 @@ pub struct Shape {
     reach: u32,
 }
 
-/// How the words of a shape are loaded that are neither in order nor one word.
+/// How the words of a shape are loaded.
 #[derive(Clone, Copy)]
-struct Shuffle {
-    /// The lanes that a shape takes of memory, if not all are loaded.
-    taken: Option<VReg>,
-    /// Which of them each lane gets.
-    order: VReg,
+enum Way {
+    /// One word for all lanes.
+    Word,
+    InOrder,
+    /// In order for half of the lanes, and the same for the others.
+    Half,
+    /// A word for half of the lanes, and one for the others, which a mask has, so many bytes behind it.
+    TwoWords {
+        upper: VReg,
+        distance: i32,
+    },
+    /// Some lanes of memory, all without registers of masks, and which of them each lane gets.
+    Shuffled {
+        taken: Option<VReg>,
+        order: VReg,
+    },
 }
 
 /// A resource at a fixed offset.
-#[derive(Clone, Copy)]
-struct Place {
-    base: VReg,
-    displacement: i32,
-    last: Last,
-}
+type Place = (Resource, u32);
 
-/// The largest address for which four bytes can be read there.
+/// The largest address from which all that an access takes is inside a resource.
 #[derive(Clone, Copy)]
-enum Last {
-    /// As a call has checked.
+enum Limit {
+    /// Of what the lanes of a group share, which is as long as declared.
     Known(u32),
+    /// 64-bit, below zero where nothing is inside.
     Register(VReg),
 }
 
-/// The largest distance of two rows that is known to be worth two accesses.
-const MAX_ROW: u32 = 1 << 16;
+/// Where the words of all lanes lie together.
+#[derive(Clone, Copy)]
+enum Together {
+    /// In one shape that begins there.
+    Shape(Address),
+    /// In order, those of the lower and of the upper half of the lanes.
+    Rows([Address; 2]),
+}
+
+/// How it is known that words lie together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    Certain,
+    /// `LessEqual` says whether they do.
+    Compared,
+}
+
+/// Two words have a distance below this.
+const MAX_DISTANCE: u32 = 1 << 16;
+
+/// Bytes from the first word of half the lanes to the last.
+const ROW_REACH: u32 = 28;
 
 impl Selector<'_> {
     fn steps_in_vector(&self, address: Value) -> Steps {
-        let steps = self.steps[address].map_or(IN_ORDER, |steps| steps.0);
+        let steps = self.program.facts.steps[address].map_or(IN_ORDER, |known| known.steps.0);
         Steps(std::array::from_fn(|bit| if 1 << bit < self.simd.lanes() { steps[bit] } else { 0 }))
     }
 
@@ -69,89 +96,137 @@ impl Selector<'_> {
         let reach = steps.0.iter().copied().fold(0, u32::saturating_add);
         // Without registers of masks, part of a vector cannot be loaded.
         let takes_all = !self.simd.has_masks() && reach > 0;
-        let fits = is_small && reach < bytes;
+        let fits = is_small && reach < bytes || self.is_two_words(steps);
         fits.then_some(Shape { steps, reach: if takes_all { bytes - 4 } else { reach } })
+    }
+
+    /// Whether the lower half of the lanes has one word and the upper half another one.
+    fn is_two_words(&self, Steps([a, b, c, distance]): Steps) -> bool {
+        self.simd.has_masks() && [a, b, c] == [0; 3] && distance % 4 == 0 && (1..MAX_DISTANCE).contains(&distance)
     }
 
     fn is_in_order(&self, shape: Shape) -> bool {
         (0..self.simd.lanes()).all(|lane| shape.steps.of_lane(lane) == 4 * u32::from(lane))
     }
 
-    /// How the words at an address likely lie, if the lower and the upper half of the lanes each have theirs in order.
-    fn two_rows(&self, address: Value) -> Option<Shape> {
-        let steps = self.steps_in_vector(address);
-        let [_, _, row, next] = steps.0;
-        let are_rows = self.simd.has_masks() && steps.0[..3] == IN_ORDER[..3] && next % 4 == 0 && next < MAX_ROW;
-        (are_rows && self.simd.lanes() == 16).then_some(Shape { steps, reach: row + 12 + next })
-    }
-
-    fn place(&mut self, resource: Resource, at: u32) -> Place {
-        if let Some(last) = self.last_shared(resource, at) {
-            let base = self.resource_data(resource);
-            return Place { base, displacement: at as i32, last: Last::Known(last) };
-        }
-        let Window { base, last } = self.window(resource, at);
-        Place { base, displacement: 0, last: Last::Register(last) }
+    /// Whether the lower and the upper half of the lanes likely have their words in order, wherever the two lie, as
+    /// where a group is eight threads wide.
+    fn is_in_rows(&self, address: Value) -> bool {
+        let Steps(steps) = self.steps_in_vector(address);
+        self.simd.has_masks() && steps[..3] == IN_ORDER[..3]
     }
 
     /// Where words begin that are loaded one by one, and the last operand that is in range, in all lanes.
-    fn window_of(&mut self, place: Place) -> (Address, Source) {
-        let last = match place.last {
-            Last::Known(last) => self.simd.word_source(last),
-            Last::Register(last) => self.simd.splat(last).into(),
-        };
-        (Address::at(place.base, place.displacement), last)
+    fn window_of(&mut self, (resource, at): Place) -> (Address, Source) {
+        if let Some(last) = self.last_shared(resource, at) {
+            let data = self.resource_data(resource);
+            return (Address::at(data, at as i32), self.simd.word_source(last));
+        }
+        let Window { base, last } = self.window(resource, at);
+        (Address::at(base, 0), self.simd.splat(last).into())
     }
 
-    /// Compares the address of lane 0 with the last one from which a shape is inside, and gives it with the place.
-    /// `LessEqual` holds then if all lanes have the shape's addresses and all of it is inside. Nothing where it never
-    /// is.
-    fn compare_first(
+    /// Finds out whether the words of all lanes lie together: `LessEqual` holds then, unless that is certain. Nothing
+    /// where they never do.
+    fn compare_addresses(
         &mut self,
         (address, is_memory): (Value, bool),
-        (resource, at): (Resource, u32),
+        place: Place,
         shape: Option<Shape>,
-    ) -> Option<(Place, Shape, VReg)> {
-        let (shape, place) = (shape?, self.place(resource, at));
-        if let Last::Known(last) = place.last
-            && last < shape.reach
-        {
+    ) -> Option<(Together, Certainty)> {
+        if shape.is_none() && !self.is_in_rows(address) {
             return None;
         }
-        let first = self.memoised(Memo::First(address, is_memory, shape.steps), |this| {
-            let addresses = this.vector(address);
-            let addresses = this.word_aligned(is_memory, addresses);
-            this.first_in_shape(addresses, shape)
-        });
-        match place.last {
-            Last::Known(last) => self.simd.compare_imm(X::CmpImmediate64, first, last - shape.reach),
-            Last::Register(last) => {
-                let key = Memo::LastInReach(resource, at, shape.reach);
-                // Below zero where it never is.
-                let limit = self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, last, shape.reach));
-                self.simd.compare(X::Cmp64, first, limit);
+        let reach = shape.map_or(ROW_REACH, |shape| shape.reach);
+        let limit = self.limit(place, reach)?;
+        let is_certain = self.program.facts.steps[address].is_some_and(|known| known.is_certain);
+        let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
+        let known = self.here.memo.get(&key).copied();
+        let [first, second, last, _] = known.unwrap_or_else(|| {
+            let addresses = self.vector(address);
+            let addresses = self.word_aligned(is_memory, addresses);
+            match shape {
+                Some(shape) => [self.first_in_shape(addresses, shape, is_certain); 4],
+                None => self.first_in_rows(addresses, is_certain),
             }
-        }
-        Some((place, shape, first))
+        });
+        self.here.memo.insert(key, [first, second, last, last]);
+        // What is loaded behind the word of the last lane.
+        let more = shape.map_or(0, |shape| shape.reach - shape.steps.of_lane(self.simd.lanes() - 1));
+        let certainty = if is_certain && self.is_inside(address, place, more) {
+            Certainty::Certain
+        } else {
+            match limit {
+                Limit::Known(limit) => self.simd.compare_imm(X::CmpImmediate64, last, limit),
+                Limit::Register(limit) => self.simd.compare(X::Cmp64, last, limit),
+            }
+            Certainty::Compared
+        };
+        let data = self.resource_data(place.0);
+        let [first, second] = [first, second].map(|first| Address::indexed(data, first, 0, place.1 as i32));
+        let together = match shape {
+            Some(_) => Together::Shape(first),
+            None => Together::Rows([first, second]),
+        };
+        Some((together, certainty))
     }
 
-    /// The address of lane 0 if the others have the shape's, else one that is out of every range.
-    fn first_in_shape(&mut self, addresses: VReg, shape: Shape) -> VReg {
-        let lanes = self.simd.lanes();
+    /// The last address from which so many bytes more can be read than a word, unless none is.
+    fn limit(&mut self, (resource, at): Place, reach: u32) -> Option<Limit> {
+        let needed = i32::try_from(u64::from(at) + u64::from(reach) + 4).ok()? as u32;
+        if let Some(last) = self.last_shared(resource, at) {
+            return last.checked_sub(reach).map(Limit::Known);
+        }
+        let bytes = self.resource_length(resource);
+        let key = Memo::Limit(resource, needed);
+        Some(Limit::Register(self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, bytes, needed))))
+    }
+
+    /// The address of lane 0 if the others have the shape's, as may be certain, else one that is out of every range.
+    fn first_in_shape(&mut self, addresses: VReg, shape: Shape, is_certain: bool) -> VReg {
+        if is_certain {
+            return self.simd.first_word(addresses);
+        }
         let mut expected = self.simd.op(X::Broadcastss, &[], addresses);
         if shape.steps != Steps([0; 4]) {
-            let steps = self.simd.code.constant(Constant::Steps(shape.steps, 0, lanes));
+            let steps = self.simd.code.constant(Constant::Steps(shape.steps, 0, self.simd.lanes()));
             expected = self.simd.op(X::Paddd, &[expected], steps);
         }
         let (first, nowhere) = (self.simd.first_word(addresses), self.simd.literal(u32::MAX));
+        self.compare_all(addresses, expected);
+        self.simd.choose(Condition::Equal, first, nowhere)
+    }
+
+    /// The addresses of the first lanes of both halves, and the larger one, if the others have theirs in order behind
+    /// those, as may be certain, else one that is out of every range for it.
+    fn first_in_rows(&mut self, addresses: VReg, is_certain: bool) -> [VReg; 4] {
+        let upper = self.simd.row(addresses, 2);
+        let [first, second] = [addresses, upper].map(|row| self.simd.first_word(row));
+        self.simd.compare(X::Cmp, first, second);
+        let last = self.simd.choose(Condition::Above, first, second);
+        if is_certain {
+            return [first, second, last, last];
+        }
+        let [firsts, columns] = [[0, 0, 0, 8], [4, 8, 16, 0]].map(|steps| Constant::Steps(Steps(steps), 0, 16));
+        let [firsts, columns] = [firsts, columns].map(|constant| self.simd.code.constant(constant));
+        let firsts = self.simd.load(firsts);
+        let expected = self.simd.op(X::Permps, &[firsts], addresses);
+        let expected = self.simd.op(X::Paddd, &[expected], columns);
+        let nowhere = self.simd.literal(u32::MAX);
+        self.compare_all(addresses, expected);
+        let last = self.simd.choose(Condition::Equal, last, nowhere);
+        [first, second, last, last]
+    }
+
+    /// Compares two vectors: `Equal` says whether all lanes are.
+    fn compare_all(&mut self, a: VReg, b: VReg) {
         if self.simd.has_masks() {
-            let differs = self.simd.op_imm(X::PcmpdMask, &[addresses], expected, integer::NOT_EQUAL);
+            let differs = self.simd.op_imm(X::PcmpdMask, &[a], b, integer::NOT_EQUAL);
             self.simd.test_mask(differs);
         } else {
-            let equal = self.lanes_equal(addresses, expected);
+            let equal = self.lanes_equal(a, b);
             self.compare_with_all(equal);
         }
-        self.simd.choose(Condition::Equal, first, nowhere)
     }
 
     /// `Equal` says whether a mask, a vector, holds in all lanes.
@@ -165,14 +240,16 @@ impl Selector<'_> {
         let (address, is_memory) = (inst.args[0], inst.op != Op::ResourceLoad);
         let shape = self.shape(address);
         // What loads of a block share is made in front of branches.
-        let shuffle = shape.and_then(|shape| self.shuffle(shape));
-        let Some((place, shape, first)) = self.compare_first((address, is_memory), (resource, at), shape) else {
-            let window = self.window(resource, at);
-            let last = self.memoised(Memo::LastInWindow(resource, at), |this| this.simd.splat(window.last));
+        let way = shape.map_or(Way::InOrder, |shape| self.way(shape));
+        let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
+            let (base, last) = self.window_of((resource, at));
             let addresses = self.vector(address);
             let addresses = self.word_aligned(is_memory, addresses);
-            return self.gather_words(Address::at(window.base, 0), is_memory, last.into(), addresses);
+            return self.gather_words(base, is_memory, last, addresses);
         };
+        if certainty == Certainty::Certain {
+            return self.load_together(words, way);
+        }
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let apart = self.simd.code.cold_block();
         let loaded = self.simd.code.param(join, Class::V);
@@ -180,12 +257,12 @@ impl Selector<'_> {
         self.simd.code.branch_only(Condition::LessEqual, together, apart);
 
         self.simd.code.switch_to(together);
-        let words = self.load_shape(Address::indexed(place.base, first, 0, place.displacement), shape, shuffle);
+        let words = self.load_together(words, way);
         self.simd.code.jump(join, &[words]);
 
         self.simd.code.switch_to(apart);
         let addresses = self.word_aligned(is_memory, addresses);
-        let (base, last) = self.window_of(place);
+        let (base, last) = self.window_of((resource, at));
         let words = self.gather_words(base, is_memory, last, addresses);
         self.simd.code.jump(join, &[words]);
 
@@ -193,43 +270,63 @@ impl Selector<'_> {
         loaded
     }
 
-    /// How a shape is loaded, unless it is one word or in order. With registers of masks, of which there are enough
-    /// others beside, that stays in registers.
-    fn shuffle(&mut self, shape: Shape) -> Option<Shuffle> {
-        if shape.steps == Steps([0; 4]) || self.is_in_order(shape) {
-            return None;
+    /// How a shape is loaded. With registers of masks, of which there are enough others beside, what that takes stays
+    /// in registers.
+    fn way(&mut self, shape: Shape) -> Way {
+        let (lanes, Steps(steps)) = (self.simd.lanes(), shape.steps);
+        if steps == [0; 4] {
+            return Way::Word;
         }
-        let lanes = self.simd.lanes();
+        if self.is_in_order(shape) {
+            return Way::InOrder;
+        }
+        if self.is_two_words(shape.steps) {
+            return Way::TwoWords { upper: self.some_lanes(0xff00), distance: steps[3] as i32 };
+        }
         let make = |this: &mut Self| {
             let order = this.simd.code.constant(Constant::Steps(shape.steps, 2, lanes));
             this.simd.load(order)
         };
         if !self.simd.has_masks() {
-            return Some(Shuffle { taken: None, order: make(self) });
+            return Way::Shuffled { taken: None, order: make(self) };
+        }
+        if steps[..3] == IN_ORDER[..3] && steps[3] == 0 {
+            return Way::Half;
         }
         let order = self.memoised(Memo::Order(shape.steps), make);
-        Some(Shuffle { taken: Some(self.some_lanes((2 << (shape.reach / 4)) - 1)), order })
+        Way::Shuffled { taken: Some(self.some_lanes((2 << (shape.reach / 4)) - 1)), order }
     }
 
-    /// What lies in a shape, all of which is inside.
-    fn load_shape(&mut self, address: Address, shape: Shape, shuffle: Option<Shuffle>) -> VReg {
-        let Some(Shuffle { taken, order }) = shuffle else {
-            let is_one = shape.steps == Steps([0; 4]);
-            return self.simd.load(if is_one { address.in_all_lanes() } else { address });
+    /// What lies together, all of it inside.
+    fn load_together(&mut self, words: Together, way: Way) -> VReg {
+        let address = match words {
+            Together::Rows([first, second]) => {
+                let low = self.simd.sized(X::Movups, Size::Y, &[], first.into(), 0);
+                return self.simd.op_imm(X::InsertHalf, &[low], second, 1);
+            }
+            Together::Shape(address) => address,
         };
-        let words = match taken {
-            Some(taken) => self.simd.keep(taken, address.into()),
-            None => self.simd.load(address),
-        };
-        self.simd.op(X::Permps, &[order], words)
+        match way {
+            Way::Word => self.simd.load(address.in_all_lanes()),
+            Way::InOrder => self.simd.load(address),
+            Way::Half => self.simd.op(X::BroadcastHalf, &[], address),
+            Way::TwoWords { upper, distance } => {
+                let lower = self.simd.load(address.in_all_lanes());
+                self.simd.blend(upper, address.plus(distance).in_all_lanes(), lower)
+            }
+            Way::Shuffled { taken, order } => {
+                let words = match taken {
+                    Some(taken) => self.simd.keep(taken, address.into()),
+                    None => self.simd.load(address),
+                };
+                self.simd.op(X::Permps, &[order], words)
+            }
+        }
     }
 
-    /// A mask, in a register for masks, of the lanes whose bits are set.
+    /// A mask of the lanes whose bits are set, made once.
     fn some_lanes(&mut self, lanes: u32) -> VReg {
-        self.memoised(Memo::Lanes(lanes), |this| {
-            let bits = this.simd.literal(lanes);
-            this.simd.row_op(X::KmovIn, &[], bits, 0)
-        })
+        self.memoised(Memo::Lanes(lanes), |this| this.simd.lanes_mask(lanes))
     }
 
     /// Stores a word of each lane where the mask holds, where they lie in order or in two rows; `apart` stores them
@@ -242,45 +339,50 @@ impl Selector<'_> {
         apart: impl FnOnce(&mut Self),
     ) {
         let address = inst.args[0];
-        let shape = self.shape(address).filter(|&shape| self.is_in_order(shape)).or_else(|| self.two_rows(address));
-        let halves = shape.filter(|&shape| self.simd.has_masks() && !self.is_in_order(shape)).map(|_| {
-            [0xff, 0xff00].map(|lanes| {
-                let lanes = self.some_lanes(lanes);
-                self.simd.row_op(X::Kand, &[lanes], mask, 0)
-            })
-        });
-        let Some((place, shape, first)) = self.compare_first((address, true), (resource, at), shape) else {
+        let shape = self.shape(address).filter(|&shape| self.is_in_order(shape));
+        let Some((words, certainty)) = self.compare_addresses((address, true), (resource, at), shape) else {
             return apart(self);
         };
+        if certainty == Certainty::Certain && self.simd.has_masks() {
+            return self.store_together(words, value, mask);
+        }
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let one_by_one = self.simd.code.cold_block();
-        let address = Address::indexed(place.base, first, 0, place.displacement);
         if self.simd.has_masks() {
             self.simd.code.branch_only(Condition::LessEqual, together, one_by_one);
-            self.simd.code.switch_to(together);
-            match halves {
-                None => self.store_some(value, address, mask),
-                Some([first, second]) => {
-                    self.store_some(value, address, first);
-                    // From where the vector would begin.
-                    self.store_some(value, address.plus(shape.steps.0[3] as i32 - 32), second);
-                }
-            }
         } else {
-            let inside = self.simd.code.block();
-            self.simd.code.branch(Condition::LessEqual, (inside, &[]), (one_by_one, &[]));
-            self.simd.code.switch_to(inside);
+            if certainty == Certainty::Compared {
+                let inside = self.simd.code.block();
+                self.simd.code.branch(Condition::LessEqual, (inside, &[]), (one_by_one, &[]));
+                self.simd.code.switch_to(inside);
+            }
             self.compare_with_all(mask);
             self.simd.code.branch(Condition::Equal, (together, &[]), (one_by_one, &[]));
-            self.simd.code.switch_to(together);
-            self.simd.store(value, address);
         }
+        self.simd.code.switch_to(together);
+        self.store_together(words, value, mask);
         self.simd.code.jump(join, &[]);
 
         self.simd.code.switch_to(one_by_one);
         apart(self);
         self.simd.code.jump(join, &[]);
         self.simd.code.switch_to(join);
+    }
+
+    /// Stores what lies together, all of it inside. Without registers of masks the mask holds everywhere.
+    fn store_together(&mut self, words: Together, value: VReg, mask: VReg) {
+        match words {
+            Together::Rows([first, second]) => {
+                // From where the vector would begin.
+                for (address, lanes) in [(first, 0xff), (second.plus(-32), 0xff00)] {
+                    let lanes = self.simd.lanes_mask(lanes);
+                    let half = self.simd.row_op(X::Kand, &[lanes], mask, 0);
+                    self.store_some(value, address, half);
+                }
+            }
+            Together::Shape(address) if self.simd.has_masks() => self.store_some(value, address, mask),
+            Together::Shape(address) => self.simd.store(value, address),
+        }
     }
 
     fn store_some(&mut self, value: VReg, address: Address, mask: VReg) {

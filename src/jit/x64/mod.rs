@@ -41,6 +41,7 @@ mod lanes;
 mod memory;
 mod patterns;
 mod pinned;
+mod reciprocal;
 mod runs;
 mod scalar;
 mod simd;
@@ -64,7 +65,7 @@ use finish::Finished;
 use foldhash::{HashMap, HashSet};
 use lanes::OffsetSlots;
 use regalloc2::VReg;
-use shaderjit_ir::batch::{BatchProgram, Steps, lane_steps};
+use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::set::EntitySet;
@@ -192,8 +193,6 @@ struct Selector<'a> {
     values: SecondaryMap<Value, Parts>,
     /// Values that are read where they are used.
     slots: SecondaryMap<Value, Option<Address>>,
-    /// How addresses grow from lane to lane.
-    steps: SecondaryMap<Value, Option<Steps>>,
     /// The doubles whose bits code may see.
     seen_doubles: EntitySet<Value>,
     blocks: SecondaryMap<Block, u32>,
@@ -279,10 +278,6 @@ impl<'a> Selector<'a> {
             simd,
             values: program.value_map(),
             slots: program.value_map(),
-            steps: match &program.facts {
-                facts if facts.scattered && facts.uses_resources => lane_steps(program),
-                _ => SecondaryMap::new(),
-            },
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
             here: Here::default(),

@@ -25,11 +25,15 @@ impl Selector<'_> {
     pub(super) fn scalar_op(&mut self, inst: &InstData) -> Option<VReg> {
         let op = inst.op;
         if let Some(condition) = condition(op) {
-            self.compare_scalars(inst);
+            let condition = self.compare_scalars(inst, condition);
             return Some(self.simd.set(condition));
         }
         if matches!(op, Op::Udiv | Op::Urem) {
             return None;
+        }
+        if let Some((machine, value, literal)) = self.by_literal(inst) {
+            let value = self.scalar(value);
+            return Some(self.simd.general_imm(machine, value, literal));
         }
         let a = self.scalar(inst.args[0]);
         let b = if inst.args.len() > 1 { self.scalar(inst.args[1]) } else { a };
@@ -72,17 +76,51 @@ impl Selector<'_> {
         }
     }
 
+    /// The instruction, the operand and the immediate that an op is of whose other operand is a literal.
+    fn by_literal(&self, inst: &InstData) -> Option<(X, Value, u32)> {
+        let &[first, second] = &inst.args[..] else { return None };
+        let literal = |value| self.func.constant(value).map(|bits| bits as u32);
+        let commutes = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Iadd | Op::Imul);
+        let (value, literal) = match literal(second) {
+            Some(literal) => (first, literal),
+            None => (second, literal(first).filter(|_| commutes)?),
+        };
+        Some(match inst.op {
+            Op::And => (X::AndImmediate, value, literal),
+            Op::Or => (X::OrImmediate, value, literal),
+            Op::Xor => (X::XorImmediate, value, literal),
+            Op::Iadd => (X::AddImmediate, value, literal),
+            Op::Isub => (X::SubImmediate, value, literal),
+            Op::Imul => (X::ImulImmediate, value, literal),
+            Op::Ishl => (X::Shl, value, literal & 31),
+            Op::Ushr => (X::Shr, value, literal & 31),
+            Op::Sshr => (X::Sar, value, literal & 31),
+            _ => return None,
+        })
+    }
+
     fn shifted(&mut self, op: X, value: VReg, amount: VReg) -> VReg {
         self.simd.code.inst(op, Size::X, &[value, amount], None, None, 0).expect("it has a result")
     }
 
-    fn compare_scalars(&mut self, inst: &InstData) {
-        let a = self.scalar(inst.args[0]);
-        match self.func.constant(inst.args[1]) {
-            Some(bits) => self.simd.compare_imm(X::CmpImmediate, a, bits as u32),
-            None => {
-                let b = self.scalar(inst.args[1]);
+    /// Sets flags by a comparison, and gives the condition that holds if it does.
+    fn compare_scalars(&mut self, inst: &InstData, condition: Condition) -> Condition {
+        let literal = |value| self.func.constant(value).map(|bits| bits as u32);
+        match [inst.args[0], inst.args[1]].map(|value| (value, literal(value))) {
+            [(a, _), (_, Some(bits))] => {
+                let a = self.scalar(a);
+                self.simd.compare_imm(X::CmpImmediate, a, bits);
+                condition
+            }
+            [(_, Some(bits)), (b, _)] => {
+                let b = self.scalar(b);
+                self.simd.compare_imm(X::CmpImmediate, b, bits);
+                condition.exchanged()
+            }
+            [(a, _), (b, _)] => {
+                let [a, b] = [a, b].map(|value| self.scalar(value));
                 self.simd.compare(X::Cmp, a, b);
+                condition
             }
         }
     }
@@ -91,11 +129,13 @@ impl Selector<'_> {
 
     /// Whether a value is nothing but what the branch at the end of its block asks: it is compared there.
     pub(super) fn is_asked_by_branch(&self, block: Block, inst: &InstData) -> bool {
-        let Terminator::BrIf { condition: asked, .. } = self.func.blocks[block].terminator() else { return false };
-        inst.result == Some(*asked)
-            && self.is_uniform(*asked)
-            && self.dies(*asked)
-            && (inst.op == Op::Any || is_scalar_comparison(self, inst))
+        let Terminator::BrIf { condition, .. } = *self.func.blocks[block].terminator() else { return false };
+        let is_left =
+            |this: &Self, asked: Value| inst.result == Some(asked) && this.is_uniform(asked) && this.dies(asked);
+        // What holds in any lane is what holds in all of them.
+        let any = self.func.def_inst(condition).filter(|def| def.op == Op::Any && self.dies(condition));
+        let is_asked = is_left(self, condition) || any.is_some_and(|any| is_left(self, any.args[0]));
+        is_asked && (inst.op == Op::Any || is_scalar_comparison(self, inst))
     }
 
     /// Sets flags by a uniform truth value, and gives the condition that holds if it does.
@@ -106,8 +146,7 @@ impl Selector<'_> {
         {
             // Left to the branch.
             if let Some(condition) = condition(inst.op) {
-                self.compare_scalars(inst);
-                return condition;
+                return self.compare_scalars(inst, condition);
             }
             if inst.op == Op::Any && !self.is_uniform(inst.args[0]) {
                 let mask = self.mask(inst.args[0]);

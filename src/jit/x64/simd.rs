@@ -21,6 +21,7 @@ pub mod float {
     pub const UNORDERED: u32 = 3;
     pub const NOT_EQUAL: u32 = 4;
     pub const ORDERED: u32 = 7;
+    pub const EQUAL_OR_UNORDERED: u32 = 8;
     pub const LESS: u32 = 0x11;
     pub const LESS_EQUAL: u32 = 0x12;
     pub const GREATER_EQUAL: u32 = 0x1d;
@@ -423,11 +424,13 @@ impl Simd {
     /// A mask that holds everywhere or nowhere.
     pub fn whole_mask(&mut self, holds: bool) -> VReg {
         let bits = if holds { u32::MAX } else { 0 };
-        if self.has_masks() {
-            let bits = self.literal(bits);
-            return self.row_op(Op::KmovIn, &[], bits, 0);
-        }
-        self.word(bits)
+        if self.has_masks() { self.lanes_mask(bits) } else { self.word(bits) }
+    }
+
+    /// A mask, in a register for masks, of the lanes whose bits are set.
+    pub fn lanes_mask(&mut self, lanes: u32) -> VReg {
+        let bits = self.literal(lanes);
+        self.row_op(Op::KmovIn, &[], bits, 0)
     }
 
     /// A mask that holds everywhere or nowhere, of a register that is 1 or 0.

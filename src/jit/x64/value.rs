@@ -28,16 +28,17 @@ pub enum Memo {
     Rows(Space, u32, Value),
     /// The address of the window at `first + index` of a space, for a uniform index.
     WindowAddress(Space, u32, Option<Value>),
-    /// Where loads at a fixed offset of a resource begin, and the last operand that is in range.
-    Window(Resource, u32),
-    /// The last operand that is in range, in all lanes.
-    LastInWindow(Resource, u32),
+    /// How many bytes a resource has.
+    Length(Resource),
+    /// The address of the word that a uniform address is in.
+    Aligned(Value),
     /// Where a resource begins.
     Data(Resource),
-    /// The address of lane 0, or of the word it is in, if the others have its shape.
-    First(Value, bool, Steps),
-    /// The last such address from which so many bytes more can be read than a word, at a fixed offset of a resource.
-    LastInReach(Resource, u32, u32),
+    /// The address of lane 0, or of the word it is in, if the others have its shape; without one, those of both halves
+    /// of the lanes.
+    First(Value, bool, Option<Steps>),
+    /// The last such address behind which a resource has so many bytes.
+    Limit(Resource, u32),
     /// A literal in all lanes.
     Word(u32),
     /// Which word each lane gets of those that lie in a shape.

@@ -43,6 +43,22 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// The one that holds of two operands the other way round.
+    pub fn exchanged(self) -> Condition {
+        use Condition::*;
+        match self {
+            Below => Above,
+            Above => Below,
+            BelowEqual => AboveEqual,
+            AboveEqual => BelowEqual,
+            Less => Greater,
+            Greater => Less,
+            LessEqual => GreaterEqual,
+            GreaterEqual => LessEqual,
+            Equal | NotEqual | Sign | NotSign => self,
+        }
+    }
+
     /// The one that holds where this does not.
     pub fn inverse(self) -> Condition {
         use Condition::*;

@@ -24,7 +24,7 @@ fn sizes(op: Op) -> &'static [Size] {
     match (op, encoding.prefixes) {
         (Op::BroadcastRow | Op::InsertRow | Op::ExtractRow | Op::StoreRow, _) => &[Size::Y, Size::Z],
         (Op::Broadcastsd | Op::Permpd, _) => &[Size::Y, Size::Z],
-        (Op::InsertHalf | Op::ExtractHalf, _) => &[Size::Z],
+        (Op::InsertHalf | Op::ExtractHalf | Op::BroadcastHalf, _) => &[Size::Z],
         (Op::Broadcastss, _) => &[Size::X, Size::Y, Size::Z],
         (Op::Permps, _) => &[Size::Y, Size::Z],
         _ if !has_vectors || encoding.unit != 0 || op == Op::Zero => &[Size::X],
@@ -147,8 +147,10 @@ fn registers_are_where_the_decoder_finds_them() {
         let is_store = form.iter().any(|slot| slot.field == Field::Rm && slot.class == Class::G)
             && form.iter().any(|slot| slot.class != Class::G)
             && form.iter().all(|slot| slot.role == Role::Use);
-        let loads_only =
-            matches!(op, Op::BroadcastRow | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr | Op::Gather) || is_store;
+        let loads_only = matches!(
+            op,
+            Op::BroadcastRow | Op::BroadcastHalf | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr | Op::Gather
+        ) || is_store;
         let on_memory = matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64 | Op::Prefetch);
         if loads_only || on_memory {
             continue;
