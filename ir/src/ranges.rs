@@ -244,7 +244,7 @@ impl Range {
     }
 
     /// Numbers of either.
-    fn or(self, other: Range) -> Range {
+    pub fn or(self, other: Range) -> Range {
         Range {
             least: self.least.min(other.least),
             most: self.most.max(other.most),

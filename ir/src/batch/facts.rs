@@ -9,7 +9,7 @@ use crate::entity::Value;
 use crate::function::{Imm, InstData};
 use crate::memory::MemoryKind;
 use crate::op::{Memory, Op};
-use crate::ranges::Ranges;
+use crate::ranges::{Range, Ranges};
 use crate::texture::Access;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -61,8 +61,8 @@ pub struct Facts {
     pub pays: bool,
     /// Whether lanes have addresses of their own.
     pub scattered: bool,
-    /// Of addresses in memory that the threads of a group share, the largest in any lane.
-    pub most: SecondaryMap<Value, Option<u32>>,
+    /// Between which bounds addresses are in memory that the threads of a group share.
+    pub ranges: SecondaryMap<Value, Option<Range>>,
     /// How addresses grow from lane to lane, where lanes have addresses of their own in resources.
     pub steps: SecondaryMap<Value, Option<LaneSteps>>,
     /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
@@ -98,7 +98,7 @@ impl Facts {
             let tree = DominatorTree::new(program);
             let same = stored_values(program, &tree);
             if has_shared {
-                facts.most = most(program, &tree, &same);
+                facts.ranges = ranges(program, &tree, &same);
             }
             if has_steps {
                 facts.steps = lane_steps(program, &same);
@@ -157,25 +157,25 @@ impl Parts {
     }
 }
 
-/// The largest addresses in shared memory.
-fn most(
+/// The ranges of addresses in shared memory.
+fn ranges(
     program: &Parts,
     tree: &DominatorTree,
     same: &SecondaryMap<Value, Option<Value>>,
-) -> SecondaryMap<Value, Option<u32>> {
-    let ranges = Ranges::of(program, tree, same);
-    let mut most: SecondaryMap<Value, Option<u32>> = SecondaryMap::new();
+) -> SecondaryMap<Value, Option<Range>> {
+    let known = Ranges::of(program, tree, same);
+    let mut ranges: SecondaryMap<Value, Option<Range>> = SecondaryMap::new();
     for &block in tree.reverse_postorder() {
         for inst in program.insts_in(block) {
             if let (Op::MemoryLoad | Op::MemoryStoreMasked, Imm::ResourceByte { resource, .. }) = (inst.op, inst.imm)
                 && let Some(MemoryKind::Shared(_)) = program.resources[resource].memory
-                && let (address, Some(range)) = (inst.args[0], ranges.within(block, inst.args[0]))
+                && let (address, Some(here)) = (inst.args[0], known.within(block, inst.args[0]))
             {
-                most[address] = most[address].max(Some(range.most));
+                ranges[address] = Some(ranges[address].map_or(here, |range| range.or(here)));
             }
         }
     }
-    most
+    ranges
 }
 
 /// The streams that each loop steps along.

@@ -56,21 +56,21 @@ impl Selector<'_> {
         self.define_loaded(result(inst), Address::at(address, 0));
     }
 
-    /// Byte offsets; of memory, those of the words that they are in.
-    pub(super) fn word_aligned(&mut self, is_memory: bool, operands: VReg) -> VReg {
-        if !is_memory {
-            return operands;
+    /// A vector of addresses; of memory, those of the words that they are in.
+    pub(super) fn word_addresses(&mut self, address: Value, is_memory: bool) -> VReg {
+        let addresses = self.vector(address);
+        if !is_memory || self.is_aligned(address) {
+            return addresses;
         }
         let mask = self.simd.word_source(!3);
-        self.simd.op(X::Pand, &[operands], mask)
+        self.simd.op(X::Pand, &[addresses], mask)
     }
 
     /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
-        let [addresses, value] = [0, 1].map(|operand| self.vector(inst.args[operand]));
-        let mask = self.mask(inst.args[2]);
+        let (value, mask) = (self.vector(inst.args[1]), self.mask(inst.args[2]));
         self.store_words(inst, (resource, at), [value, mask], |this| {
-            let addresses = this.word_aligned(true, addresses);
+            let addresses = this.word_addresses(inst.args[0], true);
             this.scatter_words(resource, at, [addresses, value, mask]);
         });
     }
@@ -133,7 +133,12 @@ impl Selector<'_> {
     /// Whether so many bytes more than a word can be read of shared memory at every address that this one ever is.
     pub(super) fn is_inside(&self, address: Value, (resource, at): (Resource, u32), more: u32) -> bool {
         let last = self.last_shared(resource, at).and_then(|last| last.checked_sub(more));
-        last.zip(self.program.facts.most[address]).is_some_and(|(last, most)| most <= last)
+        last.zip(self.program.facts.ranges[address]).is_some_and(|(last, range)| range.most <= last)
+    }
+
+    /// Whether an address in memory is that of a word, whatever it is.
+    fn is_aligned(&self, address: Value) -> bool {
+        self.program.facts.ranges[address].is_some_and(|range| range.zeros >= 2)
     }
 
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.

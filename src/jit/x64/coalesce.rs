@@ -143,8 +143,7 @@ impl Selector<'_> {
         let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
         let known = self.here.memo.get(&key).copied();
         let [first, second, last, _] = known.unwrap_or_else(|| {
-            let addresses = self.vector(address);
-            let addresses = self.word_aligned(is_memory, addresses);
+            let addresses = self.word_addresses(address, is_memory);
             match shape {
                 Some(shape) => [self.first_in_shape(addresses, shape, is_certain); 4],
                 None => self.first_in_rows(addresses, is_certain),
@@ -243,8 +242,7 @@ impl Selector<'_> {
         let way = shape.map_or(Way::InOrder, |shape| self.way(shape));
         let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
             let (base, last) = self.window_of((resource, at));
-            let addresses = self.vector(address);
-            let addresses = self.word_aligned(is_memory, addresses);
+            let addresses = self.word_addresses(address, is_memory);
             return self.gather_words(base, is_memory, last, addresses);
         };
         if certainty == Certainty::Certain {
@@ -253,7 +251,6 @@ impl Selector<'_> {
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let apart = self.simd.code.cold_block();
         let loaded = self.simd.code.param(join, Class::V);
-        let addresses = self.vector(address);
         self.simd.code.branch_only(Condition::LessEqual, together, apart);
 
         self.simd.code.switch_to(together);
@@ -261,7 +258,7 @@ impl Selector<'_> {
         self.simd.code.jump(join, &[words]);
 
         self.simd.code.switch_to(apart);
-        let addresses = self.word_aligned(is_memory, addresses);
+        let addresses = self.word_addresses(address, is_memory);
         let (base, last) = self.window_of((resource, at));
         let words = self.gather_words(base, is_memory, last, addresses);
         self.simd.code.jump(join, &[words]);

@@ -97,14 +97,20 @@ impl Selector<'_> {
     /// Ends the current block with an edge that costs fuel.
     pub(super) fn pay_and_jump(&mut self, from: Block, cost: u32, (target, args): (BlockId, &[VReg])) {
         if self.program.is_cut() {
-            let taken = match self.phase {
-                Some(_) => self.simd.literal(cost),
-                None => {
-                    let (waves, cost) = (self.waves_at(from), self.simd.literal(cost));
-                    self.simd.general(X::Imul64, &[waves], cost)
+            let spent = self.own(self.own.spent);
+            match i32::try_from(cost) {
+                Ok(_) if self.phase.is_some() => {
+                    self.simd.effect(X::AddImmediate64, Size::X, &[], Some(spent), cost);
                 }
-            };
-            self.simd.add_to(self.own(self.own.spent), taken);
+                _ => {
+                    let mut taken = self.simd.literal(cost);
+                    if self.phase.is_none() {
+                        let waves = self.waves_at(from);
+                        taken = self.simd.general(X::Imul64, &[waves], taken);
+                    }
+                    self.simd.add_to(spent, taken);
+                }
+            }
         }
         let left = self.args_at(offset::LEFT);
         self.simd.effect(X::SubFrom, Size::X, &[], Some(left), cost.min(i32::MAX as u32));
