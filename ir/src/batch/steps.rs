@@ -103,7 +103,7 @@ impl Finder<'_> {
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => {
                 // Where lanes are left, they repeat the last thread.
                 let is_certain =
-                    self.program.threads.is_some_and(|threads| threads as usize % self.program.wave() == 0);
+                    self.program.threads.is_some_and(|threads| (threads as usize).is_multiple_of(self.program.wave()));
                 Some(Growth { steps: Steps([1, 2, 4, 8]), zeros: self.program.lanes.trailing_zeros(), is_certain })
             }
             (Op::SlotLoad, Imm::Slot(slot)) => match inst.result.and_then(|result| self.same[result]) {

@@ -76,7 +76,7 @@ impl Code {
             // Code relies on it: where waves divide a group, no lane is left.
             let (first, count) = (batch.first_vertex, batch.count);
             let end = u64::from(first) + u64::from(count);
-            let is_whole = threads % info.lanes != 0 || (first % info.lanes == 0 && count % info.lanes == 0);
+            let is_whole = !threads.is_multiple_of(info.lanes) || (first | count).is_multiple_of(info.lanes);
             if end > threads.into() || !is_whole {
                 return Err(CallError::Invalid(format!("threads {first} to {end} of {threads}")));
             }
