@@ -4,7 +4,7 @@ use super::phases::long;
 use super::{options, verified, words};
 use crate::jit::{Target, compile_program, plan};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use shaderjit_ir::batch::Pass;
+use shaderjit_ir::batch::{BatchProgram, Pass};
 use std::collections::HashMap;
 
 /// Registers and memory that hold distinct values as long as nothing is known of them.
@@ -77,12 +77,46 @@ impl Unknowns {
     }
 }
 
-fn is_prefetch(inst: &Instruction) -> bool {
-    inst.code() == Code::Prefetcht0_m8
+/// Finds what a program's code prefetches by one kind of instruction: a row for each lane of a wave, so many vertices on
+/// from that. Says whether it does.
+fn check(program: &BatchProgram, code: &[u8], kind: Code, ahead: usize) -> bool {
+    let is_prefetch = |inst: &Instruction| inst.code() == kind;
+    let insts: Vec<Instruction> = Decoder::new(64, code, DecoderOptions::NONE).into_iter().collect();
+    let places: Vec<usize> = (0..insts.len()).filter(|&at| is_prefetch(&insts[at])).collect();
+    let Some(&first) = places.first() else { return false };
+    assert!(program.is_cut() && places.len() == usize::from(program.lanes), "{} places", places.len());
+    // The loop around them begins with the wave.
+    let begin = |inst: &Instruction| {
+        let target = inst.near_branch_target();
+        (matches!(inst.op0_kind(), OpKind::NearBranch64) && target <= insts[first].ip() && target > 0).then_some(target)
+    };
+    let begin = insts[first..].iter().filter_map(begin).max().expect("phases are loops");
+    let begin = insts.iter().position(|inst| inst.ip() == begin).expect("jumps lead to instructions");
+    let mut state = Unknowns::default();
+    let mut addresses = Vec::new();
+    for inst in &insts[begin..=places[places.len() - 1]] {
+        match is_prefetch(inst) {
+            true => addresses.push(state.address(inst)),
+            false => state.run(inst),
+        }
+    }
+    // A row behind the other.
+    let stride = addresses[1].wrapping_sub(addresses[0]);
+    let rows = (0..).map(|lane: u64| addresses[0].wrapping_add(lane.wrapping_mul(stride)));
+    assert!(rows.zip(&addresses).all(|(row, &address)| row == address), "{addresses:x?}");
+    // The first is where the stream begins, and so many strides on from this wave.
+    let known = &state.met;
+    assert!(known.contains(&stride), "{stride:x} is none of {known:x?}");
+    let is_there = |data: u64, element: u64| {
+        data.wrapping_add(element.wrapping_add(ahead as u64).wrapping_mul(stride)) == addresses[0]
+    };
+    let found = known.iter().any(|&data| known.iter().any(|&element| is_there(data, element)));
+    assert!(found, "the first row is not {ahead} vertices ahead: {addresses:x?} of {known:x?}");
+    true
 }
 
 #[test]
-fn a_phase_asks_for_the_first_rows_of_the_next_tile() {
+fn a_phase_asks_for_the_first_rows_of_the_next_tile_and_for_what_this_one_stores() {
     let target = Target::host().unwrap();
     for options in options(&target).filter(|options| options.lanes > 4) {
         let mut cut = 0;
@@ -91,44 +125,13 @@ fn a_phase_asks_for_the_first_rows_of_the_next_tile() {
             let layout = words(&func);
             let program = plan(&verified(&func), &layout, &options, Pass::LAST).unwrap();
             let code = compile_program(&program, &layout, &target).unwrap();
-            let decoder = Decoder::new(64, code.bytes(), DecoderOptions::NONE);
-            let insts: Vec<Instruction> = decoder.into_iter().collect();
-            let places: Vec<usize> = (0..insts.len()).filter(|&at| is_prefetch(&insts[at])).collect();
-            let Some(&first) = places.first() else {
-                assert!(!program.is_cut(), "no phase prefetches in\n{program}");
-                continue;
-            };
-            cut += 1;
-            assert!(program.is_cut() && places.len() == usize::from(options.lanes), "{} places", places.len());
-            // The loop around them begins with the wave.
-            let begin = |inst: &Instruction| {
-                let target = inst.near_branch_target();
-                (matches!(inst.op0_kind(), OpKind::NearBranch64) && target <= insts[first].ip() && target > 0)
-                    .then_some(target)
-            };
-            let begin = insts[first..].iter().filter_map(begin).max().expect("phases are loops");
-            let begin = insts.iter().position(|inst| inst.ip() == begin).expect("jumps lead to instructions");
-            let mut state = Unknowns::default();
-            let mut addresses = Vec::new();
-            for inst in &insts[begin..=places[places.len() - 1]] {
-                match is_prefetch(inst) {
-                    true => addresses.push(state.address(inst)),
-                    false => state.run(inst),
-                }
-            }
-            // A row behind the other.
-            let stride = addresses[1].wrapping_sub(addresses[0]);
-            let rows = (0..).map(|lane: u64| addresses[0].wrapping_add(lane.wrapping_mul(stride)));
-            assert!(rows.zip(&addresses).all(|(row, &address)| row == address), "{addresses:x?}");
-            // The first is where the stream begins, and so many strides on as a tile has vertices from this wave.
-            let tile = (program.tile() * program.wave()) as u64;
-            let known = &state.met;
-            assert!(known.contains(&stride), "{stride:x} is none of {known:x?}");
-            let is_next = |data: u64, element: u64| {
-                data.wrapping_add(element.wrapping_add(tile).wrapping_mul(stride)) == addresses[0]
-            };
-            let found = known.iter().any(|&data| known.iter().any(|&element| is_next(data, element)));
-            assert!(found, "the first row is not a tile of {tile} ahead: {addresses:x?} of {known:x?}");
+            let tile = program.tile() * program.wave();
+            let fetches = check(&program, code.bytes(), Code::Prefetcht0_m8, tile);
+            assert_eq!(fetches, program.is_cut(), "no phase prefetches in\n{program}");
+            let owns = check(&program, code.bytes(), Code::Prefetchw_m8, 0);
+            let all = program.cut.phases.get(1).is_some_and(|phase| phase.worklist.is_none());
+            assert_eq!(owns, all, "{program}");
+            cut += usize::from(fetches);
         }
         assert!(cut > 0, "nothing was cut for {} lanes", options.lanes);
     }

@@ -113,20 +113,35 @@ impl Selector<'_> {
         RowAddresses { bases: [first, second, third, fourth], stride, is_spread: true }
     }
 
-    /// Software prefetching: a phase that computes asks for the rows that the next tile begins with. The phase that
-    /// fetches rows does nothing else, and would wait for all of them at once where no cache holds the vertices. Rows
-    /// of one stream will do: buffers have the elements of a vertex side by side, or in streams that the processor
-    /// foresees. A prefetch beyond the end of a buffer does nothing.
-    pub(super) fn prefetch_next_tile(&mut self, phase: usize) {
-        let fetched = self.program.facts.wanted.iter().position(|&words| words > 0);
-        let Some(element) = fetched.filter(|_| phase == PREFETCHING) else { return };
-        let [data, one] = self.load_stream(Stream::Input(element as u32));
-        let tile = self.program.tile() * self.step;
-        let ahead = self.simd.address(Address::at(self.wave.element, tile as i32));
-        let (first, stride) = (self.row_address(data, one, ahead), self.stride(one));
+    /// Software prefetching: a phase that computes asks for the rows that the next tile begins with, and for those
+    /// that this one will store, to own them. The phases that fetch and store do nothing else, and would wait for all
+    /// of them at once where no cache holds the vertices. Rows of one stream will do: buffers have the elements of a
+    /// vertex side by side, or in streams that the processor foresees. A prefetch beyond the end of a buffer does
+    /// nothing.
+    pub(super) fn prefetch(&mut self, phase: usize) {
+        if phase != PREFETCHING {
+            return;
+        }
+        let program = self.program;
+        if let Some(element) = program.facts.wanted.iter().position(|&words| words > 0) {
+            let tile = program.tile() * self.step;
+            let ahead = self.simd.address(Address::at(self.wave.element, tile as i32));
+            self.prefetch_rows(X::Prefetch, Stream::Input(element as u32), ahead);
+        }
+        // A worklist has some of the waves, which would not be worth what it costs.
+        let stored = (0..program.outputs).find(|&element| program.is_stored(element));
+        if let Some(element) = stored.filter(|_| program.cut.phases[phase].worklist.is_none()) {
+            self.prefetch_rows(X::PrefetchOwned, Stream::Output(element), self.wave.element);
+        }
+    }
+
+    /// Asks for the rows of a wave's lanes, the first of which has a number.
+    fn prefetch_rows(&mut self, op: X, stream: Stream, first: VReg) {
+        let [data, one] = self.load_stream(stream);
+        let (first, stride) = (self.row_address(data, one, first), self.stride(one));
         let rows = self.spread_rows(first, stride);
         for lane in 0..self.simd.lanes() {
-            self.simd.effect(X::Prefetch, Size::X, &[], Some(rows.of_lane(lane)), 0);
+            self.simd.effect(op, Size::X, &[], Some(rows.of_lane(lane)), 0);
         }
     }
 

@@ -426,6 +426,8 @@ define_ops! {
     // On memory.
     SubFrom "sub" G_ legacy(0, 0, 0x81).digit(5).imm32();
     Prefetch "prefetcht0" G_ legacy(0, 1, 0x18).digit(1);
+    // To be written. Processors that do not know it do nothing.
+    PrefetchOwned "prefetchw" G_ legacy(0, 1, 0x0d).digit(1);
     OrTo "or" G_G legacy(0, 0, 0x09);
     AddTo64 "add" G_G legacy(0, 0, 0x01).w();
     // Whose condition is part of the opcode.

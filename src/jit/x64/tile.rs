@@ -102,7 +102,7 @@ impl Selector<'_> {
         self.begin_wave_fuel();
         self.find_arrays();
         self.begin_guards();
-        self.prefetch_next_tile(number);
+        self.prefetch(number);
         self.fetched.fill(None);
     }
 

@@ -151,7 +151,8 @@ fn registers_are_where_the_decoder_finds_them() {
             op,
             Op::BroadcastRow | Op::BroadcastHalf | Op::LoadHigh | Op::Movsd | Op::Lea | Op::Ldmxcsr | Op::Gather
         ) || is_store;
-        let on_memory = matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64 | Op::Prefetch);
+        let on_memory =
+            matches!(op, Op::Store | Op::Store64 | Op::OrTo | Op::AddTo64 | Op::Prefetch | Op::PrefetchOwned);
         if loads_only || on_memory {
             continue;
         }
