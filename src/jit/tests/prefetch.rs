@@ -77,8 +77,8 @@ impl Unknowns {
     }
 }
 
-/// Finds what a program's code prefetches by one kind of instruction: a row for each lane of a wave, so many vertices on
-/// from that. Says whether it does.
+/// Checks what a program's code prefetches by one kind of instruction: a row for each lane, so many vertices on from
+/// the wave's. Says whether it prefetches by it.
 fn check(program: &BatchProgram, code: &[u8], kind: Code, ahead: usize) -> bool {
     let is_prefetch = |inst: &Instruction| inst.code() == kind;
     let insts: Vec<Instruction> = Decoder::new(64, code, DecoderOptions::NONE).into_iter().collect();
