@@ -1,15 +1,11 @@
 //! What a back end has to know of a program as a whole: one walk over it finds all.
 
-use super::forward::stored_values;
-use super::{LaneSteps, Parts, Word, is_of_run, lane_steps};
+use super::{Parts, Word, is_of_run};
 use crate::bounds::static_rows;
 use crate::cfg;
-use crate::dom::DominatorTree;
 use crate::entity::Value;
 use crate::function::{Imm, InstData};
-use crate::memory::MemoryKind;
 use crate::op::{Memory, Op};
-use crate::ranges::{Range, Ranges};
 use crate::texture::Access;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -61,10 +57,6 @@ pub struct Facts {
     pub pays: bool,
     /// Whether lanes have addresses of their own.
     pub scattered: bool,
-    /// Between which bounds addresses are in memory that the threads of a group share.
-    pub ranges: SecondaryMap<Value, Option<Range>>,
-    /// How addresses grow from lane to lane, where lanes have addresses of their own in resources.
-    pub steps: SecondaryMap<Value, Option<LaneSteps>>,
     /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
     streams: Vec<Vec<Stream>>,
 }
@@ -92,18 +84,6 @@ impl Facts {
             }
         }
         program.copies.iter().for_each(|copy| facts.reads[copy.input as usize] = true);
-        let has_shared = program.resources.values().any(|data| matches!(data.memory, Some(MemoryKind::Shared(_))));
-        let has_steps = facts.scattered && facts.uses_resources;
-        if has_shared || has_steps {
-            let tree = DominatorTree::new(program);
-            let same = stored_values(program, &tree);
-            if has_shared {
-                facts.ranges = ranges(program, &tree, &same);
-            }
-            if has_steps {
-                facts.steps = lane_steps(program, &same);
-            }
-        }
         facts
     }
 
@@ -155,27 +135,6 @@ impl Parts {
         let waves = (WEIGHT_AT_ONCE / self.costs.whole().max(1)).min(most as u64) as usize;
         (waves / self.tile()).max(1) * self.tile()
     }
-}
-
-/// The ranges of addresses in shared memory.
-fn ranges(
-    program: &Parts,
-    tree: &DominatorTree,
-    same: &SecondaryMap<Value, Option<Value>>,
-) -> SecondaryMap<Value, Option<Range>> {
-    let known = Ranges::of(program, tree, same);
-    let mut ranges: SecondaryMap<Value, Option<Range>> = SecondaryMap::new();
-    for &block in tree.reverse_postorder() {
-        for inst in program.insts_in(block) {
-            if let (Op::MemoryLoad | Op::MemoryStoreMasked, Imm::ResourceByte { resource, .. }) = (inst.op, inst.imm)
-                && let Some(MemoryKind::Shared(_)) = program.resources[resource].memory
-                && let (address, Some(here)) = (inst.args[0], known.within(block, inst.args[0]))
-            {
-                ranges[address] = Some(ranges[address].map_or(here, |range| range.or(here)));
-            }
-        }
-    }
-    ranges
 }
 
 /// The streams that each loop steps along.

@@ -26,6 +26,7 @@
 //!
 //! Text and parser are those of functions; [`BatchInterpreter`] runs a program.
 
+mod addresses;
 mod call;
 mod copy;
 mod cost;
@@ -56,6 +57,7 @@ mod weights;
 mod width;
 mod worklists;
 
+pub use addresses::Addresses;
 pub use call::{CallPart, Fill, Word};
 pub use copy::Copy;
 pub use cut::{CutError, CutLimits, Cuts, Phase, Phases, cut, required};
@@ -63,7 +65,7 @@ pub use facts::{Facts, Stream};
 pub use frame::Frame;
 pub use interp::BatchInterpreter;
 pub use plan::{Pass, PlanError};
-pub use steps::{LaneSteps, Steps, lane_steps};
+pub use steps::{LaneSteps, Steps};
 pub use width::{size, vectors};
 
 use call::CallValues;

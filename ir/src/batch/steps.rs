@@ -54,7 +54,7 @@ struct Growth {
 /// Most are certain: those of the numbers of threads in groups of whole waves, and what is added to those. Others are
 /// likely, so whoever relies on them checks them: a bound (`select` with a literal, `umin`) is taken to hold in all
 /// lanes, and a slot to have what is stored there last in the order of the program.
-pub fn lane_steps(
+pub(super) fn lane_steps(
     program: &Parts,
     same: &SecondaryMap<Value, Option<Value>>,
 ) -> SecondaryMap<Value, Option<LaneSteps>> {

@@ -36,11 +36,11 @@ impl Selector<'_> {
                 let sources = args.map(|arg| self.source(arg));
                 self.simd.fused(&FLOATS, sources, args.map(|arg| self.dies(arg)))
             }
-            Op::Ishl | Op::Ushr | Op::Sshr if let Some(amount) = self.func.constant(inst.args[1]) => {
+            Op::Ishl | Op::Ushr | Op::Sshr if let Some(amount) = self.literal(inst.args[1]) => {
                 let vector = self.vector(inst.args[0]);
-                self.shift(inst.op, vector, amount as u32 & 31)
+                self.shift(inst.op, vector, amount & 31)
             }
-            Op::Fdiv if self.simd.has_masks() && self.func.constant(inst.args[0]) == Some(1f32.to_bits().into()) => {
+            Op::Fdiv if self.simd.has_masks() && self.literal(inst.args[0]) == Some(1f32.to_bits()) => {
                 let number = self.vector(inst.args[1]);
                 self.simd.reciprocal(number)
             }
@@ -154,8 +154,7 @@ impl Selector<'_> {
 
     /// One of two words in each lane. Where one is zero, or without masks all ones, the mask does for it.
     fn select_vector(&mut self, [condition, yes, no]: [Value; 3]) -> VReg {
-        let bits = |value| self.func.constant(value).map(|bits| bits as u32);
-        let (yes_bits, no_bits) = (bits(yes), bits(no));
+        let (yes_bits, no_bits) = (self.literal(yes), self.literal(no));
         let mask = self.mask(condition);
         let has_masks = self.simd.has_masks();
         match (yes_bits, no_bits) {

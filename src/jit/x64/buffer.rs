@@ -12,15 +12,6 @@ use shaderjit_ir::function::InstData;
 use shaderjit_ir::memory::MemoryKind;
 use shaderjit_ir::{Op, Resource, Value};
 
-/// What loads at one fixed offset of a resource have in common.
-#[derive(Clone, Copy)]
-pub struct Window {
-    /// The address that operand 0 loads from: inside the resource, or a zero word that is not.
-    pub base: VReg,
-    /// The largest operand, 32-bit, for which four bytes can be read there.
-    pub last: VReg,
-}
-
 impl Selector<'_> {
     pub(super) fn resource_bytes(&mut self, inst: &InstData, resource: Resource) {
         let bytes = self.simd.load_word(Address::at(self.resources, offset::resource(resource.as_u32()).1));
@@ -133,16 +124,31 @@ impl Selector<'_> {
     /// Whether so many bytes more than a word can be read of shared memory at every address that this one ever is.
     pub(super) fn is_inside(&self, address: Value, (resource, at): (Resource, u32), more: u32) -> bool {
         let last = self.last_shared(resource, at).and_then(|last| last.checked_sub(more));
-        last.zip(self.program.facts.ranges[address]).is_some_and(|(last, range)| range.most <= last)
+        last.zip(self.addresses.ranges[address]).is_some_and(|(last, range)| range.most <= last)
     }
 
     /// Whether an address in memory is that of a word, whatever it is.
     fn is_aligned(&self, address: Value) -> bool {
-        self.program.facts.ranges[address].is_some_and(|range| range.zeros >= 2)
+        self.addresses.ranges[address].is_some_and(|range| range.zeros >= 2)
     }
 
-    /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
-    pub(super) fn window(&mut self, resource: Resource, at: u32) -> Window {
+    /// The window of loads at a fixed offset of a resource: the address that operand 0 loads from, and the largest
+    /// operand for which four bytes can be read there, in all lanes. Loads behind this one in the block have it again
+    /// if it is kept.
+    pub(super) fn window(&mut self, resource: Resource, at: u32, is_kept: bool) -> (Address, Source) {
+        if let Some(last) = self.last_shared(resource, at) {
+            let data = self.resource_data(resource);
+            return (Address::at(data, at as i32), self.simd.word_source(last));
+        }
+        let [base, last, ..] = match is_kept {
+            true => self.memoised_all(Memo::Window(resource, at), |this| this.find_window(resource, at)),
+            false => self.find_window(resource, at),
+        };
+        (Address::at(base, 0), last.into())
+    }
+
+    /// Where a resource shorter than four bytes past `at` is read only a zero word is in the window, at operand 0.
+    fn find_window(&mut self, resource: Resource, at: u32) -> [VReg; 4] {
         let (data, bytes) = (self.resource_data(resource), self.resource_length(resource));
         // Resources are never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.literal(at.saturating_add(4));
@@ -153,7 +159,8 @@ impl Selector<'_> {
         self.simd.compare(X::Cmp, needed, bytes);
         let base = self.simd.choose64(Condition::BelowEqual, start, zero);
         let last = self.simd.choose(Condition::BelowEqual, room, nothing);
-        Window { base, last }
+        let last = self.simd.splat(last);
+        [base, last, base, last]
     }
 
     /// How many bytes a resource has.

@@ -1,11 +1,11 @@
 //! Coalesced accesses: where the words of all lanes lie side by side, one access of memory has them all.
 //!
-//! The [steps](Steps) of an address say how they likely lie. Code sees whether they do, and gathers or scatters where
-//! they do not. Of an address without steps it tries whether its words are in order, as threads like to have them.
+//! The [steps](Steps) of an address say how they lie. Where that is only likely, code sees whether they do, and gathers
+//! or scatters where they do not; so it does where some of them may be outside. Of an address without steps it tries
+//! whether its words are in order, as threads like to have them.
 
 use super::Selector;
-use super::buffer::Window;
-use super::code::{Address, Source};
+use super::code::Address;
 use super::constants::Constant;
 use super::encode::{Condition, Size};
 use super::simd::integer;
@@ -84,7 +84,7 @@ const ROW_REACH: u32 = 28;
 
 impl Selector<'_> {
     fn steps_in_vector(&self, address: Value) -> Steps {
-        let steps = self.program.facts.steps[address].map_or(IN_ORDER, |known| known.steps.0);
+        let steps = self.addresses.steps[address].map_or(IN_ORDER, |known| known.steps.0);
         Steps(std::array::from_fn(|bit| if 1 << bit < self.simd.lanes() { steps[bit] } else { 0 }))
     }
 
@@ -116,16 +116,6 @@ impl Selector<'_> {
         self.simd.has_masks() && steps[..3] == IN_ORDER[..3]
     }
 
-    /// Where words begin that are loaded one by one, and the last operand that is in range, in all lanes.
-    fn window_of(&mut self, (resource, at): Place) -> (Address, Source) {
-        if let Some(last) = self.last_shared(resource, at) {
-            let data = self.resource_data(resource);
-            return (Address::at(data, at as i32), self.simd.word_source(last));
-        }
-        let Window { base, last } = self.window(resource, at);
-        (Address::at(base, 0), self.simd.splat(last).into())
-    }
-
     /// Finds out whether the words of all lanes lie together: `LessEqual` holds then, unless that is certain. Nothing
     /// where they never do.
     fn compare_addresses(
@@ -139,17 +129,15 @@ impl Selector<'_> {
         }
         let reach = shape.map_or(ROW_REACH, |shape| shape.reach);
         let limit = self.limit(place, reach)?;
-        let is_certain = self.program.facts.steps[address].is_some_and(|known| known.is_certain);
+        let is_certain = self.addresses.steps[address].is_some_and(|known| known.is_certain);
         let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
-        let known = self.here.memo.get(&key).copied();
-        let [first, second, last, _] = known.unwrap_or_else(|| {
-            let addresses = self.word_addresses(address, is_memory);
+        let [first, second, last, _] = self.memoised_all(key, |this| {
+            let addresses = this.word_addresses(address, is_memory);
             match shape {
-                Some(shape) => [self.first_in_shape(addresses, shape, is_certain); 4],
-                None => self.first_in_rows(addresses, is_certain),
+                Some(shape) => [this.first_in_shape(addresses, shape, is_certain); 4],
+                None => this.first_in_rows(addresses, is_certain),
             }
         });
-        self.here.memo.insert(key, [first, second, last, last]);
         // What is loaded behind the word of the last lane.
         let more = shape.map_or(0, |shape| shape.reach - shape.steps.of_lane(self.simd.lanes() - 1));
         let certainty = if is_certain && self.is_inside(address, place, more) {
@@ -241,7 +229,7 @@ impl Selector<'_> {
         // What loads of a block share is made in front of branches.
         let way = shape.map_or(Way::InOrder, |shape| self.way(shape));
         let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
-            let (base, last) = self.window_of((resource, at));
+            let (base, last) = self.window(resource, at, true);
             let addresses = self.word_addresses(address, is_memory);
             return self.gather_words(base, is_memory, last, addresses);
         };
@@ -259,7 +247,7 @@ impl Selector<'_> {
 
         self.simd.code.switch_to(apart);
         let addresses = self.word_addresses(address, is_memory);
-        let (base, last) = self.window_of((resource, at));
+        let (base, last) = self.window(resource, at, false);
         let words = self.gather_words(base, is_memory, last, addresses);
         self.simd.code.jump(join, &[words]);
 

@@ -82,14 +82,15 @@ impl Selector<'_> {
     /// The addresses of the rows of a vector's lanes.
     pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> RowAddresses {
         let carried = self.carried().iter().position(|&carried| carried == stream);
-        let (mut first, stride) = match (carried, self.here.memo.get(&Memo::Stream(stream))) {
-            (Some(index), _) => (self.wave.first_rows[index], self.wave.strides[index]),
-            (None, Some(&[first, one, step, three_steps])) => (first, Stride { one, step, three_steps }),
-            (None, None) => {
-                let [data, one] = self.load_stream(stream);
-                let (first, stride) = (self.row_address(data, one, self.wave.element), self.stride(one));
-                self.here.memo.insert(Memo::Stream(stream), [first, stride.one, stride.step, stride.three_steps]);
-                (first, stride)
+        let (mut first, stride) = match carried {
+            Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
+            None => {
+                let [first, one, step, three_steps] = self.memoised_all(Memo::Stream(stream), |this| {
+                    let [data, one] = this.load_stream(stream);
+                    let (first, stride) = (this.row_address(data, one, this.wave.element), this.stride(one));
+                    [first, stride.one, stride.step, stride.three_steps]
+                });
+                (first, Stride { one, step, three_steps })
             }
         };
         if self.program.by_rows {

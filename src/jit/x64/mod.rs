@@ -65,7 +65,7 @@ use finish::Finished;
 use foldhash::{HashMap, HashSet};
 use lanes::OffsetSlots;
 use regalloc2::VReg;
-use shaderjit_ir::batch::BatchProgram;
+use shaderjit_ir::batch::{Addresses, BatchProgram};
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::set::EntitySet;
@@ -193,6 +193,7 @@ struct Selector<'a> {
     values: SecondaryMap<Value, Parts>,
     /// Values that are read where they are used.
     slots: SecondaryMap<Value, Option<Address>>,
+    addresses: Addresses,
     /// The doubles whose bits code may see.
     seen_doubles: EntitySet<Value>,
     blocks: SecondaryMap<Block, u32>,
@@ -278,6 +279,7 @@ impl<'a> Selector<'a> {
             simd,
             values: program.value_map(),
             slots: program.value_map(),
+            addresses: Addresses::of(program),
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
             here: Here::default(),

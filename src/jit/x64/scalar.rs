@@ -79,11 +79,10 @@ impl Selector<'_> {
     /// The instruction, the operand and the immediate that an op is of whose other operand is a literal.
     fn by_literal(&self, inst: &InstData) -> Option<(X, Value, u32)> {
         let &[first, second] = &inst.args[..] else { return None };
-        let literal = |value| self.func.constant(value).map(|bits| bits as u32);
         let commutes = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Iadd | Op::Imul);
-        let (value, literal) = match literal(second) {
+        let (value, literal) = match self.literal(second) {
             Some(literal) => (first, literal),
-            None => (second, literal(first).filter(|_| commutes)?),
+            None => (second, self.literal(first).filter(|_| commutes)?),
         };
         Some(match inst.op {
             Op::And => (X::AndImmediate, value, literal),
@@ -105,8 +104,7 @@ impl Selector<'_> {
 
     /// Sets flags by a comparison, and gives the condition that holds if it does.
     fn compare_scalars(&mut self, inst: &InstData, condition: Condition) -> Condition {
-        let literal = |value| self.func.constant(value).map(|bits| bits as u32);
-        match [inst.args[0], inst.args[1]].map(|value| (value, literal(value))) {
+        match [inst.args[0], inst.args[1]].map(|value| (value, self.literal(value))) {
             [(a, _), (_, Some(bits))] => {
                 let a = self.scalar(a);
                 self.simd.compare_imm(X::CmpImmediate, a, bits);

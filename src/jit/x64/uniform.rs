@@ -39,22 +39,20 @@ impl Selector<'_> {
     /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other
     /// components that the block loads.
     fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> VReg {
-        let key = Memo::Rows(space, row, index);
-        if !self.here.memo.contains_key(&key) {
-            let window = Window::of(self.func, space, row, Some(index));
-            let base = self.spaces[space.as_u32() as usize];
+        let columns = self.memoised_all(Memo::Rows(space, row, index), |this| {
+            let window = Window::of(this.func, space, row, Some(index));
+            let base = this.spaces[space.as_u32() as usize];
             let rows = [0, 1, 2, 3].map(|lane| {
-                self.rows_at(lane, |this, lane| {
+                this.rows_at(lane, |this, lane| {
                     let offsets = this.window_offsets(window);
                     let offset = this.lane_offset(offsets, lane);
                     Address::indexed(base, offset, 0, window.byte)
                 })
             });
-            let wanted = self.here.components.get(&(space, row, index)).copied().unwrap_or(15);
-            let columns = self.simd.transpose(rows, wanted);
-            self.here.memo.insert(key, columns);
-        }
-        self.here.memo[&key][usize::from(component)]
+            let wanted = this.here.components.get(&(space, row, index)).copied().unwrap_or(15);
+            this.simd.transpose(rows, wanted)
+        });
+        columns[usize::from(component)]
     }
 
     /// The address of a window that is the same in all lanes.

@@ -28,6 +28,8 @@ pub enum Memo {
     Rows(Space, u32, Value),
     /// The address of the window at `first + index` of a space, for a uniform index.
     WindowAddress(Space, u32, Option<Value>),
+    /// Where loads at a fixed offset of a resource begin, and the last operand that is in range, in all lanes.
+    Window(Resource, u32),
     /// How many bytes a resource has.
     Length(Resource),
     /// The address of the word that a uniform address is in.
@@ -66,15 +68,25 @@ impl Selector<'_> {
 
     /// One register that is made at its first use in a block.
     pub(super) fn memoised(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> VReg) -> VReg {
-        if let Some(values) = self.here.memo.get(&key) {
-            return values[0];
+        self.memoised_all(key, |this| [make(this); 4])[0]
+    }
+
+    /// Registers that are.
+    pub(super) fn memoised_all(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> [VReg; 4]) -> [VReg; 4] {
+        if let Some(&values) = self.here.memo.get(&key) {
+            return values;
         }
-        let value = make(self);
-        self.here.memo.insert(key, [value; 4]);
-        value
+        let values = make(self);
+        self.here.memo.insert(key, values);
+        values
     }
 
     // ---- uses
+
+    /// The word of a literal.
+    pub(super) fn literal(&self, value: Value) -> Option<u32> {
+        self.func.constant(value).map(|bits| bits as u32)
+    }
 
     /// A value that is no truth value, of one word, to be read where it is used.
     pub(super) fn source(&mut self, value: Value) -> Source {
