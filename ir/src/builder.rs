@@ -114,8 +114,7 @@ impl FunctionBuilder {
 
     /// Makes room for so many instructions.
     pub fn reserve(&mut self, insts: usize) {
-        self.func.insts.reserve(insts);
-        self.func.values.reserve(insts);
+        self.func.reserve(insts);
     }
 
     /// Says what the instructions are made for that are made from now on.

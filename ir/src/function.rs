@@ -407,11 +407,17 @@ impl Function {
         }
     }
 
-    /// A copy with room for half as many instructions again.
+    /// Makes room for so many more instructions, each with a value.
+    pub(crate) fn reserve(&mut self, insts: usize) {
+        self.insts.reserve(insts);
+        self.values.reserve(insts);
+    }
+
+    /// A copy with room for as many instructions again.
     pub(crate) fn clone_to_grow(&self) -> Function {
         let (mut insts, mut values) = (PrimaryMap::new(), PrimaryMap::new());
-        insts.reserve(self.insts.len() + self.insts.len() / 2);
-        values.reserve(self.values.len() + self.values.len() / 2);
+        insts.reserve(2 * self.insts.len());
+        values.reserve(2 * self.values.len());
         insts.extend(self.insts.values().copied());
         values.extend(self.values.values().copied());
         let Function { name, spaces, resources, samplers, blocks, layout, .. } = self;

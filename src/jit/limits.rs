@@ -19,9 +19,13 @@ pub const THOROUGH_INSTS: usize = 1 << 15;
 /// `cranelift/pressure.rs`. The thorough way takes about a tenth of a microsecond for each.
 pub const THOROUGH_AREA: u64 = 1 << 21;
 
-/// Working memory that has seen more instructions than this is not kept: it is slower for every small function after
-/// it.
+/// Cranelift's working memory that has seen more instructions than this is not kept: it is slower for every small
+/// function after it.
 pub const KEPT_INSTS: usize = 1 << 13;
+
+/// The same for our own back end, whose working memory is some two hundred bytes for each machine instruction. What the
+/// system has to find and clear anew for a long function takes a tenth of its time.
+pub const KEPT_MACHINE_INSTS: usize = 1 << 16;
 
 /// Bytes of the native function's stack frame: a quarter of what Rust gives a thread. Frames of more than a page are
 /// probed, so a thread with a smaller stack meets its guard page.

@@ -42,8 +42,8 @@ const LONGEST: usize = 128;
 const PARTS: usize = 128;
 const SPACING: (usize, usize) = (8, 24);
 
-/// Where to cut a function for speed; `None` if it had better stay whole.
-pub(super) fn find(planner: &Planner) -> Option<Cuts> {
+/// Where to cut a function for speed; `None` if it had better stay whole, or would have more blocks than that.
+pub(super) fn find(planner: &Planner, most_blocks: usize) -> Option<Cuts> {
     let Parts { func, order, uniform, by_rows, lanes, .. } = &planner.program;
     if *by_rows || !can_be_cut(func, order, |value| uniform.contains(value)) {
         return None;
@@ -79,7 +79,8 @@ pub(super) fn find(planner: &Planner) -> Option<Cuts> {
         }
     }
     let worth = if *lanes > 8 { WORTH_WIDE } else { WORTH };
-    (phases >= 2 && cut * worth.1 <= whole * worth.0).then_some(cuts)
+    let blocks = order.len() + cuts.inside.iter().map(|(_, points)| points.len()).sum::<usize>();
+    (phases >= 2 && blocks <= most_blocks && cut * worth.1 <= whole * worth.0).then_some(cuts)
 }
 
 /// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.

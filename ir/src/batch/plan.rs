@@ -328,19 +328,19 @@ impl Planner {
     fn cut(&mut self) -> Result<(), CutError> {
         let required = required(&self.program.func);
         let is_required = !required.inside.is_empty();
-        let cuts = if is_required { Some(required) } else { overlap::find(self) };
+        let cuts = if is_required { Some(required) } else { overlap::find(self, CUT_BLOCKS) };
         let Some(cuts) = cuts else { return Ok(()) };
         let Machine { lanes, vectors, .. } = self.machine;
         let slots = if is_required { SLOTS } else { RECORD_BYTES / (4 * u32::from(lanes)) } / u32::from(vectors);
         let Parts { func, costs, uniform, order, cut: phases, .. } = &mut self.program;
-        let before = (func.clone(), costs.clone());
-        match cut(func, uniform, costs, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
+        let (mut parts, mut paid) = (func.clone_to_grow(), costs.clone());
+        match cut(&mut parts, uniform, &mut paid, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
             Ok(made) if is_required || made.phases.len() > 1 => {
-                *phases = made;
+                (*func, *costs, *phases) = (parts, paid, made);
                 order.clone_from(&func.layout);
             }
             Err(error) if is_required => return Err(error),
-            _ => (*func, *costs) = before,
+            _ => {}
         }
         Ok(())
     }

@@ -10,6 +10,9 @@ use regalloc2::{Allocation, Edit, Inst, InstOrEdit, Output, PReg, RegClass};
 /// Bytes of a page; a frame of more than one is probed.
 const PAGE: u32 = 4096;
 
+/// Bytes of most instructions, moves included: room for the code.
+const INST_BYTES: usize = 8;
+
 /// What comes out.
 pub struct Finished {
     pub bytes: Vec<u8>,
@@ -42,7 +45,8 @@ pub fn finish(code: &Code, (output, saved): (&Output, Vec<u8>), size: Size, pass
     let passed = passed.next_multiple_of(64);
     let frame = (passed + (output.num_spillslots * SLOT) as u32).next_multiple_of(64);
     let starts = vec![None; code.blocks.len()];
-    let (encoder, jumps, origins) = (Encoder::default(), Vec::new(), Origins::new());
+    let (mut encoder, jumps, origins) = (Encoder::default(), Vec::new(), Origins::new());
+    encoder.bytes.reserve(INST_BYTES * code.insts.len());
     let mut this = Finishing { code, output, size, encoder, passed, frame, saved, starts, jumps, origins };
     this.prologue();
     this.blocks();

@@ -138,7 +138,7 @@ impl X64 {
         workspace.code = simd.code;
         let output = workspace.allocator.run(&workspace.code, self.0.size())?;
         let finished = finish::finish(&workspace.code, output, self.0.size(), passed);
-        if workspace.code.insts.len() <= limits::KEPT_INSTS {
+        if workspace.code.insts.len() <= limits::KEPT_MACHINE_INSTS {
             WORKSPACE.set(Some(workspace));
         }
         Ok((places.info(program, layout, accesses), finished))

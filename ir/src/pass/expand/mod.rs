@@ -12,7 +12,7 @@ mod transcendental;
 
 use super::aliases::Aliases;
 use crate::entity::{Block, Inst, Value};
-use crate::function::{Function, Imm};
+use crate::function::{Function, Imm, InstData};
 use crate::op::{Attribute, Op};
 use crate::types::Type;
 
@@ -72,12 +72,18 @@ pub struct ExpandOptions {
     pub fused: bool,
 }
 
+/// Room for the instructions of an expansion: minima and multiply-adds, of which there are most, have one or two.
+const COMMON: usize = 2;
+
 /// Replaces every composite op by its expansion.
 pub fn expand(func: &mut Function, options: &ExpandOptions) {
     let mut replaced = Aliases::default();
+    let is_composite = |inst: &&InstData| inst.op.attribute() == Attribute::Composite;
+    let composite = func.layout.iter().flat_map(|&block| func.insts_in(block)).filter(is_composite).count();
+    func.reserve(COMMON * composite);
     for index in 0..func.layout.len() {
         let block = func.layout[index];
-        if !func.insts_in(block).any(|inst| inst.op.attribute() == Attribute::Composite) {
+        if !func.insts_in(block).any(|inst| is_composite(&inst)) {
             continue;
         }
         let insts = std::mem::take(&mut func.blocks[block].insts);

@@ -104,8 +104,8 @@ impl Registers {
         let mut interface = Interface::default();
         let stage = program.version.stage;
         let mut b = FunctionBuilder::new(program.version.to_string(), 0, 0);
-        // Most have an op for each of four components.
-        b.reserve(4 * program.instructions.len());
+        // Most have an op for each of four components, and some load operands.
+        b.reserve(6 * program.instructions.len());
         let inputs = match stage {
             Stage::Domain => Inputs::default(),
             _ => Inputs::new(signatures.inputs, stage, &mut interface.inputs),

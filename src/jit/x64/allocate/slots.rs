@@ -39,7 +39,7 @@ impl Scan {
             let point = if edit.half % 2 == 0 { ProgPoint::before(inst) } else { ProgPoint::after(inst) };
             (point, regalloc2::Edit::Move { from: allocation(edit.from), to: allocation(edit.to) })
         }));
-        output.allocs.clone_from(&self.allocations);
+        std::mem::swap(&mut output.allocs, &mut self.allocations);
         output.inst_alloc_offsets.clear();
         output.inst_alloc_offsets.extend((0..code.insts.len()).map(|inst| code.operands_of(inst).start as u32));
     }
