@@ -111,6 +111,8 @@ pub struct BatchArgs {
     pub zero: u32,
     /// Where a guard failed or fuel ran out. Only native code writes it.
     pub stopped: u32,
+    /// Whether the vertices are more than caches hold, so that prefetching them is worth its instructions: 0 or 1.
+    pub prefetches: u32,
 }
 
 /// Byte offsets for generated code.
@@ -125,7 +127,7 @@ pub mod offset {
         INPUTS inputs, OUTPUTS outputs, SPACES spaces, RESOURCES resources, TEXTURES textures,
         SCRATCH scratch, FRAME frame, SPENT spent, FUEL fuel, GRANTED granted,
         LEFT left, FIRST_VERTEX first_vertex, LAST last, INSTANCE instance, ZERO zero,
-        STOPPED stopped,
+        STOPPED stopped, PREFETCHES prefetches,
     }
 
     /// Fields of entry `index` of the inputs' table: data, stride.

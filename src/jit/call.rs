@@ -23,9 +23,9 @@ pub use wave::WaveRunner;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
-use super::mode;
 use super::refuel::Tank;
 use super::texture::TextureArgs;
+use super::{limits, mode};
 use crate::error::CallError;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::texture::Textures;
@@ -244,6 +244,12 @@ impl Code {
         Ok(Progress::Done)
     }
 
+    /// Whether code that prefetches is to do so: not where what it reads is short enough to be in a cache.
+    fn prefetches(&self, batch: &Batch<'_>) -> bool {
+        let is_long = |stream: &InputStream<'_>| stream.bytes.len() > limits::CACHED_BYTES;
+        self.info.is_cut && batch.inputs.iter().any(is_long)
+    }
+
     /// Shades the first elements of the bound streams: element 0 is the first vertex of the span, element `last` the
     /// last whose number differs from the one before.
     ///
@@ -283,6 +289,7 @@ impl Code {
             instance: batch.instance,
             zero: 0,
             stopped: 0,
+            prefetches: self.prefetches(batch).into(),
         };
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource,
         // a resource's with no more bytes than its slice has, and of memory the words that `words` lends, the first

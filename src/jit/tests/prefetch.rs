@@ -1,7 +1,8 @@
 //! What phases prefetch: the addresses are found by running the instructions in front of them on unknown values.
 
 use super::phases::long;
-use super::{options, verified, words};
+use super::{Case, Rows, compile, options, run_native, verified, words};
+use crate::jit::limits::CACHED_BYTES;
 use crate::jit::{Target, compile_program, plan};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use shaderjit_ir::batch::{BatchProgram, Pass};
@@ -92,6 +93,10 @@ fn check(program: &BatchProgram, code: &[u8], kind: Code, ahead: usize) -> bool 
     };
     let begin = insts[first..].iter().filter_map(begin).max().expect("phases are loops");
     let begin = insts.iter().position(|inst| inst.ip() == begin).expect("jumps lead to instructions");
+    let last = insts[places[places.len() - 1]].ip();
+    let is_skipped =
+        insts[begin..first].iter().any(|inst| inst.is_jcc_short_or_near() && inst.near_branch_target() > last);
+    assert!(is_skipped, "nothing leads around what is prefetched");
     let mut state = Unknowns::default();
     let mut addresses = Vec::new();
     for inst in &insts[begin..=places[places.len() - 1]] {
@@ -113,6 +118,23 @@ fn check(program: &BatchProgram, code: &[u8], kind: Code, ahead: usize) -> bool 
     let found = known.iter().any(|&data| known.iter().any(|&element| is_there(data, element)));
     assert!(found, "the first row is not {ahead} vertices ahead: {addresses:x?} of {known:x?}");
     true
+}
+
+#[test]
+fn vertices_of_a_buffer_that_no_cache_holds_are_shaded_alike() {
+    let target = Target::host().unwrap();
+    let func = long(0);
+    let word = |row: usize, component: usize| ((4 * row + component) as u32).wrapping_mul(0x9e37_79b9);
+    let row = |number| std::array::from_fn(|component| word(number, component));
+    let rows = |count: usize| -> Rows { (0..count).map(row).collect() };
+    let inputs = vec![rows(CACHED_BYTES / 16 + 1); 2];
+    let large = Case { inputs, uniforms: vec![rows(12)], count: 300, ..Case::new(Vec::new()) };
+    let mut small = large.clone();
+    small.inputs.iter_mut().for_each(|rows| rows.truncate(300));
+    for options in options(&target) {
+        let code = compile(&func, &words(&func), &target, &options).unwrap();
+        assert_eq!(run_native(&code, &func, &large), run_native(&code, &func, &small));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! their addresses need no registers but the first one's.
 
 use super::code::{Address, Source};
-use super::encode::Size;
+use super::encode::{Condition, Size};
 use super::table::Op as X;
 use super::value::Memo;
 use super::{Level, Selector};
@@ -115,25 +115,33 @@ impl Selector<'_> {
     }
 
     /// Software prefetching: a phase that computes asks for the rows that the next tile begins with, and for those
-    /// that this one will store, to own them. The phases that fetch and store do nothing else, and would wait for all
-    /// of them at once where no cache holds the vertices. Rows of one stream will do: buffers have the elements of a
-    /// vertex side by side, or in streams that the processor foresees. A prefetch beyond the end of a buffer does
-    /// nothing.
+    /// that this one will store, to own them, if the caller says that no cache has them. The phases that fetch and
+    /// store do nothing else, and would wait for all of them at once. Rows of one stream will do: buffers have the
+    /// elements of a vertex side by side, or in streams that the processor foresees. A prefetch beyond the end of a
+    /// buffer does nothing.
     pub(super) fn prefetch(&mut self, phase: usize) {
-        if phase != PREFETCHING {
+        let program = self.program;
+        let wanted = program.facts.wanted.iter().position(|&words| words > 0);
+        let stored = (0..program.outputs).find(|&element| program.is_stored(element));
+        // A worklist has some of the waves, which would not be worth what it costs.
+        let stored = stored.filter(|_| program.cut.phases[phase].worklist.is_none());
+        if phase != PREFETCHING || wanted.is_none() && stored.is_none() {
             return;
         }
-        let program = self.program;
-        if let Some(element) = program.facts.wanted.iter().position(|&words| words > 0) {
+        let [asks, behind] = [(); 2].map(|()| self.simd.code.block());
+        self.simd.compare_imm(X::CmpImmediate, Address::at(self.args, offset::PREFETCHES), 0);
+        self.simd.code.branch(Condition::NotEqual, (asks, &[]), (behind, &[]));
+        self.simd.code.switch_to(asks);
+        if let Some(element) = wanted {
             let tile = program.tile() * self.step;
             let ahead = self.simd.address(Address::at(self.wave.element, tile as i32));
             self.prefetch_rows(X::Prefetch, Stream::Input(element as u32), ahead);
         }
-        // A worklist has some of the waves, which would not be worth what it costs.
-        let stored = (0..program.outputs).find(|&element| program.is_stored(element));
-        if let Some(element) = stored.filter(|_| program.cut.phases[phase].worklist.is_none()) {
+        if let Some(element) = stored {
             self.prefetch_rows(X::PrefetchOwned, Stream::Output(element), self.wave.element);
         }
+        self.simd.code.jump(behind, &[]);
+        self.simd.code.switch_to(behind);
     }
 
     /// Asks for the rows of a wave's lanes, the first of which has a number.
