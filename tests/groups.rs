@@ -244,6 +244,91 @@ fn check_addresses(threads: u32, [buffer, shared]: [u32; 2]) {
     }
 }
 
+/// Threads of a group load and store words within two vectors of each other, in rising order or not, some outside,
+/// some the same, some by no thread; and words that are further apart.
+#[test]
+fn words_near_each_other_are_exchanged() {
+    const THREADS: u32 = 64;
+    // Threads' addresses, and whether they store.
+    let each = |exchange: fn(u32) -> (u32, bool)| -> Vec<(u32, bool)> { (0..THREADS).map(exchange).collect() };
+    let mut exchanges = vec![
+        each(|n| (8 * n, true)),
+        each(|n| (8 * n + 4, n != 20)),
+        each(|n| (8 * (n ^ 1), true)),
+        each(|n| (4 * n + 4 * (n & 15), true)),
+        each(|n| (8 * n + if n & 15 == 15 { 8 } else { 0 }, true)),
+        each(|n| (8 * (n & !1), true)),
+        each(|n| (8 * n + 3, true)),
+        each(|n| (if n == 37 { u32::MAX - 2 } else { 8 * n }, true)),
+        each(|n| (500 - 4 * n, n & 3 != 1)),
+        each(|n| (4 * (n * 29 % 64), true)),
+    ];
+    for apart in [1, 2, 4, 8, 16] {
+        let butterfly = |n: u32| 8 * n - 4 * (n & (apart - 1));
+        exchanges.push((0..THREADS).map(|n| (butterfly(n), true)).collect());
+        exchanges.push((0..THREADS).map(|n| (butterfly(n) + 4 * apart, true)).collect());
+    }
+    for shared in [100, 128, 132, 380, 512] {
+        let text = format!(
+            "cs_5_0
+            dcl_thread_group {THREADS}, 1, 1
+            dcl_input vThreadIDInGroup.x
+            dcl_resource_raw t0
+            dcl_uav_raw u0
+            dcl_tgsm_raw g0, {shared}
+            ishl r0.x, vThreadIDInGroup.x, l(2)
+            iadd r0.y, r0.x, l(256)
+            iadd r0.z, vThreadIDInGroup.x, l(1000)
+            ld_raw r1.x, r0.x, t0.xxxx
+            ld_raw r1.y, r0.y, t0.xxxx
+            store_raw g0.x, r0.x, r0.x
+            store_raw g0.x, r0.y, r0.y
+            sync_g_t
+            ld_raw r2.x, r1.x, g0.xxxx
+            sync_g_t
+            if_nz r1.y
+              store_raw g0.x, r1.x, r0.z
+            endif
+            sync_g_t
+            ld_raw r2.y, r0.x, g0.xxxx
+            ld_raw r2.z, r0.y, g0.xxxx
+            store_raw u0.x, r0.x, r2.y
+            store_raw u0.x, r0.y, r2.z
+            iadd r0.y, r0.x, l(512)
+            store_raw u0.x, r0.y, r2.x"
+        );
+        let shader = Shader::parse(&Source::new(&text).container()).unwrap();
+        let engines = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
+            let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+            let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+            [Backend::Jit, Backend::Interpreter].map(compile)
+        });
+        for code in engines {
+            for (number, exchange) in exchanges.iter().enumerate() {
+                let mut words: Vec<u32> = (0..128).map(|word| if word < shared / 4 { 4 * word } else { 0 }).collect();
+                let word = |address: u32| ((address & !3) < shared).then_some(address as usize / 4);
+                let load = |&(address, _): &(u32, bool)| word(address).map_or(0, |at| words[at]);
+                let loaded: Vec<u32> = exchange.iter().map(load).collect();
+                for (n, &(address, is_stored)) in (0..).zip(exchange) {
+                    if let Some(at) = word(address).filter(|_| is_stored) {
+                        words[at] = n + 1000;
+                    }
+                }
+                words.extend(loaded);
+                let bound = exchange.iter().map(|&(address, _)| address);
+                let bound = bound.chain(exchange.iter().map(|&(_, is_stored)| is_stored.into()));
+                let bytes: Vec<u8> = bound.flat_map(u32::to_le_bytes).collect();
+                let memory = AtomicBuffer::zeroed(4 * words.len());
+                let mut call = code.call();
+                call.buffer(0, BufferView::raw(&bytes)).unwrap();
+                call.unordered_access(0, MemoryView::raw(&memory)).unwrap().dispatch([1; 3]).unwrap();
+                let got: Vec<u32> = (0..words.len()).map(|word| memory.word(word).unwrap()).collect();
+                assert_eq!(got, words, "exchange {number}, {shared} bytes, {:?}", code.native_status());
+            }
+        }
+    }
+}
+
 #[test]
 fn an_index_chooses_among_views_that_are_written() {
     let text = "cs_5_1

@@ -61,8 +61,8 @@ impl Selector<'_> {
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
         let (value, mask) = (self.vector(inst.args[1]), self.mask(inst.args[2]));
         self.store_words(inst, (resource, at), [value, mask], |this| {
-            let addresses = this.word_addresses(inst.args[0], true);
-            this.scatter_words(resource, at, [addresses, value, mask]);
+            let words = [this.word_addresses(inst.args[0], true), value, mask];
+            this.store_near((resource, at), words, |this| this.scatter_words(resource, at, words));
         });
     }
 

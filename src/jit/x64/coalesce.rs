@@ -48,7 +48,7 @@ enum Way {
 }
 
 /// A resource at a fixed offset.
-type Place = (Resource, u32);
+pub type Place = (Resource, u32);
 
 /// The largest address from which all that an access takes is inside a resource.
 #[derive(Clone, Copy)]
@@ -231,7 +231,8 @@ impl Selector<'_> {
         let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
             let (base, last) = self.window(resource, at, true);
             let addresses = self.word_addresses(address, is_memory);
-            return self.gather_words(base, is_memory, last, addresses);
+            let far = |this: &mut Self| this.gather_words(base, is_memory, last, addresses);
+            return self.load_near((resource, at), addresses, far);
         };
         if certainty == Certainty::Certain {
             return self.load_together(words, way);
@@ -248,7 +249,8 @@ impl Selector<'_> {
         self.simd.code.switch_to(apart);
         let addresses = self.word_addresses(address, is_memory);
         let (base, last) = self.window(resource, at, false);
-        let words = self.gather_words(base, is_memory, last, addresses);
+        let far = |this: &mut Self| this.gather_words(base, is_memory, last, addresses);
+        let words = self.load_near((resource, at), addresses, far);
         self.simd.code.jump(join, &[words]);
 
         self.simd.code.switch_to(join);
@@ -370,7 +372,7 @@ impl Selector<'_> {
         }
     }
 
-    fn store_some(&mut self, value: VReg, address: Address, mask: VReg) {
+    pub(super) fn store_some(&mut self, value: VReg, address: Address, mask: VReg) {
         self.simd.code.inst(X::StoreVector, self.simd.size(), &[value], Some(address), Some(mask), 0);
     }
 }

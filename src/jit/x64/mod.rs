@@ -39,6 +39,7 @@ mod fuel;
 mod guard;
 mod lanes;
 mod memory;
+mod near;
 mod patterns;
 mod pinned;
 mod reciprocal;

@@ -46,6 +46,7 @@ pub mod integer {
     pub const LESS: u32 = 1;
     pub const LESS_EQUAL: u32 = 2;
     pub const NOT_EQUAL: u32 = 4;
+    pub const GREATER: u32 = 6;
 }
 
 /// The instructions of `a * b + c` for floats: those that [`Simd::fused`] chooses from.

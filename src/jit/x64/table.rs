@@ -283,6 +283,10 @@ define_ops! {
     Permps "vpermps" VVV both(1, 2, 0x16);
     Permpd "vpermpd" VV both(1, 3, 0x01).w_of_both().imm8();
     Permt2d "vpermt2d" ACCUMULATE evex(1, 2, 0x7e);
+    // Both operands behind each other, the second first, from a word on.
+    Alignd "valignd" VVV evex(1, 3, 0x03).imm8();
+    // Words one after the other, to the lanes that the mask has.
+    Expandd "vpexpandd" VV evex(1, 2, 0x89).unit(4);
 
     // ---- floats
     Addps "vaddps" VVV both(0, 1, 0x58).flushes();
