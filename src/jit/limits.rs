@@ -23,8 +23,8 @@ pub const THOROUGH_AREA: u64 = 1 << 21;
 /// function after it.
 pub const KEPT_INSTS: usize = 1 << 13;
 
-/// The same for our own back end, whose working memory is some two hundred bytes for each machine instruction. What the
-/// system has to find and clear anew for a long function takes a tenth of its time.
+/// The same for our own back end, whose working memory is some two hundred bytes for each machine instruction. The
+/// system takes a twentieth of the time of a long function to find and clear it anew.
 pub const KEPT_MACHINE_INSTS: usize = 1 << 16;
 
 /// Up to this many bytes of a vertex buffer are taken to be in a cache: its rows are not prefetched. On an AMD EPYC

@@ -48,6 +48,7 @@ mod records;
 mod regions;
 mod rewrite;
 mod rows;
+mod schedule;
 mod spill;
 mod split;
 mod steps;

@@ -3,8 +3,8 @@
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
-    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, rows, spill,
-    text, verify,
+    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, rows,
+    schedule, spill, text, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -35,6 +35,9 @@ const HELD_ROWS: usize = 8;
 /// A round of no more lanes takes longer to find the rows of two copies, in streams that its loop cannot carry, than a
 /// loop for each copy takes: 15 % of t01's time on 128 bits.
 const FEW_LANES: u8 = 4;
+
+/// With fewer vector registers than that, what is to overlap would be spilled.
+const SCHEDULED: u8 = 32;
 
 /// Why there is no program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -67,6 +70,7 @@ impl Pass {
         Pass { name: "rows", run: Planner::find_rows },
         Pass { name: "complete", run: Planner::complete },
         Pass { name: "cut", run: Planner::cut },
+        Pass { name: "schedule", run: Planner::schedule },
         Pass { name: "spill", run: Planner::spill },
         Pass { name: "call", run: Planner::hoist },
         Pass { name: "interleave", run: Planner::interleave },
@@ -254,6 +258,16 @@ impl Planner {
         let Parts { func, order, stored, by_rows, .. } = &mut self.program;
         if !*by_rows {
             outputs::complete(func, order, &self.layout, stored);
+        }
+        Ok(())
+    }
+
+    /// Orders what long blocks of loops compute, where there are registers for that.
+    fn schedule(&mut self) -> Result<(), CutError> {
+        if self.machine.registers >= SCHEDULED {
+            let loops = Loops::find(&self.program.func, &self.program.order).outermost();
+            let registers = self.machine.registers / self.machine.vectors;
+            schedule::schedule(&mut self.program, registers, |number| loops[number].is_some());
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ mod prefetch;
 mod reciprocals;
 mod resources;
 mod rows;
+mod schedule;
 mod slots;
 mod textures;
 mod worklists;

@@ -15,16 +15,16 @@ pub fn rows(seed: u32, count: u32) -> Rows {
 }
 
 /// Numbers that look random.
-struct Random(u32);
+pub struct Random(pub u32);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.0 >> 8) as usize % end
     }
 
     /// Mostly one of the last few, sometimes one from long ago.
-    fn pick(&mut self, values: &[Value]) -> Value {
+    pub fn pick(&mut self, values: &[Value]) -> Value {
         let back = if self.below(8) == 0 { self.below(values.len()) } else { self.below(values.len().min(3)) };
         values[values.len() - 1 - back]
     }
