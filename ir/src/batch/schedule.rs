@@ -28,8 +28,9 @@ const WINDOW: usize = 48;
 /// Registers that are left for literals, and for what instructions make by the way.
 const SPARE: i32 = 4;
 
-/// Instructions that are issued in a cycle.
-const WIDTH: f32 = 4.0;
+/// Time has so many units a cycle, and an instruction takes so many of them to be issued: four a cycle.
+const CYCLE: f64 = 16.0;
+const ISSUE: f64 = 4.0;
 
 /// Schedules the long ones of the blocks whose numbers in the order `is_in_loop` holds of, for a machine of so many
 /// vector registers.
@@ -63,19 +64,27 @@ pub(super) fn schedule(program: &mut Parts, registers: u8, is_in_loop: impl Fn(u
 struct Node {
     inst: Inst,
     is_literal: bool,
-    /// Machine instructions, and cycles until its result is there.
-    insts: f32,
-    latency: f32,
+    /// How long it takes to be issued, and then until its result is there.
+    issue: u32,
+    latency: u32,
     /// Vectors that its result takes.
     makes: i32,
     /// How many instructions it has yet to wait for.
     waits: u32,
-    /// Cycles from its beginning to the end of the longest chain, and when its operands are there.
-    height: f32,
-    ready: f32,
+    /// The time from its beginning to the end of the longest chain, and when its operands are there.
+    height: u32,
+    ready: u32,
     /// Where its operands begin, each of them once, and its users. They end where those of the next one begin.
     args: u32,
     users: u32,
+}
+
+/// An instruction that can be next.
+#[derive(Clone, Copy)]
+struct Candidate {
+    number: u32,
+    height: u32,
+    ready: u32,
 }
 
 /// A value that the block makes or uses.
@@ -95,10 +104,10 @@ struct Scheduler {
     args: Vec<u32>,
     users: Vec<u32>,
     /// What can be next: the first few, by their old order, and the others.
-    window: Vec<u32>,
+    window: Vec<Candidate>,
     others: BinaryHeap<Reverse<u32>>,
-    /// Cycles so far, vectors that are alive, and how many of them may be.
-    now: f32,
+    /// The time, vectors that are alive, and how many of them may be.
+    now: u32,
     alive: i32,
     limit: i32,
     order: Vec<Inst>,
@@ -128,7 +137,7 @@ impl Scheduler {
             users: Vec::new(),
             window: Vec::with_capacity(WINDOW + 1),
             others: BinaryHeap::new(),
-            now: 0.0,
+            now: 0,
             alive: 0,
             limit: 0,
             order: Vec::with_capacity(insts.len()),
@@ -160,12 +169,12 @@ impl Scheduler {
             this.nodes.push(Node {
                 inst,
                 is_literal: data.op == Op::Const,
-                insts: weight.insts as f32,
-                latency: weight.latency as f32,
+                issue: (ISSUE * weight.insts) as u32,
+                latency: (CYCLE * weight.latency) as u32,
                 makes: data.result.map_or(0, |result| held(program, result)),
                 waits: (edges.len() - before) as u32,
-                height: 0.0,
-                ready: 0.0,
+                height: 0,
+                ready: 0,
                 args: args as u32,
                 users: 0,
             });
@@ -197,8 +206,8 @@ impl Scheduler {
         }
         for number in (0..self.nodes.len()).rev() {
             let users = self.users[self.users_of(number)].iter();
-            let highest = users.map(|&user| self.nodes[user as usize].height).fold(0.0, f32::max);
-            self.nodes[number].height = highest + self.nodes[number].latency;
+            let highest = users.map(|&user| self.nodes[user as usize].height).max().unwrap_or(0);
+            self.nodes[number].height = highest.saturating_add(self.nodes[number].latency);
         }
     }
 
@@ -227,7 +236,7 @@ impl Scheduler {
             }
         }
         while let Some(at) = self.next() {
-            let number = self.window.remove(at);
+            let number = self.window.remove(at).number;
             self.put(number as usize);
             if let Some(Reverse(other)) = self.others.pop() {
                 self.offer(other);
@@ -238,25 +247,25 @@ impl Scheduler {
 
     /// Something can be next.
     fn offer(&mut self, number: u32) {
-        let at = self.window.partition_point(|&other| other < number);
-        self.window.insert(at, number);
+        let Node { height, ready, .. } = self.nodes[number as usize];
+        let at = self.window.partition_point(|other| other.number < number);
+        self.window.insert(at, Candidate { number, height, ready });
         if self.window.len() > WINDOW {
-            self.others.extend(self.window.pop().map(Reverse));
+            self.others.extend(self.window.pop().map(|last| Reverse(last.number)));
         }
     }
 
     /// What is next, by its place in the window.
     fn next(&self) -> Option<usize> {
-        let candidates = self.window.iter().map(|&number| &self.nodes[number as usize]).enumerate();
-        if self.alive >= self.limit {
-            let growth = |&(at, _): &(usize, &Node)| self.growth(self.window[at] as usize);
-            return candidates.min_by_key(growth).map(|(at, _)| at);
-        }
-        let order = |a: &Node, b: &Node| {
-            let [wait, other] = [a, b].map(|node| (node.ready - self.now).max(0.0));
-            wait.total_cmp(&other).then(b.height.total_cmp(&a.height))
+        let candidates = self.window.iter().enumerate();
+        let next = if self.alive >= self.limit {
+            candidates.min_by_key(|(_, candidate)| self.growth(candidate.number as usize))
+        } else {
+            // The shortest wait, then the greatest height.
+            let key = |height: u32, wait: u32| u64::from(wait) << 32 | u64::from(u32::MAX - height);
+            candidates.min_by_key(|(_, candidate)| key(candidate.height, candidate.ready.saturating_sub(self.now)))
         };
-        candidates.min_by(|(_, a), (_, b)| order(a, b)).map(|(at, _)| at)
+        next.map(|(at, _)| at)
     }
 
     /// How many more vectors are alive behind an instruction.
@@ -271,14 +280,14 @@ impl Scheduler {
         for at in self.args_of(number) {
             self.locals[self.args[at] as usize].uses -= 1;
         }
-        let Node { inst, insts, latency, ready, .. } = self.nodes[number];
+        let Node { inst, issue, latency, ready, .. } = self.nodes[number];
         self.order.push(inst);
-        self.now = self.now.max(ready) + insts / WIDTH;
+        self.now = self.now.max(ready).saturating_add(issue);
         for at in self.users_of(number) {
             let user = self.users[at];
             let node = &mut self.nodes[user as usize];
             node.waits -= 1;
-            node.ready = node.ready.max(self.now + latency);
+            node.ready = node.ready.max(self.now.saturating_add(latency));
             if node.waits == 0 && !node.is_literal {
                 self.offer(user);
             }
