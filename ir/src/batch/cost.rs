@@ -15,6 +15,7 @@ use super::weights::{ADDRESSED, ROW_IN, ROW_OUT, Weight, of_inst};
 use super::{BatchProgram, Parts, run_length};
 use crate::cfg;
 use crate::function::{Imm, InstData};
+use crate::pressure::intervals;
 use crate::{Block, Op, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -183,7 +184,7 @@ impl Costs {
 
     /// Adds up machine instructions and follows chains.
     fn weigh(&mut self, program: &Parts) {
-        let live = live(program);
+        let live = live(program, &intervals(program, &program.order));
         let registers = if program.lanes == 16 { 32 } else { 16 };
         let vectors = usize::from(program.vectors);
         // For each row the stretch that has it last, plus 1.

@@ -1,12 +1,13 @@
 //! Live ranges of a batch program's vectors, by the order of its blocks: how many registers it would need.
 
 use super::{Parts, is_of_run};
-use crate::pressure::intervals;
+use crate::pressure::Interval;
 use crate::{Op, Type, Value};
+use cranelift_entity::SecondaryMap;
 
-/// How many vectors are live behind each instruction and each end of a block, by the order.
-pub fn live(program: &Parts) -> Vec<i32> {
-    let intervals = intervals(program, &program.order);
+/// How many vectors are live behind each instruction and each end of a block, by the order, of which the
+/// [intervals](crate::pressure::intervals) are known.
+pub fn live(program: &Parts, intervals: &SecondaryMap<Value, Interval>) -> Vec<i32> {
     let end: usize = program.order.iter().map(|&block| program.blocks[block].insts.len() + 1).sum();
     let mut live = vec![0; end + 1];
     for value in program.order.iter().flat_map(|&block| program.defs_in(block)) {

@@ -265,9 +265,7 @@ impl Planner {
     /// Orders what long blocks of loops compute, where there are registers for that.
     fn schedule(&mut self) -> Result<(), CutError> {
         if self.machine.registers >= SCHEDULED {
-            let loops = Loops::find(&self.program.func, &self.program.order).outermost();
-            let registers = self.machine.registers / self.machine.vectors;
-            schedule::schedule(&mut self.program, registers, |number| loops[number].is_some());
+            schedule::schedule(&mut self.program, self.machine.registers / self.machine.vectors);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::Parts;
 use super::live::{held, live};
 use super::weights::of_inst;
 use crate::function::InstData;
+use crate::loops::Loops;
 use crate::op::Effect;
 use crate::pressure::intervals;
 use crate::texture::is_access;
@@ -32,21 +33,25 @@ const SPARE: i32 = 4;
 const CYCLE: f64 = 16.0;
 const ISSUE: f64 = 4.0;
 
-/// Schedules the long ones of the blocks whose numbers in the order `is_in_loop` holds of, for a machine of so many
-/// vector registers.
-pub(super) fn schedule(program: &mut Parts, registers: u8, is_in_loop: impl Fn(usize) -> bool) {
+/// Schedules the long blocks of loops, for a machine of so many vector registers.
+pub(super) fn schedule(program: &mut Parts, registers: u8) {
     // Of rows and doubles several registers are one value.
     let is_word = |value: Value| !matches!(program.func.ty(value), Type::Row | Type::F64);
     let is_chosen = |number: &usize| {
         let block = program.order[*number];
-        let is_long = program.func.blocks[block].insts.len() >= SHORT;
-        is_long && is_in_loop(*number) && program.func.defs_in(block).all(is_word)
+        program.func.blocks[block].insts.len() >= SHORT && program.func.defs_in(block).all(is_word)
     };
-    let chosen: Vec<usize> = (0..program.order.len()).filter(is_chosen).collect();
+    let mut chosen: Vec<usize> = (0..program.order.len()).filter(is_chosen).collect();
     if chosen.is_empty() {
         return;
     }
-    let (intervals, live) = (intervals(&program.func, &program.order), live(program));
+    let loops = Loops::find(&program.func, &program.order).outermost();
+    chosen.retain(|&number| loops[number].is_some());
+    if chosen.is_empty() {
+        return;
+    }
+    let intervals = intervals(&program.func, &program.order);
+    let live = live(program, &intervals);
     let mut places = program.func.value_map();
     let (mut start, mut first) = (0, 0);
     for number in chosen {
@@ -118,7 +123,7 @@ fn is_fixed(inst: &InstData) -> bool {
     inst.op.effect() != Effect::Pure
         || inst.op.memory().is_some()
         || is_access(inst.op)
-        || matches!(inst.op, Op::Input | Op::InputWord | Op::Output | Op::GuardOrdered | Op::Any)
+        || matches!(inst.op, Op::Input | Op::InputWord)
 }
 
 impl Scheduler {

@@ -229,32 +229,45 @@ impl Selector<'_> {
         // What loads of a block share is made in front of branches.
         let way = shape.map_or(Way::InOrder, |shape| self.way(shape));
         let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
-            let (base, last) = self.window(resource, at, true);
-            let addresses = self.word_addresses(address, is_memory);
-            let far = |this: &mut Self| this.gather_words(base, is_memory, last, addresses);
-            return self.load_near((resource, at), addresses, far);
+            return self.load_apart(inst, (resource, at), true);
         };
         if certainty == Certainty::Certain {
             return self.load_together(words, way);
         }
-        let [together, join] = [(); 2].map(|()| self.simd.code.block());
-        let apart = self.simd.code.cold_block();
-        let loaded = self.simd.code.param(join, Class::V);
-        self.simd.code.branch_only(Condition::LessEqual, together, apart);
+        let together = |this: &mut Self| this.load_together(words, way);
+        self.likely(Condition::LessEqual, together, |this| this.load_apart(inst, (resource, at), false))
+    }
 
-        self.simd.code.switch_to(together);
-        let words = self.load_together(words, way);
-        self.simd.code.jump(join, &[words]);
+    /// Words that are not in a shape. Loads behind this one have its window again if that is kept.
+    fn load_apart(&mut self, inst: &InstData, place: Place, is_kept: bool) -> VReg {
+        let is_memory = inst.op != Op::ResourceLoad;
+        let (base, last) = self.window(place.0, place.1, is_kept);
+        let addresses = self.word_addresses(inst.args[0], is_memory);
+        self.load_near(place, addresses, |this| this.gather_words(base, is_memory, last, addresses))
+    }
 
-        self.simd.code.switch_to(apart);
-        let addresses = self.word_addresses(address, is_memory);
-        let (base, last) = self.window(resource, at, false);
-        let far = |this: &mut Self| this.gather_words(base, is_memory, last, addresses);
-        let words = self.load_near((resource, at), addresses, far);
-        self.simd.code.jump(join, &[words]);
+    /// A vector that is made in one way where a condition holds of what was compared, and seldom in another.
+    pub(super) fn likely(
+        &mut self,
+        condition: Condition,
+        common: impl FnOnce(&mut Self) -> VReg,
+        seldom: impl FnOnce(&mut Self) -> VReg,
+    ) -> VReg {
+        let [then, join] = [(); 2].map(|()| self.simd.code.block());
+        let otherwise = self.simd.code.cold_block();
+        let made = self.simd.code.param(join, Class::V);
+        self.simd.code.branch_only(condition, then, otherwise);
+
+        self.simd.code.switch_to(then);
+        let vector = common(self);
+        self.simd.code.jump(join, &[vector]);
+
+        self.simd.code.switch_to(otherwise);
+        let vector = seldom(self);
+        self.simd.code.jump(join, &[vector]);
 
         self.simd.code.switch_to(join);
-        loaded
+        made
     }
 
     /// How a shape is loaded. With registers of masks, of which there are enough others beside, what that takes stays

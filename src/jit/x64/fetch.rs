@@ -120,12 +120,15 @@ impl Selector<'_> {
     /// elements of a vertex side by side, or in streams that the processor foresees. A prefetch beyond the end of a
     /// buffer does nothing.
     pub(super) fn prefetch(&mut self, phase: usize) {
+        if phase != PREFETCHING {
+            return;
+        }
         let program = self.program;
         let wanted = program.facts.wanted.iter().position(|&words| words > 0);
         let stored = (0..program.outputs).find(|&element| program.is_stored(element));
         // A worklist has some of the waves, which would not be worth what it costs.
         let stored = stored.filter(|_| program.cut.phases[phase].worklist.is_none());
-        if phase != PREFETCHING || wanted.is_none() && stored.is_none() {
+        if wanted.is_none() && stored.is_none() {
             return;
         }
         let [asks, behind] = [(); 2].map(|()| self.simd.code.block());

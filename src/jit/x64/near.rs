@@ -10,7 +10,7 @@ use super::code::Address;
 use super::constants::Constant;
 use super::encode::Condition;
 use super::simd::integer;
-use super::table::{Class, Op as X};
+use super::table::Op as X;
 use regalloc2::VReg;
 
 /// Words of two vectors.
@@ -48,21 +48,11 @@ impl Selector<'_> {
         let last = self.simd.word_source(WORDS - 1);
         let is_beyond = self.simd.op_imm(X::PcmpudMask, &[numbers], last, integer::GREATER);
         self.simd.test_mask(is_beyond);
-        let [together, join] = [(); 2].map(|()| self.simd.code.block());
-        let apart = self.simd.code.cold_block();
-        let loaded = self.simd.code.param(join, Class::V);
-        self.simd.code.branch_only(Condition::Equal, together, apart);
-
-        self.simd.code.switch_to(together);
-        let low = self.simd.load(first);
-        let words = self.simd.op(X::Permt2d, &[low, numbers], first.plus(HALF));
-        self.simd.code.jump(join, &[words]);
-
-        self.simd.code.switch_to(apart);
-        let words = far(self);
-        self.simd.code.jump(join, &[words]);
-        self.simd.code.switch_to(join);
-        loaded
+        let near = |this: &mut Self| {
+            let low = this.simd.load(first);
+            this.simd.op(X::Permt2d, &[low, numbers], first.plus(HALF))
+        };
+        self.likely(Condition::Equal, near, far)
     }
 
     /// Stores words to addresses in a group's memory where the mask holds, by `far` where it does not everywhere, they
