@@ -521,6 +521,43 @@ fn groups_run_out_of_fuel_at_the_same_point_on_every_engine() {
     }
 }
 
+/// Threads count apart what their groups take: of the call's fuel they get neither more nor less for it.
+#[test]
+#[cfg(feature = "rayon")]
+fn threads_share_the_fuel_of_a_call() {
+    let text = "cs_5_0
+        dcl_thread_group 40, 1, 1
+        dcl_uav_raw u0
+        mov r0.x, l(0)
+        loop
+          uge r0.y, r0.x, l(500)
+          breakc_nz r0.y
+          iadd r0.x, r0.x, l(1)
+        endloop
+        atomic_iadd u0, l(0), l(1)";
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let run = |fuel, in_parallel| {
+            let code = compile(text, Config::default().call_fuel(fuel), backend);
+            let buffer = AtomicBuffer::zeroed(4);
+            let mut call = code.call();
+            call.unordered_access(0, MemoryView::raw(&buffer)).unwrap();
+            let grid = [70, 1, 1];
+            let ran = if in_parallel { pool.install(|| call.dispatch_parallel(grid)) } else { call.dispatch(grid) };
+            assert!(matches!(ran, Ok(()) | Err(CallError::OutOfCallFuel)), "{ran:?}");
+            assert!(ran.is_err() || buffer.word(0) == Some(70 * 40));
+            ran.is_ok()
+        };
+        let (mut too_little, mut enough) = (0, 1 << 24);
+        while enough - too_little > 1 {
+            let middle = (too_little + enough) / 2;
+            if run(middle, false) { enough = middle } else { too_little = middle }
+        }
+        assert!(enough > 3 * u64::from(shaderjit_ir::fuel::QUANTUM), "{enough}");
+        assert!(run(enough, true) && !run(too_little, true), "{backend:?}, {enough}");
+    }
+}
+
 /// What was written before a call ends stays, and nothing is written twice.
 #[test]
 fn a_call_that_ends_early_has_written_once() {

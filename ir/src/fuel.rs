@@ -177,6 +177,8 @@ pub struct Fuel<'a> {
     pub group: Option<GroupFuel<'a>>,
     /// What is left for all waves together; nothing if they are not bounded. Threads that run parts of a call share it.
     pub call: Option<&'a AtomicU64>,
+    /// What the waves of [one thread](Fuel::of_thread) have taken that `call` has not been charged with.
+    pub owed: Option<&'a AtomicU64>,
     /// Says whether the call is to end. Asked between waves, and within one about every [`QUANTUM`]. Native code asks
     /// it, too, which no panic can cross: one ends the process.
     pub is_cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
@@ -194,7 +196,7 @@ pub struct GroupFuel<'a> {
 impl From<u32> for Fuel<'_> {
     /// So much for each wave, and no other bound.
     fn from(wave: u32) -> Self {
-        Fuel { wave, group: None, call: None, is_cancelled: None }
+        Fuel { wave, group: None, call: None, owed: None, is_cancelled: None }
     }
 }
 
@@ -213,6 +215,29 @@ impl<'a> Fuel<'a> {
         let fuel = Fuel { group: Some(GroupFuel { waves, left }), ..self };
         left.store(fuel.most().into(), Ordering::Relaxed);
         fuel
+    }
+
+    /// The same for one of the threads that share a call's fuel. What its waves take is counted in `owed` first, and
+    /// in the shared number once a [`QUANTUM`], so that short waves do not keep a cache line going from thread to
+    /// thread. Whoever runs them [settles](Self::settle) in the end.
+    pub fn of_thread<'t>(self, owed: &'t AtomicU64) -> Fuel<'t>
+    where
+        'a: 't,
+    {
+        Fuel { owed: Some(owed), ..self }
+    }
+
+    /// Charges the call with all that this thread owes.
+    ///
+    /// # Errors
+    /// The call has less.
+    pub fn settle(&self) -> Result<(), Stop> {
+        take(self.call, self.owed.map_or(0, |owed| owed.swap(0, Ordering::Relaxed)), Stop::Call)
+    }
+
+    /// What this thread owes.
+    fn debt(&self) -> u64 {
+        self.owed.map_or(0, |owed| owed.load(Ordering::Relaxed))
     }
 
     /// The most that one wave may take.
@@ -237,6 +262,7 @@ impl<'a> Fuel<'a> {
         if lacking > rest || self.group.is_some_and(|group| group.left.load(Ordering::Relaxed) < needed) {
             return Err(Stop::Wave);
         }
+        let needed = needed.saturating_add(self.debt());
         if self.call.is_some_and(|left| left.load(Ordering::Relaxed) < needed) {
             return Err(Stop::Call);
         }
@@ -248,13 +274,16 @@ impl<'a> Fuel<'a> {
     /// # Errors
     /// There is less.
     pub fn charge(&self, taken: u64) -> Result<(), Stop> {
-        let take = |left: Option<&AtomicU64>, stop| {
-            let Some(left) = left.filter(|_| taken > 0) else { return Ok(()) };
-            let charged = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
-            charged.map(drop).map_err(|_| stop)
-        };
-        take(self.group.map(|group| group.left), Stop::Wave)?;
-        take(self.call, Stop::Call)
+        take(self.group.map(|group| group.left), taken, Stop::Wave)?;
+        let (Some(owed), Some(left)) = (self.owed, self.call) else { return take(self.call, taken, Stop::Call) };
+        // No other thread writes what this one owes.
+        let debt = self.debt().saturating_add(taken);
+        owed.store(debt, Ordering::Relaxed);
+        match debt {
+            _ if debt >= u64::from(QUANTUM) => self.settle(),
+            _ if debt > left.load(Ordering::Relaxed) => Err(Stop::Call),
+            _ => Ok(()),
+        }
     }
 
     /// Asks whether the call is to end.
@@ -264,6 +293,13 @@ impl<'a> Fuel<'a> {
     pub fn check(&self) -> Result<(), Stop> {
         if self.is_cancelled.is_some_and(|is_cancelled| is_cancelled()) { Err(Stop::Cancelled) } else { Ok(()) }
     }
+}
+
+/// Takes so much from what is left, if that is bounded.
+fn take(left: Option<&AtomicU64>, taken: u64, stop: Stop) -> Result<(), Stop> {
+    let Some(left) = left.filter(|_| taken > 0) else { return Ok(()) };
+    let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
+    taken.map(drop).map_err(|_| stop)
 }
 
 /// What one wave has been given, and has left of it.
@@ -369,6 +405,32 @@ mod tests {
             [run(9), run(6), run(5), run(4), run(1)],
             [Err(Stop::Wave), Ok(()), Err(Stop::Call), Ok(()), Err(Stop::Call)]
         );
+    }
+
+    #[test]
+    fn a_thread_that_owes_takes_no_more_than_the_call_has() {
+        let run = |fuel: Fuel<'_>, cost| {
+            let mut meter = Meter::new(fuel)?;
+            meter.pay(cost)?;
+            meter.end()
+        };
+        let quantum = u64::from(QUANTUM);
+        let (call, owed) = (AtomicU64::new(quantum + 20), [(); 2].map(|()| AtomicU64::new(0)));
+        let fuel = Fuel { call: Some(&call), ..Fuel::from(u32::MAX) };
+        let [one, other] = owed.each_ref().map(|owed| fuel.of_thread(owed));
+        let left = || call.load(Ordering::Relaxed);
+        assert_eq!(run(one, 15), Ok(()));
+        assert_eq!(left(), quantum + 20, "little is owed");
+        assert_eq!(run(one, QUANTUM), Ok(()));
+        assert_eq!(left(), 5, "much is charged");
+        assert_eq!([run(one, 3), run(one, 3)], [Ok(()), Err(Stop::Call)], "what is owed counts");
+        let (call, owed) = (AtomicU64::new(10), AtomicU64::new(0));
+        let fuel = Fuel { call: Some(&call), ..fuel }.of_thread(&owed);
+        assert_eq!([run(fuel, 6), run(fuel, QUANTUM + 1)], [Ok(()), Err(Stop::Call)], "for what a wave wants, too");
+        assert_eq!((run(other, 4), left()), (Ok(()), 5));
+        assert_eq!(other.settle(), Ok(()));
+        assert_eq!((other.settle(), left()), (Ok(()), 1), "and nothing twice");
+        assert_eq!(one.settle(), Err(Stop::Call));
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl Bounds<'_> {
             wave: limits.wave,
             group: None,
             call: Some(&left),
+            owed: None,
             is_cancelled: if is_bounded { Some(&is_cancelled) } else { None },
         })
     }

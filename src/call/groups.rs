@@ -12,6 +12,7 @@ use crate::jit::Layout;
 use crate::memory::{AtomicBuffer, GroupMemory, MemoryView};
 use crate::native::Native;
 use shaderjit_ir::fuel::Fuel;
+use std::sync::atomic::AtomicU64;
 
 /// Most groups in a direction (Direct3D 11: `D3D11_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION`).
 const MAX_GROUPS: u32 = 65535;
@@ -155,9 +156,12 @@ impl<'a> Call<'a> {
     ) -> Result<(), CallError> {
         let memory = GroupMemory::new(&self.textures, &self.memory, &self.shader.interface().resources);
         let driver = Grid { grid, numbers, memory: &memory, spaces: self.spaces.clone(), call: self };
+        let owed = AtomicU64::new(0);
+        let fuel = fuel.of_thread(&owed);
         with_memory(|thread: &mut Memory, work: &mut Work<'a>| {
             self.drive_asking(native, fuel, &memory, driver, thread, work)
-        })
+        })?;
+        fuel.settle().map_err(|stop| CallError::stopped(stop, &fuel))
     }
 }
 
