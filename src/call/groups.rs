@@ -110,20 +110,14 @@ impl<'a> Call<'a> {
     /// then, and nothing else. Needs the feature `rayon`.
     ///
     /// # Errors
-    /// As [`dispatch`](Self::dispatch): one of those that groups end with.
+    /// As [`dispatch`](Self::dispatch); if several groups end with one, that of the first of them.
     #[cfg(feature = "rayon")]
     pub fn dispatch_parallel(&self, groups: [u32; 3]) -> Result<(), CallError> {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
         self.check_groups(groups)?;
         let made = self.native_groups()?;
-        let (count, threads) = (count(groups), rayon::current_num_threads() as u64);
-        // A few pieces a thread, so that none waits long for the last.
-        let piece = count.div_ceil(threads * 8).max(1);
+        let pieces = guided(count(groups), rayon::current_num_threads() as u64);
         self.with_fuel(|fuel| {
-            (0..count.div_ceil(piece)).into_par_iter().try_for_each(|number| {
-                let start = number * piece;
-                self.run_groups(made.as_deref(), fuel, groups, start..count.min(start + piece))
-            })
+            super::parallel::on_threads(pieces, |numbers, _| self.run_groups(made.as_deref(), fuel, groups, numbers))
         })
     }
 
@@ -169,6 +163,18 @@ fn count([x, y, z]: [u32; 3]) -> u64 {
     u64::from(x) * u64::from(y) * u64::from(z)
 }
 
+/// Guided self-scheduling: whoever is free takes the same part of what is left, so that no thread has much left when
+/// the others are done, and few pieces are small.
+#[cfg(feature = "rayon")]
+fn guided(count: u64, threads: u64) -> impl Iterator<Item = std::ops::Range<u64>> + Send {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let piece = next..next + (count - next).div_ceil(threads * 4);
+        next = piece.end;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
 /// Groups of a grid.
 struct Grid<'g, 'c, 'a> {
     grid: [u32; 3],
@@ -199,5 +205,22 @@ impl<'a> Driver<'a> for Grid<'_, '_, 'a> {
             waves.run_group(&Group { id, spaces: &self.spaces, spaces_changed, threads })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "rayon"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_all_groups_once_and_become_smaller() {
+        for (count, threads) in [(0, 2), (1, 2), (7, 3), (16384, 2), (1 << 40, 64)] {
+            let pieces: Vec<_> = guided(count, threads).collect();
+            assert!(pieces.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!((pieces.first().map_or(0, |first| first.start), pieces.last().map_or(0, |l| l.end)), (0, count));
+            let sizes = pieces.iter().map(|piece| piece.end - piece.start);
+            assert!(sizes.clone().is_sorted_by(|one, next| one >= next));
+            assert!(sizes.last().is_none_or(|last| last == 1) && pieces.len() < 10_000);
+        }
     }
 }

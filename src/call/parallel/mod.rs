@@ -5,6 +5,7 @@ mod divided;
 mod draws;
 mod pieces;
 mod planes;
+mod threads;
 
 use super::bindings::{Call, count};
 use super::outputs::{OutputLayout, Outputs};
@@ -13,6 +14,7 @@ use crate::error::CallError;
 use divided::Divided;
 use pieces::Pieces;
 use std::ops::Range;
+pub(super) use threads::on_threads;
 
 impl Call<'_> {
     /// Shades a range of the vertices on this thread and those of the current [rayon] pool: the same results as

@@ -1,0 +1,56 @@
+//! Dynamic scheduling: the caller's thread and those of a pool take pieces of work from a queue.
+
+use crate::error::CallError;
+use std::sync::{Mutex, MutexGuard};
+
+/// Runs something for all pieces: on this thread at once, for waking others takes as long as shading thousands of
+/// vertices, and on those of the pool that have nothing else to do. Each takes the first piece that nobody has taken,
+/// and has memory of its own. The error is that of the first piece that fails: when one does, those in front of it have
+/// all been taken and come to their ends, and no others are taken.
+pub(in crate::call) fn on_threads<P>(
+    pieces: impl Iterator<Item = P> + Send,
+    run: impl Fn(P, &mut Vec<u8>) -> Result<(), CallError> + Sync,
+) -> Result<(), CallError> {
+    let queue = Mutex::new(Some(pieces.enumerate()));
+    let failures = Mutex::new(Vec::new());
+    let next = || lock(&queue).as_mut()?.next();
+    let work = || {
+        let mut memory = Vec::new();
+        while let Some((number, piece)) = next() {
+            if let Err(error) = run(piece, &mut memory) {
+                *lock(&queue) = None;
+                lock(&failures).push((number, error));
+            }
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        (1..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| work()));
+        work();
+    });
+    let failures = std::mem::take(&mut *lock(&failures));
+    failures.into_iter().min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().expect("nobody panics with the lock held")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_counts() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let run = |count, fails: fn(u32) -> bool| {
+            let run =
+                |vertex, _: &mut Vec<u8>| if fails(vertex) { Err(CallError::GuardFailed { vertex }) } else { Ok(()) };
+            pool.install(|| on_threads(0..count, run))
+        };
+        for _ in 0..100 {
+            assert_eq!(run(100, |vertex| vertex > 10), Err(CallError::GuardFailed { vertex: 11 }));
+        }
+        assert_eq!(run(100, |_| false), Ok(()));
+        assert_eq!(run(0, |_| true), Ok(()));
+    }
+}
