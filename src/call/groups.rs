@@ -115,9 +115,13 @@ impl<'a> Call<'a> {
     pub fn dispatch_parallel(&self, groups: [u32; 3]) -> Result<(), CallError> {
         self.check_groups(groups)?;
         let made = self.native_groups()?;
-        let pieces = guided(count(groups), rayon::current_num_threads() as u64);
+        // Nobody is woken for whom there is no group.
+        let count = count(groups);
+        let threads = rayon::current_num_threads().min(usize::try_from(count).unwrap_or(usize::MAX));
         self.with_fuel(|fuel| {
-            super::parallel::on_threads(pieces, |numbers, _| self.run_groups(made.as_deref(), fuel, groups, numbers))
+            super::parallel::on_threads(threads, guided(count, threads as u64), |numbers, _| {
+                self.run_groups(made.as_deref(), fuel, groups, numbers)
+            })
         })
     }
 
@@ -169,7 +173,7 @@ fn count([x, y, z]: [u32; 3]) -> u64 {
 fn guided(count: u64, threads: u64) -> impl Iterator<Item = std::ops::Range<u64>> + Send {
     let mut next = 0;
     std::iter::from_fn(move || {
-        let piece = next..next + (count - next).div_ceil(threads * 4);
+        let piece = next..next + (count - next).div_ceil((threads * 4).max(1));
         next = piece.end;
         (!piece.is_empty()).then_some(piece)
     })
@@ -218,9 +222,9 @@ mod tests {
             let pieces: Vec<_> = guided(count, threads).collect();
             assert!(pieces.windows(2).all(|pair| pair[0].end == pair[1].start));
             assert_eq!((pieces.first().map_or(0, |first| first.start), pieces.last().map_or(0, |l| l.end)), (0, count));
-            let sizes = pieces.iter().map(|piece| piece.end - piece.start);
+            let mut sizes = pieces.iter().map(|piece| piece.end - piece.start);
             assert!(sizes.clone().is_sorted_by(|one, next| one >= next));
-            assert!(sizes.last().is_none_or(|last| last == 1) && pieces.len() < 10_000);
+            assert!(sizes.next_back().is_none_or(|last| last == 1) && pieces.len() < 10_000);
         }
     }
 }

@@ -82,13 +82,14 @@ fn in_place<'a, D: Divided<'a>>(
     let layout = plane.place_at(0, OutputLayout::none(divided.call().shader));
     // There are rows in the buffer, so this is less than its length.
     let mut rest = &mut bytes[plane.row.start..];
-    let pieces = divided.pieces(rayon::current_num_threads()).map(|piece| {
+    let threads = rayon::current_num_threads();
+    let pieces = divided.pieces(threads).map(|piece| {
         // Of the last row there may be less than the stride.
         let part = rest.len().min(D::rows(&piece).len() * plane.stride);
         let part = rest.split_off_mut(..part).expect("it is not longer");
         (piece, part)
     });
-    on_threads(pieces, |(piece, part), _| divided.shade(piece, &layout, part, choice))
+    on_threads(threads, pieces, |(piece, part), _| divided.shade(piece, &layout, part, choice))
 }
 
 /// Every piece in memory of its thread, and from there to where it belongs.
@@ -99,7 +100,8 @@ fn with_copies<'a, D: Divided<'a>>(
     choice: Choice<'_>,
 ) -> Result<(), CallError> {
     let target = Mutex::new(bytes);
-    on_threads(divided.pieces(rayon::current_num_threads()), |piece, memory| {
+    let threads = rayon::current_num_threads();
+    on_threads(threads, divided.pieces(threads), |piece, memory| {
         let rows = D::rows(&piece);
         let (mut layout, mut starts, mut len) = (OutputLayout::none(divided.call().shader), Vec::new(), 0);
         for plane in planes {

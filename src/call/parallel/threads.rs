@@ -3,11 +3,12 @@
 use crate::error::CallError;
 use std::sync::{Mutex, MutexGuard};
 
-/// Runs something for all pieces: on this thread at once, for waking others takes as long as shading thousands of
-/// vertices, and on those of the pool that have nothing else to do. Each takes the first piece that nobody has taken,
-/// and has memory of its own. The error is that of the first piece that fails: when one does, those in front of it have
-/// all been taken and come to their ends, and no others are taken.
+/// Runs something for all pieces, on so many threads at most: this one at once, for waking others takes as long as
+/// shading thousands of vertices, and those of the pool that have nothing else to do. Each takes the first piece that
+/// nobody has taken, and has memory of its own. The error is that of the first piece that fails: when one does, those
+/// in front of it have all been taken and come to their ends, and no others are taken.
 pub(in crate::call) fn on_threads<P>(
+    threads: usize,
     pieces: impl Iterator<Item = P> + Send,
     run: impl Fn(P, &mut Vec<u8>) -> Result<(), CallError> + Sync,
 ) -> Result<(), CallError> {
@@ -24,7 +25,7 @@ pub(in crate::call) fn on_threads<P>(
         }
     };
     rayon::in_place_scope(|scope| {
-        (1..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| work()));
+        (1..threads).for_each(|_| scope.spawn(|_| work()));
         work();
     });
     let failures = std::mem::take(&mut *lock(&failures));
@@ -45,7 +46,7 @@ mod tests {
         let run = |count, fails: fn(u32) -> bool| {
             let run =
                 |vertex, _: &mut Vec<u8>| if fails(vertex) { Err(CallError::GuardFailed { vertex }) } else { Ok(()) };
-            pool.install(|| on_threads(0..count, run))
+            pool.install(|| on_threads(4, 0..count, run))
         };
         for _ in 0..100 {
             assert_eq!(run(100, |vertex| vertex > 10), Err(CallError::GuardFailed { vertex: 11 }));
