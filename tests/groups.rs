@@ -244,6 +244,94 @@ fn check_addresses(threads: u32, [buffer, shared]: [u32; 2]) {
     }
 }
 
+/// Elements of structured buffers at numbers that rise with those of threads, by rows or all of them, from where they
+/// are inside up to where the number or its offset in bytes has no room in 32 bits.
+#[test]
+fn elements_are_where_their_numbers_say() {
+    const PITCH: u32 = 11;
+    for (threads, elements) in [(64, 100), (64, 61), (40, 39), (128, 8)] {
+        // A number in order, one by rows of eight, one for all of a row, one of elements of eight bytes.
+        let text = format!(
+            "cs_5_0
+            dcl_constantbuffer CB0[1], immediateIndexed
+            dcl_thread_group {threads}, 1, 1
+            dcl_input vThreadIDInGroup.x
+            dcl_resource_structured t0, 4
+            dcl_resource_structured t1, 8
+            dcl_uav_structured u0, 4
+            dcl_uav_structured u1, 4
+            dcl_uav_structured u2, 16
+            iadd r0.x, vThreadIDInGroup.x, cb0[0].x
+            ushr r0.y, vThreadIDInGroup.x, l(3)
+            and r0.z, vThreadIDInGroup.x, l(7)
+            iadd r0.w, r0.y, cb0[0].x
+            imad r0.y, r0.y, cb0[0].y, r0.z
+            iadd r0.y, r0.y, cb0[0].x
+            iadd r1.w, vThreadIDInGroup.x, l(1)
+            ld_structured r1.x, r0.x, l(0), t0.xxxx
+            ld_structured r1.y, r0.y, l(0), t0.xxxx
+            ld_structured r1.z, r0.w, l(4), t1.xxxx
+            ld_structured r2.x, r0.w, l(0), t1.xxxx
+            iadd r1.z, r1.z, r2.x
+            ld_structured r2.x, r0.x, l(4), t1.xxxx
+            iadd r2.x, r2.x, r1.w
+            store_structured u0.x, r0.x, l(0), r1.w
+            store_structured u1.x, r0.y, l(0), r1.w
+            store_structured u2.x, vThreadIDInGroup.x, l(0), r1.x
+            store_structured u2.x, vThreadIDInGroup.x, l(4), r1.y
+            store_structured u2.x, vThreadIDInGroup.x, l(8), r1.z
+            store_structured u2.x, vThreadIDInGroup.x, l(12), r2.x"
+        );
+        let shader = Shader::parse(&Source::new(&text).container()).unwrap();
+        let word = |number: u32| number.wrapping_mul(0x9e37_79b1) | 1;
+        let bytes: Vec<u8> = (0..2 * elements).flat_map(|number| word(number).to_le_bytes()).collect();
+        let loaded = |number: u32, words: u32, at: u32| {
+            let is_inside = number < 2 * elements / words;
+            if is_inside { word(number * words + at) } else { 0 }
+        };
+        let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
+            let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+            let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+            [Backend::Jit, Backend::Interpreter].map(compile)
+        });
+        let codes: Vec<_> = codes.collect();
+        for base in [0, 5, elements / 2, elements, 0x1fff_fff8, 0x3fff_fff9, 0x4000_0000, 0x8000_0001, u32::MAX - 9] {
+            let row = |n: u32| base.wrapping_add((n >> 3) * PITCH + (n & 7));
+            let mut wanted = [vec![0; elements as usize], vec![0; elements as usize], Vec::new()];
+            for n in 0..threads {
+                for (stored, number) in wanted.iter_mut().zip([base.wrapping_add(n), row(n)]) {
+                    if let Some(element) = stored.get_mut(number as usize) {
+                        *element = n + 1;
+                    }
+                }
+                let (own, high) = (base.wrapping_add(n), base.wrapping_add(n >> 3));
+                wanted[2].extend([
+                    loaded(own, 1, 0),
+                    loaded(row(n), 1, 0),
+                    loaded(high, 2, 1).wrapping_add(loaded(high, 2, 0)),
+                    loaded(own, 2, 1).wrapping_add(n + 1),
+                ]);
+            }
+            let constants = [base, PITCH, 0, 0].map(u32::to_le_bytes).concat();
+            for code in &codes {
+                let memory = wanted.each_ref().map(|words| AtomicBuffer::zeroed(4 * words.len()));
+                let mut call = code.call();
+                call.constant_buffer(0, &constants).unwrap();
+                call.buffer(0, BufferView::structured(&bytes, 4)).unwrap();
+                call.buffer(1, BufferView::structured(&bytes, 8)).unwrap();
+                for (slot, stride) in [(0, 4), (1, 4), (2, 16)] {
+                    call.unordered_access(slot, MemoryView::structured(&memory[slot as usize], stride)).unwrap();
+                }
+                call.dispatch([1; 3]).unwrap();
+                for (memory, wanted) in memory.iter().zip(&wanted) {
+                    let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
+                    assert_eq!(got, *wanted, "{} of {threads} threads from {base:#x} on", code.is_native());
+                }
+            }
+        }
+    }
+}
+
 /// Threads of a group load and store words within two vectors of each other, in rising order or not, some outside,
 /// some the same, some by no thread; and words that are further apart.
 #[test]

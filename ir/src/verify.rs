@@ -174,6 +174,8 @@ struct Verifier<'f> {
     numbering: Option<Numbering>,
     /// Whether the function is a [batch program](crate::batch).
     is_batch: bool,
+    /// Whether each of its lanes is a thread of a group.
+    fills_waves: bool,
     /// The uniform values, once a rule has asked for them.
     uniform: Option<EntitySet<Value>>,
     /// Whether it has instructions that the form of the function may forbid.
@@ -187,6 +189,7 @@ impl<'f> Verifier<'f> {
             errors: Vec::new(),
             numbering: None,
             is_batch: false,
+            fills_waves: false,
             uniform: None,
             has_ops_to_look_at: false,
         }
@@ -646,7 +649,8 @@ impl<'f> Verifier<'f> {
         if !func.writes_memory() {
             return;
         }
-        let active = active_values(func);
+        let active = if self.fills_waves { None } else { Some(active_values(func)) };
+        let is_active = |mask: &Value| active.as_ref().is_none_or(|active| active.contains(*mask));
         for &block in &func.layout {
             for &inst in &func.blocks[block].insts {
                 let InstData { op, args, .. } = &func.insts[inst];
@@ -654,7 +658,7 @@ impl<'f> Verifier<'f> {
                     Op::GuardOrdered => "what writes memory cannot run again",
                     op if !op.writes_buffers() => continue,
                     op if !op.is_masked() => "the lanes that write are not said",
-                    _ if args.last().is_none_or(|&mask| !active.contains(mask)) => "lanes of the tail may write",
+                    _ if !args.last().is_some_and(is_active) => "lanes of the tail may write",
                     _ => continue,
                 };
                 self.report(Rule::ActiveWrites, Place::Inst(block, inst), message.to_string());

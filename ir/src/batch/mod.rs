@@ -28,6 +28,7 @@
 
 mod addresses;
 mod call;
+mod coalesce;
 mod copy;
 mod cost;
 mod cut;
@@ -53,6 +54,7 @@ mod spill;
 mod split;
 mod steps;
 mod text;
+mod threads;
 mod verify;
 mod weights;
 mod width;
@@ -67,6 +69,7 @@ pub use frame::Frame;
 pub use interp::BatchInterpreter;
 pub use plan::{Pass, PlanError};
 pub use steps::{LaneSteps, Steps};
+pub(crate) use threads::fill_waves;
 pub use width::{size, vectors};
 
 use call::CallValues;
@@ -105,6 +108,11 @@ impl Machine {
     /// What every machine that code is made for has: 128 bits, and on x86-64 sixteen registers of them.
     pub const fn of_128_bits(vectors: u8) -> Machine {
         Machine { lanes: 4, vectors, registers: 16 }
+    }
+
+    /// Lanes of a wave.
+    const fn wave(self) -> usize {
+        self.lanes as usize * self.vectors as usize
     }
 }
 

@@ -119,7 +119,7 @@ impl Cutter<'_> {
         let (of_tile, of_waves) = self.sorted(blocks, split);
         self.phases.comes[head] = worklist;
         self.layout.push(head);
-        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && split.is_none() && !self.has_moves(head);
+        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && split.is_none() && !self.has_moves(region, head);
         let mut end = head;
         if !is_idle {
             let body = self.func.blocks.push(BlockData::default());
@@ -177,15 +177,19 @@ impl Cutter<'_> {
     }
 
     /// Whether waves move parameters for a block: its own to where others have them from, or those that its edges set.
-    fn has_moves(&self, block: Block) -> bool {
+    fn has_moves(&self, region: usize, block: Block) -> bool {
         let blocks = &self.func.blocks;
-        let is_set = |param: &Value| self.plan.records.of(*param).edge.is_some();
         let is_moved = |param: &Value| {
             let Kept { edge, slot, .. } = self.plan.records.of(*param);
             edge.is_some() && slot.is_some() && edge != slot
         };
-        blocks[block].params.iter().any(is_moved)
-            || blocks[block].terminator().calls().any(|call| blocks[call.block].params.iter().any(is_set))
+        let is_given = |call: &BlockCall| {
+            call.args
+                .iter()
+                .zip(&blocks[call.block].params)
+                .any(|(&arg, &param)| self.is_set(region, arg, param).is_some())
+        };
+        blocks[block].params.iter().any(is_moved) || blocks[block].terminator().calls().any(is_given)
     }
 
     /// What the tile does at the end of a region, which was the end of block `from` and is that of block `end` now.
@@ -323,13 +327,18 @@ impl Cutter<'_> {
         for call in calls {
             for (at, &arg) in call.args.iter().enumerate() {
                 let param = self.func.blocks[call.block].params[at];
-                let Kept { edge: Some(edge), slot, .. } = self.plan.records.of(param) else { continue };
-                if arg != param || slot != Some(edge) {
+                if let Some(edge) = self.is_set(region, arg, param) {
                     set.push((edge, self.local(region, insts, loaded, arg)));
                 }
             }
         }
         set.into_iter().for_each(|(slot, value)| store(self.func, insts, slot, value));
+    }
+
+    /// The slot that an edge of a region sets to give a parameter a value that is not in it already.
+    fn is_set(&self, region: usize, arg: Value, param: Value) -> Option<u32> {
+        let edge = self.plan.records.of(param).edge?;
+        (self.plan.records.source(arg, region) != Some(edge)).then_some(edge)
     }
 
     /// What a block of a region has of a value.

@@ -4,7 +4,7 @@ use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
     BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, rows,
-    schedule, spill, text, verify,
+    schedule, spill, text, threads, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -65,6 +65,7 @@ impl Pass {
     /// Every pass, in order.
     pub const ALL: &'static [Pass] = &[
         Pass { name: "outputs", run: Planner::leave_outputs_out },
+        Pass { name: "threads", run: Planner::fold_active },
         Pass { name: "formats", run: Planner::decode_formats },
         Pass { name: "copies", run: Planner::copy },
         Pass { name: "rows", run: Planner::find_rows },
@@ -118,7 +119,7 @@ impl BatchProgram {
     /// # Errors
     /// The rules of the verifier that it breaks, those of batch programs among them, or why it cannot be cut.
     pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, PlanError> {
-        let (func, uniform) = Verified::batch(func)?;
+        let (func, uniform) = Verified::batch(func, machine.wave())?;
         let words = Packing::new(NumericKind::Uint, &[32, 32, 32, 32]);
         let layout = Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
         let costs = EdgeCosts::new(&func);
@@ -132,9 +133,9 @@ impl BatchProgram {
 
     /// A program as it is read from text.
     pub(super) fn read(func: Function, head: text::Head) -> Result<BatchProgram, VerifyErrors> {
-        let (func, uniform) = Verified::batch(func)?;
-        let outputs = vec![4; func.outputs as usize];
         let text::Head { lanes, vectors, copies, cut, costs, call } = head;
+        let (func, uniform) = Verified::batch(func, usize::from(lanes) * usize::from(vectors))?;
+        let outputs = vec![4; func.outputs as usize];
         let mut program = Parts { vectors, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs, lanes) };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
@@ -184,7 +185,8 @@ impl Parts {
         for (number, phase) in (1..).zip(&self.cut.phases) {
             phase.blocks.iter().for_each(|&block| self.phase_of[block] = number);
         }
-        (self.func, self.uniform) = Verified::batch(self.func)?;
+        let wave = self.wave();
+        (self.func, self.uniform) = Verified::batch(self.func, wave)?;
         verify::phases(&self)?;
         self.uses = Uses::count(&self.func, &self.func.layout);
         self.by_rows = self.is_by_rows_alone();
@@ -241,6 +243,12 @@ impl Planner {
         if outputs::remove(&mut self.program.func, is_left_out) {
             dce(&mut self.program.func);
         }
+        Ok(())
+    }
+
+    /// Folds that all lanes are active, where they are.
+    fn fold_active(&mut self) -> Result<(), CutError> {
+        threads::fold_active(&mut self.program.func, self.machine.wave());
         Ok(())
     }
 

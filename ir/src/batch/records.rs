@@ -1,6 +1,8 @@
 //! Colouring of live intervals: the slots of what goes on from one [region](super::regions) to another, and of what
-//! the heads of regions are given.
+//! the heads of regions are given. Where an edge gives a head what an earlier region made, both [may have one
+//! slot](coalesce), and nothing is moved.
 
+use super::coalesce::{Coalescer, Live};
 use super::regions::{Exit, Regions};
 use crate::Value;
 use crate::graph::Graph;
@@ -16,7 +18,7 @@ pub struct Kept {
     /// The slot it is in for other regions, or, if that is the same, for its own one as well.
     pub slot: Option<u32>,
     /// The region that makes it.
-    made: usize,
+    pub made: usize,
 }
 
 /// The slots of a function that is cut.
@@ -55,18 +57,28 @@ impl Records {
             targets.iter().for_each(|&to| before[to].push(from));
         }
         let mut records = Records { kept: graph.func.value_map(), slots: 0 };
-        let mut stays = Vec::new();
+        let mut coalescer = Coalescer::new(graph, regions, &next);
+        let (mut stays, mut shared) = (Vec::new(), Vec::new());
         let mut live = vec![usize::MAX; next.len()];
         for (number, Going { value, is_param, users: mut new }) in
             records.going(graph, regions, is_kept).into_iter().enumerate()
         {
             let own = records.kept[value].made;
             let (mut first, mut last) = (own, own);
+            let mut regions = Vec::new();
             while let Some(region) = new.pop() {
                 if region != own && std::mem::replace(&mut live[region], number) != number {
                     (first, last) = (first.min(region), last.max(region));
                     new.extend(&before[region]);
+                    regions.push(region);
                 }
+            }
+            let here = Live { own, regions };
+            if let Some((param, stay)) = coalescer.param_for(value, &here, |region| live[region] == number) {
+                let stay: &mut Stay = &mut stays[stay];
+                (stay.first, stay.last) = (stay.first.min(first), stay.last.max(last));
+                shared.push((value, param));
+                continue;
             }
             if !is_param {
                 stays.push(Stay { value, first, last, is_set: false, is_used: true });
@@ -77,6 +89,7 @@ impl Records {
             let is_free = before[own].iter().all(|&from| next[from].iter().all(|&to| to == own || live[to] != number));
             if is_free {
                 let (first, last) = (first.min(early), last.max(late));
+                coalescer.add(value, here, stays.len());
                 stays.push(Stay { value, first, last, is_set: true, is_used: true });
             } else {
                 stays.push(Stay { value, first: early, last: late, is_set: true, is_used: false });
@@ -95,6 +108,9 @@ impl Records {
             let kept = &mut records.kept[value];
             kept.edge = is_set.then_some(slot).or(kept.edge);
             kept.slot = is_used.then_some(slot).or(kept.slot);
+        }
+        for (value, param) in shared {
+            records.kept[value].slot = records.kept[param].slot;
         }
         records
     }

@@ -1,6 +1,7 @@
 //! Affine addresses: how a value grows from lane to lane, as memory coalescing asks.
 
 use super::Parts;
+use super::threads::fill_waves;
 use crate::entity::Value;
 use crate::function::{Imm, InstData};
 use crate::op::{Op, SysVal};
@@ -19,6 +20,11 @@ impl Steps {
     /// What a lane has more.
     pub fn of_lane(self, lane: u8) -> u32 {
         (0..4).filter(|bit| lane >> bit & 1 == 1).map(|bit: usize| self.0[bit]).fold(0, u32::wrapping_add)
+    }
+
+    /// Whether a shift to the left loses no bits of those that are known.
+    pub fn keeps_bits(self, shift: u32) -> bool {
+        self.0.iter().all(|&step| step == UNKNOWN || step.leading_zeros() >= shift)
     }
 
     fn map(self, f: impl Fn(u32) -> u32) -> Steps {
@@ -102,8 +108,7 @@ impl Finder<'_> {
         match (inst.op, inst.imm) {
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => {
                 // Where lanes are left, they repeat the last thread.
-                let is_certain =
-                    self.program.threads.is_some_and(|threads| (threads as usize).is_multiple_of(self.program.wave()));
+                let is_certain = fill_waves(self.program, self.program.wave());
                 Some(Growth { steps: Steps([1, 2, 4, 8]), zeros: self.program.lanes.trailing_zeros(), is_certain })
             }
             (Op::SlotLoad, Imm::Slot(slot)) => match inst.result.and_then(|result| self.same[result]) {

@@ -1,6 +1,7 @@
 //! A type that only the verifier makes: what a back end takes, so that no unchecked function becomes code.
 
 use super::{Verifier, VerifyErrors};
+use crate::batch::fill_waves;
 use crate::entity::Value;
 use crate::function::Function;
 use crate::set::EntitySet;
@@ -34,10 +35,11 @@ impl Verified {
         }
     }
 
-    /// Checks the function of a [batch program](crate::batch), which has ops that others have not, and gives it back
-    /// with its [uniform values](crate::uniform).
-    pub(crate) fn batch(func: Function) -> Result<(Function, EntitySet<Value>), VerifyErrors> {
-        let mut verifier = Verifier { is_batch: true, ..Verifier::new(&func) };
+    /// Checks the function of a [batch program](crate::batch) for waves of so many lanes, which has ops that others
+    /// have not, and gives it back with its [uniform values](crate::uniform).
+    pub(crate) fn batch(func: Function, wave: usize) -> Result<(Function, EntitySet<Value>), VerifyErrors> {
+        let fills_waves = fill_waves(&func, wave);
+        let mut verifier = Verifier { is_batch: true, fills_waves, ..Verifier::new(&func) };
         verifier.run().and_then(|()| verifier.stage(Verifier::back_end_form))?;
         let uniform = verifier.uniform.take().unwrap_or_else(|| uniform_values(&func));
         Ok((func, uniform))

@@ -11,7 +11,8 @@ pub struct Args {
     shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
-    /// Plan up to this pass: outputs, formats, copies, rows, complete, cut, spill or call
+    /// Plan up to this pass: outputs, threads, formats, copies, rows, complete, cut, schedule, spill, call or
+    /// interleave
     #[arg(long, value_name = "NAME", value_parser = pass)]
     pass: Option<Pass>,
     /// Print JSON

@@ -223,7 +223,7 @@ fn parameters_change_places() {
     );
 }
 
-/// A loop that is left in two ways, of which one passes a barrier.
+/// A loop that is left in two ways, of which one passes a barrier. What comes behind that has nothing to do.
 #[test]
 fn a_loop_has_two_ends() {
     check(
@@ -247,7 +247,7 @@ fn a_loop_has_two_ends() {
             output.f32 0.0, v12
             return
         }",
-        6,
+        5,
     );
 }
 

@@ -49,6 +49,9 @@ impl Selector<'_> {
 
     /// A vector of addresses; of memory, those of the words that they are in.
     pub(super) fn word_addresses(&mut self, address: Value, is_memory: bool) -> VReg {
+        if let Some(number) = self.here.bounded.number(address) {
+            return self.bounded_addresses(number);
+        }
         let addresses = self.vector(address);
         if !is_memory || self.is_aligned(address) {
             return addresses;
@@ -59,15 +62,17 @@ impl Selector<'_> {
 
     /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
-        let (value, mask) = (self.vector(inst.args[1]), self.mask(inst.args[2]));
-        self.store_words(inst, (resource, at), [value, mask], |this| {
-            let words = [this.word_addresses(inst.args[0], true), value, mask];
-            this.store_near((resource, at), words, |this| this.scatter_words(resource, at, words));
+        let [address, value, mask] = [0, 1, 2].map(|arg| inst.args[arg]);
+        let (value, holds) = (self.vector(value), self.literal(mask).is_some_and(|bits| bits != 0));
+        let mask = if holds { None } else { Some(self.mask(mask)) };
+        self.store_words(address, (resource, at), (value, mask), |this| {
+            let words = [this.word_addresses(address, true), value];
+            this.store_near((resource, at), words, mask, |this| this.scatter_words(resource, at, words, mask));
         });
     }
 
     /// The same wherever the words lie. What it makes, no other code may use.
-    fn scatter_words(&mut self, resource: Resource, at: u32, [addresses, value, mask]: [VReg; 3]) {
+    fn scatter_words(&mut self, resource: Resource, at: u32, [addresses, value]: [VReg; 2], mask: Option<VReg>) {
         let (data, bytes) = offset::resource(resource.as_u32());
         // Memory is never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.word(at.saturating_add(4));
@@ -75,7 +80,7 @@ impl Selector<'_> {
         let fits = self.at_most(needed, bytes.into());
         let room = self.simd.op(X::Psubd, &[bytes], needed);
         let mut inside = self.at_most(addresses, room.into());
-        for other in [fits, mask] {
+        for other in [Some(fits), mask].into_iter().flatten() {
             inside = self.simd.masks(X::Pand, X::Kand, inside, other);
         }
         if self.simd.gathers() {

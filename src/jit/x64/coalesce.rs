@@ -116,6 +116,11 @@ impl Selector<'_> {
         self.simd.has_masks() && steps[..3] == IN_ORDER[..3]
     }
 
+    /// Whether the words at an address may lie so that one access, or one for each half of the lanes, has them.
+    pub(super) fn may_lie_together(&self, address: Value) -> bool {
+        self.shape(address).is_some() || self.is_in_rows(address)
+    }
+
     /// Finds out whether the words of all lanes lie together: `LessEqual` holds then, unless that is certain. Nothing
     /// where they never do.
     fn compare_addresses(
@@ -127,22 +132,32 @@ impl Selector<'_> {
         if shape.is_none() && !self.is_in_rows(address) {
             return None;
         }
+        let number = self.here.bounded.number(address);
+        let shift = number.map_or(0, |number| number.shift);
         let reach = shape.map_or(ROW_REACH, |shape| shape.reach);
-        let limit = self.limit(place, reach)?;
-        let is_certain = self.addresses.steps[address].is_some_and(|known| known.is_certain);
+        let limit = self.limit(place, reach, shift)?;
+        let is_certain = number.is_some() || self.addresses.steps[address].is_some_and(|known| known.is_certain);
         let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
         let [first, second, last, _] = self.memoised_all(key, |this| {
-            let addresses = this.word_addresses(address, is_memory);
+            let addresses = match number {
+                Some(number) => this.vector(number.value),
+                None => this.word_addresses(address, is_memory),
+            };
             match shape {
                 Some(shape) => [this.first_in_shape(addresses, shape, is_certain); 4],
                 None => this.first_in_rows(addresses, is_certain),
             }
         });
+        let rows = [first, second];
         // What is loaded behind the word of the last lane.
         let more = shape.map_or(0, |shape| shape.reach - shape.steps.of_lane(self.simd.lanes() - 1));
         let certainty = if is_certain && self.is_inside(address, place, more) {
             Certainty::Certain
         } else {
+            let last = match shape {
+                None if is_certain => self.memoised(Memo::Last(address, is_memory), |this| this.umax(rows)),
+                _ => last,
+            };
             match limit {
                 Limit::Known(limit) => self.simd.compare_imm(X::CmpImmediate64, last, limit),
                 Limit::Register(limit) => self.simd.compare(X::Cmp64, last, limit),
@@ -150,7 +165,7 @@ impl Selector<'_> {
             Certainty::Compared
         };
         let data = self.resource_data(place.0);
-        let [first, second] = [first, second].map(|first| Address::indexed(data, first, 0, place.1 as i32));
+        let [first, second] = rows.map(|first| Address::indexed(data, first, shift, place.1 as i32));
         let together = match shape {
             Some(_) => Together::Shape(first),
             None => Together::Rows([first, second]),
@@ -158,15 +173,18 @@ impl Selector<'_> {
         Some((together, certainty))
     }
 
-    /// The last address from which so many bytes more can be read than a word, unless none is.
-    fn limit(&mut self, (resource, at): Place, reach: u32) -> Option<Limit> {
+    /// The last address from which so many bytes more can be read than a word, unless none is, shifted to the right.
+    fn limit(&mut self, (resource, at): Place, reach: u32, shift: u8) -> Option<Limit> {
         let needed = i32::try_from(u64::from(at) + u64::from(reach) + 4).ok()? as u32;
         if let Some(last) = self.last_shared(resource, at) {
-            return last.checked_sub(reach).map(Limit::Known);
+            return last.checked_sub(reach).map(|limit| Limit::Known(limit >> shift));
         }
         let bytes = self.resource_length(resource);
-        let key = Memo::Limit(resource, needed);
-        Some(Limit::Register(self.memoised(key, |this| this.simd.general_imm(X::SubImmediate64, bytes, needed))))
+        let limit = self.memoised(Memo::Limit(resource, needed, shift), |this| {
+            let limit = this.simd.address(Address::at(bytes, -(needed as i32)));
+            if shift == 0 { limit } else { this.simd.general_imm(X::Sar64, limit, shift.into()) }
+        });
+        Some(Limit::Register(limit))
     }
 
     /// The address of lane 0 if the others have the shape's, as may be certain, else one that is out of every range.
@@ -184,16 +202,15 @@ impl Selector<'_> {
         self.simd.choose(Condition::Equal, first, nowhere)
     }
 
-    /// The addresses of the first lanes of both halves, and the larger one, if the others have theirs in order behind
-    /// those, as may be certain, else one that is out of every range for it.
+    /// The addresses of the first lanes of both halves, and, unless it is certain that the others have theirs in order
+    /// behind those, the larger one if they do, else one that is out of every range.
     fn first_in_rows(&mut self, addresses: VReg, is_certain: bool) -> [VReg; 4] {
         let upper = self.simd.row(addresses, 2);
         let [first, second] = [addresses, upper].map(|row| self.simd.first_word(row));
-        self.simd.compare(X::Cmp, first, second);
-        let last = self.simd.choose(Condition::Above, first, second);
         if is_certain {
-            return [first, second, last, last];
+            return [first, second, first, second];
         }
+        let last = self.umax([first, second]);
         let [firsts, columns] = [[0, 0, 0, 8], [4, 8, 16, 0]].map(|steps| Constant::Steps(Steps(steps), 0, 16));
         let [firsts, columns] = [firsts, columns].map(|constant| self.simd.code.constant(constant));
         let firsts = self.simd.load(firsts);
@@ -203,6 +220,11 @@ impl Selector<'_> {
         self.compare_all(addresses, expected);
         let last = self.simd.choose(Condition::Equal, last, nowhere);
         [first, second, last, last]
+    }
+
+    fn umax(&mut self, [a, b]: [VReg; 2]) -> VReg {
+        self.simd.compare(X::Cmp, a, b);
+        self.simd.choose(Condition::Above, a, b)
     }
 
     /// Compares two vectors: `Equal` says whether all lanes are.
@@ -329,28 +351,26 @@ impl Selector<'_> {
         self.memoised(Memo::Lanes(lanes), |this| this.simd.lanes_mask(lanes))
     }
 
-    /// Stores a word of each lane where the mask holds, where they lie in order or in two rows; `apart` stores them
-    /// else.
+    /// Stores a word of each lane where the mask holds, everywhere if there is none, where they lie in order or in two
+    /// rows; `apart` stores them else.
     pub(super) fn store_words(
         &mut self,
-        inst: &InstData,
+        address: Value,
         (resource, at): (Resource, u32),
-        [value, mask]: [VReg; 2],
+        (value, mask): (VReg, Option<VReg>),
         apart: impl FnOnce(&mut Self),
     ) {
-        let address = inst.args[0];
         let shape = self.shape(address).filter(|&shape| self.is_in_order(shape));
         let Some((words, certainty)) = self.compare_addresses((address, true), (resource, at), shape) else {
             return apart(self);
         };
-        if certainty == Certainty::Certain && self.simd.has_masks() {
+        let is_asked = mask.filter(|_| !self.simd.has_masks());
+        if certainty == Certainty::Certain && is_asked.is_none() {
             return self.store_together(words, value, mask);
         }
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let one_by_one = self.simd.code.cold_block();
-        if self.simd.has_masks() {
-            self.simd.code.branch_only(Condition::LessEqual, together, one_by_one);
-        } else {
+        if let Some(mask) = is_asked {
             if certainty == Certainty::Compared {
                 let inside = self.simd.code.block();
                 self.simd.code.branch(Condition::LessEqual, (inside, &[]), (one_by_one, &[]));
@@ -358,6 +378,8 @@ impl Selector<'_> {
             }
             self.compare_with_all(mask);
             self.simd.code.branch(Condition::Equal, (together, &[]), (one_by_one, &[]));
+        } else {
+            self.simd.code.branch_only(Condition::LessEqual, together, one_by_one);
         }
         self.simd.code.switch_to(together);
         self.store_together(words, value, mask);
@@ -370,22 +392,21 @@ impl Selector<'_> {
     }
 
     /// Stores what lies together, all of it inside. Without registers of masks the mask holds everywhere.
-    fn store_together(&mut self, words: Together, value: VReg, mask: VReg) {
+    fn store_together(&mut self, words: Together, value: VReg, mask: Option<VReg>) {
+        let mask = mask.filter(|_| self.simd.has_masks());
         match words {
             Together::Rows([first, second]) => {
-                // From where the vector would begin.
-                for (address, lanes) in [(first, 0xff), (second.plus(-32), 0xff00)] {
-                    let lanes = self.simd.lanes_mask(lanes);
-                    let half = self.simd.row_op(X::Kand, &[lanes], mask, 0);
-                    self.store_some(value, address, half);
-                }
+                let upper = self.simd.op_imm(X::ExtractHalf, &[], value, 1);
+                let of_upper = mask.map(|mask| self.simd.row_op(X::Kshiftr, &[], mask, 8));
+                self.store_where(mask, Size::Y, value, first);
+                self.store_where(of_upper, Size::Y, upper, second);
             }
-            Together::Shape(address) if self.simd.has_masks() => self.store_some(value, address, mask),
-            Together::Shape(address) => self.simd.store(value, address),
+            Together::Shape(address) => self.store_where(mask, self.simd.size(), value, address),
         }
     }
 
-    pub(super) fn store_some(&mut self, value: VReg, address: Address, mask: VReg) {
-        self.simd.code.inst(X::StoreVector, self.simd.size(), &[value], Some(address), Some(mask), 0);
+    /// Stores the words of a vector, or of its lower lanes, where a mask in a register for masks holds if there is one.
+    pub(super) fn store_where(&mut self, mask: Option<VReg>, size: Size, value: VReg, address: Address) {
+        self.simd.code.inst(X::StoreVector, size, &[value], Some(address), mask, 0);
     }
 }

@@ -146,6 +146,7 @@ impl Selector<'_> {
         if self.simd.has_masks() {
             self.here.patterns = Patterns::of(self.program, block);
         }
+        self.here.bounded = self.bounded(block);
         self.here.near_loads = self.near_loads(block);
         self.look_ahead(block);
         let data = &func.blocks[block];

@@ -25,6 +25,7 @@
 
 mod allocate;
 mod arithmetic;
+mod bounded;
 mod buffer;
 mod call_out;
 mod coalesce;
@@ -233,6 +234,7 @@ struct Selector<'a> {
 struct Here {
     memo: HashMap<Memo, [VReg; 4]>,
     patterns: patterns::Patterns,
+    bounded: bounded::Bounded,
     /// Loads of slots that are operands in memory.
     near_loads: HashSet<Value>,
     /// Offsets that differ among lanes.

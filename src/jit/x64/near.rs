@@ -60,7 +60,8 @@ impl Selector<'_> {
     pub(super) fn store_near(
         &mut self,
         place: Place,
-        [addresses, value, mask]: [VReg; 3],
+        [addresses, value]: [VReg; 2],
+        mask: Option<VReg>,
         far: impl FnOnce(&mut Self),
     ) {
         let Some(Window { first, numbers }) = self.two_vectors(place, addresses) else { return far(self) };
@@ -76,7 +77,10 @@ impl Selector<'_> {
         // Which of the words are stored: sixteen, if all are in the two vectors.
         self.simd.code.switch_to(rising);
         let one = self.simd.word_source(1);
-        let one = self.simd.keep(mask, one);
+        let one = match mask {
+            Some(mask) => self.simd.keep(mask, one),
+            None => self.simd.in_register(one),
+        };
         let bits = self.simd.op(X::Psllvd, &[one], numbers);
         let stored = self.any_bits(bits);
         let count = self.simd.general(X::Popcnt, &[], stored);
@@ -95,7 +99,7 @@ impl Selector<'_> {
             let stored = self.simd.row_op(X::KmovIn, &[], stored, 0);
             let size = self.simd.size();
             let words = self.simd.code.inst(X::Expandd, size, &[words], None, Some(stored), 0);
-            self.store_some(words.expect("it has a result"), at, stored);
+            self.store_where(Some(stored), size, words.expect("it has a result"), at);
         }
         self.simd.code.jump(join, &[]);
 

@@ -69,10 +69,10 @@ impl Patterns {
 }
 
 impl Selector<'_> {
-    /// Selects for an instruction that is part of a pattern; false if it is of none.
+    /// Selects for an instruction that is part of a pattern or put off; false if it is neither.
     pub(super) fn pattern(&mut self, inst: &InstData) -> bool {
         let Some(value) = inst.result else { return false };
-        if self.here.patterns.covered.contains(&value) {
+        if self.here.patterns.covered.contains(&value) || self.here.bounded.is_put_off(value) {
             return true;
         }
         let Some(&Specials { number, ordinary }) = self.here.patterns.specials.get(&value) else { return false };

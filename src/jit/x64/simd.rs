@@ -450,12 +450,12 @@ impl Simd {
     }
 
     /// The lanes of a vector that are not zero, where the others are all ones.
-    pub fn vector_to_mask(&mut self, vector: VReg) -> VReg {
+    pub fn vector_to_mask(&mut self, vector: impl Into<Source>) -> VReg {
         if !self.has_masks() {
-            return vector;
+            return self.in_register(vector.into());
         }
         let zero = self.word(0);
-        self.op_imm(Op::PcmpdMask, &[vector], zero, integer::NOT_EQUAL)
+        self.op_imm(Op::PcmpdMask, &[zero], vector, integer::NOT_EQUAL)
     }
 
     /// A bit a lane, in a general register.

@@ -46,12 +46,13 @@ impl Selector<'_> {
                 self.slots[result(inst)] = Some(first);
                 return;
             }
+            if inst.ty == Type::I1 {
+                let mask = self.simd.vector_to_mask(first);
+                return self.define_vector(result(inst), mask);
+            }
             let (mut words, count) = ([VReg::invalid(); 4], inst.ty.words() as usize);
             for (number, word) in (0..).zip(&mut words[..count]) {
                 *word = self.simd.load(first.plus(size * number));
-            }
-            if inst.ty == Type::I1 {
-                words[0] = self.simd.vector_to_mask(words[0]);
             }
             return self.define(result(inst), &words[..count]);
         }

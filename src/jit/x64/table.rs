@@ -412,6 +412,7 @@ define_ops! {
     Sar "sar" UPDATE_BY legacy(0, 0, 0xc1).digit(7).imm8();
     Shl64 "shl" UPDATE_BY legacy(0, 0, 0xc1).w().digit(4).imm8();
     Shr64 "shr" UPDATE_BY legacy(0, 0, 0xc1).w().digit(5).imm8();
+    Sar64 "sar" UPDATE_BY legacy(0, 0, 0xc1).w().digit(7).imm8();
     Shlx "shlx" GGG vex(1, 2, 0xf7);
     Shrx "shrx" GGG vex(3, 2, 0xf7);
     Sarx "sarx" GGG vex(2, 2, 0xf7);

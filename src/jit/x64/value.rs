@@ -36,11 +36,13 @@ pub enum Memo {
     Aligned(Value),
     /// Where a resource begins.
     Data(Resource),
-    /// The address of lane 0, or of the word it is in, if the others have its shape; without one, those of both halves
-    /// of the lanes.
+    /// The address of lane 0, or of the word it is in, or what is shifted for it, if the others have its shape; without
+    /// one, those of both halves of the lanes.
     First(Value, bool, Option<Steps>),
-    /// The last such address behind which a resource has so many bytes.
-    Limit(Resource, u32),
+    /// The larger one of those of both halves.
+    Last(Value, bool),
+    /// The last address behind which a resource has so many bytes, shifted to the right.
+    Limit(Resource, u32, u8),
     /// A literal in all lanes.
     Word(u32),
     /// Which word each lane gets of those that lie in a shape.
