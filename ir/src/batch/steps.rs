@@ -17,6 +17,11 @@ pub struct Steps(pub [u32; 4]);
 const UNKNOWN: u32 = u32::MAX;
 
 impl Steps {
+    /// Those of the numbers of so many lanes. Bits that no lane's number has add nothing.
+    fn of_numbers(lanes: u32) -> Steps {
+        Steps([1, 2, 4, 8].map(|step| if step < lanes { step } else { 0 }))
+    }
+
     /// What a lane has more.
     pub fn of_lane(self, lane: u8) -> u32 {
         (0..4).filter(|bit| lane >> bit & 1 == 1).map(|bit: usize| self.0[bit]).fold(0, u32::wrapping_add)
@@ -109,7 +114,8 @@ impl Finder<'_> {
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => {
                 // Where lanes are left, they repeat the last thread.
                 let is_certain = fill_waves(self.program, self.program.wave());
-                Some(Growth { steps: Steps([1, 2, 4, 8]), zeros: self.program.lanes.trailing_zeros(), is_certain })
+                let lanes = u32::from(self.program.lanes);
+                Some(Growth { steps: Steps::of_numbers(lanes), zeros: lanes.trailing_zeros(), is_certain })
             }
             (Op::SlotLoad, Imm::Slot(slot)) => match inst.result.and_then(|result| self.same[result]) {
                 Some(same) => self.of(same),
@@ -203,7 +209,15 @@ mod tests {
     use super::*;
 
     fn thread() -> Growth {
-        Growth { steps: Steps([1, 2, 4, 8]), zeros: 4, is_certain: true }
+        Growth { steps: Steps::of_numbers(16), zeros: 4, is_certain: true }
+    }
+
+    #[test]
+    fn eight_lanes_are_a_row_of_eight_threads() {
+        let thread = Growth { steps: Steps::of_numbers(8), zeros: 3, is_certain: true };
+        let (row, column) = (thread.shifted_right(3).unwrap(), thread.masked(7).unwrap());
+        assert_eq!((row.steps, column.steps), (Steps([0; 4]), Steps([1, 2, 4, 0])));
+        assert!(row.is_certain && column.is_certain);
     }
 
     #[test]

@@ -74,10 +74,10 @@ impl Selector<'_> {
     /// The number of `number <= MAX >> shift ? number << shift : MAX`, if its steps are certain and lose nothing.
     fn bounded_number(&self, select: &InstData) -> Option<Number> {
         let [inside, shifted, outside] = [0, 1, 2].map(|arg| select.args[arg]);
-        let (compare, shifts) = (self.func.def_inst(inside)?, self.func.def_inst(shifted)?);
-        let (value, shift) = (shifts.args[0], self.literal(shifts.args.get(1).copied()?)?);
-        let is_bounded = (compare.op, shifts.op) == (Op::Ule, Op::Ishl)
-            && compare.args[0] == value
+        let made_by = |value: Value, op: Op| self.func.def_inst(value).filter(|inst| inst.op == op);
+        let (compare, shifts) = (made_by(inside, Op::Ule)?, made_by(shifted, Op::Ishl)?);
+        let (value, shift) = (shifts.args[0], self.literal(shifts.args[1])?);
+        let is_bounded = compare.args[0] == value
             && self.literal(compare.args[1]) == Some(u32::MAX.checked_shr(shift)?)
             && self.literal(outside) == Some(u32::MAX)
             // Addresses of words, which an address has factors for.
