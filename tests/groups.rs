@@ -332,6 +332,99 @@ fn elements_are_where_their_numbers_say() {
     }
 }
 
+/// Elements of several words, of a buffer, of shared memory and of memory, some of which are outside; all of an
+/// element's words or some, of all threads or some, and what has been stored in between.
+#[test]
+fn elements_of_several_words_are_loaded_and_stored() {
+    for (threads, elements) in [(64, 64), (64, 70), (40, 41), (128, 200)] {
+        for words in [2, 3, 4, 5, 8, 12] {
+            check_elements(threads, elements, words);
+        }
+    }
+}
+
+/// Groups of so many threads with so many elements of so many words.
+fn check_elements(threads: u32, elements: u32, words: u32) {
+    const NAMES: [&str; 5] = ["", "x", "xy", "xyz", "xyzw"];
+    let stride = 4 * words;
+    let mut text = format!(
+        "cs_5_0
+        dcl_constantbuffer CB0[1], immediateIndexed
+        dcl_thread_group {threads}, 1, 1
+        dcl_input vThreadIDInGroup.x
+        dcl_resource_structured t0, {stride}
+        dcl_uav_structured u0, {stride}
+        dcl_uav_structured u1, {stride}
+        dcl_tgsm_structured g0, {stride}, {threads}
+        mov r0.x, vThreadIDInGroup.x
+        iadd r0.y, r0.x, cb0[0].x
+        and r0.z, r0.x, cb0[0].y
+        xor r0.w, r0.x, l(1)\n"
+    );
+    // Each row goes through shared memory to u0; where a bit of the thread's number is not set, to u1.
+    for at in (0..words).step_by(4) {
+        let names = NAMES[(words - at).min(4) as usize];
+        text += &format!(
+            "ld_structured r1.{names}, r0.y, l({0}), t0.xyzw
+            store_structured g0.{names}, r0.x, l({0}), r1.xyzw
+            sync_g_t
+            ld_structured r2.{names}, r0.x, l({0}), g0.xyzw
+            store_structured g0.x, r0.x, l({0}), r0.x
+            ld_structured r3.x, r0.x, l({0}), g0.xxxx
+            ld_structured r3.y, r0.w, l({0}), g0.xxxx
+            iadd r3.x, r3.x, r3.y
+            iadd r2.x, r2.x, r3.x
+            store_structured u0.{names}, r0.y, l({0}), r2.xyzw
+            if_z r0.z
+              store_structured u1.{names}, r0.x, l({0}), r2.xyzw
+            endif
+            sync_g_t\n",
+            4 * at
+        );
+    }
+    let shader = Shader::parse(&Source::new(&text).container()).unwrap();
+    let word = |number: u32| number.wrapping_mul(0x9e37_79b1) | 1;
+    let bytes: Vec<u8> = (0..words * elements).flat_map(|number| word(number).to_le_bytes()).collect();
+    let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
+        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+        let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+        [Backend::Jit, Backend::Interpreter].map(compile)
+    });
+    let codes: Vec<_> = codes.collect();
+    for (base, bit) in [(0, 0), (0, 1), (5, 16), (elements - 1, 0), (u32::MAX / stride - 20, 0), (u32::MAX - 9, 0)] {
+        let mut wanted = [elements, threads].map(|count| vec![0; (count * words) as usize]);
+        for n in 0..threads {
+            let own = base.wrapping_add(n);
+            for at in 0..words {
+                let loaded = if own < elements { word(own * words + at) } else { 0 };
+                // What both threads of a pair have stored: a thread's number, or before that the other's element.
+                let stored = if at.is_multiple_of(4) { loaded.wrapping_add(n).wrapping_add(n ^ 1) } else { loaded };
+                if own < elements {
+                    wanted[0][(own * words + at) as usize] = stored;
+                }
+                if n & bit == 0 {
+                    wanted[1][(n * words + at) as usize] = stored;
+                }
+            }
+        }
+        let constants = [base, bit, 0, 0].map(u32::to_le_bytes).concat();
+        for code in &codes {
+            let memory = wanted.each_ref().map(|words| AtomicBuffer::zeroed(4 * words.len()));
+            let mut call = code.call();
+            call.constant_buffer(0, &constants).unwrap();
+            call.buffer(0, BufferView::structured(&bytes, stride)).unwrap();
+            for slot in [0, 1] {
+                call.unordered_access(slot, MemoryView::structured(&memory[slot as usize], stride)).unwrap();
+            }
+            call.dispatch([1; 3]).unwrap();
+            for (memory, wanted) in memory.iter().zip(&wanted) {
+                let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
+                assert_eq!(got, *wanted, "{} of {threads} threads, {words} words from {base} on", code.is_native());
+            }
+        }
+    }
+}
+
 /// Threads of a group load and store words within two vectors of each other, in rising order or not, some outside,
 /// some the same, some by no thread; and words that are further apart.
 #[test]

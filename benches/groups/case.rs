@@ -2,9 +2,10 @@
 
 use crate::plain::matrices::Factors;
 use crate::plain::nbody::Step;
+use crate::plain::particles::{Fall, Particle};
 use crate::plain::{scan, sha256, sort};
 use crate::support::program::Source;
-use crate::{data, network};
+use crate::{data, motion, network};
 use shaderjit::error::CallError;
 use shaderjit::{AtomicBuffer, BufferView, Call, CompiledShader, MemoryView, Shader, TexelFormat};
 use std::sync::Arc;
@@ -44,18 +45,26 @@ pub struct Case {
 impl Case {
     /// Sizes that the caches hold.
     pub fn small() -> Vec<Case> {
-        vec![Case::nbody(16, 1024), Case::product([256; 3]), Case::sha256(256), Case::sort(32), Case::scan(128)]
+        vec![
+            Case::nbody(16, 1024),
+            Case::product([256; 3]),
+            Case::sha256(256),
+            Case::sort(32),
+            Case::scan(128),
+            Case::particles(64),
+        ]
     }
 
     /// About a million threads each.
     pub fn large() -> impl Iterator<Item = Case> {
-        let cases: [fn() -> Case; 5] = [
+        let cases: [fn() -> Case; 6] = [
             || Case::nbody(1 << 14, 128),
             || Case::product([1024, 64, 1024]),
             // As many as there can be in a direction.
             || Case::sha256(65535),
             || Case::sort(1 << 12),
             || Case::scan(1 << 14),
+            || Case::particles(1 << 14),
         ];
         cases.into_iter().map(|case| case())
     }
@@ -156,6 +165,25 @@ impl Case {
             has_floats: false,
             plain: way(values, scan::tree),
             shorter: Some(way(same, scan::running)),
+        }
+    }
+
+    fn particles(groups: u32) -> Case {
+        let mut random = Random(6);
+        let particles: Vec<Particle> =
+            (0..groups * motion::THREADS).map(|_| [(); 8].map(|()| random.float())).collect();
+        let fall = Fall { time: 0.1, drag: 0.99, gravity: -0.5, ground: 0.25 };
+        Case {
+            name: "particles",
+            shader: Shader::parse(&Source::new(motion::TEXT).container()).expect("it is a shader"),
+            grid: [groups, 1, 1],
+            threads: groups * motion::THREADS,
+            constants: Some(bytes(&[fall.time, fall.drag, fall.gravity, fall.ground].map(f32::to_bits))),
+            inputs: vec![(Kind::Structured(32), floats(particles.as_flattened()))],
+            outputs: vec![(Kind::Structured(32), particles.len() * 8)],
+            has_floats: true,
+            plain: Box::new(move |views| fall.go(&particles, &mut views[0])),
+            shorter: None,
         }
     }
 

@@ -19,6 +19,7 @@ mod support;
 
 mod case;
 mod contender;
+mod motion;
 mod network;
 #[cfg(feature = "rayon")]
 mod parallel;

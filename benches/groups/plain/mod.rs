@@ -3,6 +3,7 @@
 
 pub mod matrices;
 pub mod nbody;
+pub mod particles;
 pub mod scan;
 pub mod sha256;
 pub mod sort;

@@ -27,9 +27,9 @@ impl Steps {
         (0..4).filter(|bit| lane >> bit & 1 == 1).map(|bit: usize| self.0[bit]).fold(0, u32::wrapping_add)
     }
 
-    /// Whether a shift to the left loses no bits of those that are known.
-    pub fn keeps_bits(self, shift: u32) -> bool {
-        self.0.iter().all(|&step| step == UNKNOWN || step.leading_zeros() >= shift)
+    /// Whether those that are known times a factor have room in 32 bits.
+    pub fn allows_factor(self, factor: u32) -> bool {
+        self.0.iter().all(|&step| step == UNKNOWN || step.checked_mul(factor).is_some())
     }
 
     fn map(self, f: impl Fn(u32) -> u32) -> Steps {

@@ -1,6 +1,7 @@
 //! Loads from resources, the caller's bytes as they are, and stores to memory. Every one is checked against the length
 //! in the table.
 
+use super::coalesce::Place;
 use super::code::{Address, Source};
 use super::encode::Condition;
 use super::table::Op as X;
@@ -63,16 +64,26 @@ impl Selector<'_> {
     /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
         let [address, value, mask] = [0, 1, 2].map(|arg| inst.args[arg]);
-        let (value, holds) = (self.vector(value), self.literal(mask).is_some_and(|bits| bits != 0));
-        let mask = if holds { None } else { Some(self.mask(mask)) };
-        self.store_words(address, (resource, at), (value, mask), |this| {
-            let words = [this.word_addresses(address, true), value];
-            this.store_near((resource, at), words, mask, |this| this.scatter_words(resource, at, words, mask));
+        let (value, mask) = (self.vector(value), self.stores_where(mask));
+        self.store_words(inst, (resource, at), (value, mask), |this| {
+            this.store_apart(address, (resource, at), value, mask)
         });
     }
 
+    /// The mask of a store, if it is not known to hold everywhere.
+    pub(super) fn stores_where(&mut self, mask: Value) -> Option<VReg> {
+        let holds = self.literal(mask).is_some_and(|bits| bits != 0);
+        if holds { None } else { Some(self.mask(mask)) }
+    }
+
+    /// Stores words that do not lie together. What it makes, no other code may use.
+    pub(super) fn store_apart(&mut self, address: Value, place: Place, value: VReg, mask: Option<VReg>) {
+        let words = [self.word_addresses(address, true), value];
+        self.store_near(place, words, mask, |this| this.scatter_words(place, words, mask));
+    }
+
     /// The same wherever the words lie. What it makes, no other code may use.
-    fn scatter_words(&mut self, resource: Resource, at: u32, [addresses, value]: [VReg; 2], mask: Option<VReg>) {
+    fn scatter_words(&mut self, (resource, at): Place, [addresses, value]: [VReg; 2], mask: Option<VReg>) {
         let (data, bytes) = offset::resource(resource.as_u32());
         // Memory is never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.simd.word(at.saturating_add(4));

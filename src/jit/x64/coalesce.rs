@@ -5,6 +5,7 @@
 //! whether its words are in order, as threads like to have them.
 
 use super::Selector;
+use super::bounded::Number;
 use super::code::Address;
 use super::constants::Constant;
 use super::encode::{Condition, Size};
@@ -22,9 +23,9 @@ const IN_ORDER: [u32; 4] = [4, 8, 16, 32];
 /// How lanes' words lie behind that of lane 0.
 #[derive(Clone, Copy)]
 pub struct Shape {
-    steps: Steps,
+    pub steps: Steps,
     /// Bytes from the first word to the last that an access takes.
-    reach: u32,
+    pub reach: u32,
 }
 
 /// How the words of a shape are loaded.
@@ -61,7 +62,7 @@ enum Limit {
 
 /// Where the words of all lanes lie together.
 #[derive(Clone, Copy)]
-enum Together {
+pub enum Together {
     /// In one shape that begins there.
     Shape(Address),
     /// In order, those of the lower and of the upper half of the lanes.
@@ -70,20 +71,20 @@ enum Together {
 
 /// How it is known that words lie together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Certainty {
+pub enum Certainty {
     Certain,
     /// `LessEqual` says whether they do.
     Compared,
 }
 
 /// Two words have a distance below this.
-const MAX_DISTANCE: u32 = 1 << 16;
+pub const MAX_DISTANCE: u32 = 1 << 16;
 
 /// Bytes from the first word of half the lanes to the last.
 const ROW_REACH: u32 = 28;
 
 impl Selector<'_> {
-    fn steps_in_vector(&self, address: Value) -> Steps {
+    pub(super) fn steps_in_vector(&self, address: Value) -> Steps {
         let steps = self.addresses.steps[address].map_or(IN_ORDER, |known| known.steps.0);
         Steps(std::array::from_fn(|bit| if 1 << bit < self.simd.lanes() { steps[bit] } else { 0 }))
     }
@@ -116,14 +117,15 @@ impl Selector<'_> {
         self.simd.has_masks() && steps[..3] == IN_ORDER[..3]
     }
 
-    /// Whether the words at an address may lie so that one access, or one for each half of the lanes, has them.
-    pub(super) fn may_lie_together(&self, address: Value) -> bool {
-        self.shape(address).is_some() || self.is_in_rows(address)
+    /// Whether a load's or a store's words may lie so that one access, or one for each half of the lanes, has them.
+    pub(super) fn may_lie_together(&self, access: &InstData) -> bool {
+        let (address, stores) = (access.args[0], access.op == Op::MemoryStoreMasked);
+        self.shape(address).is_some_and(|shape| !stores || self.is_in_order(shape)) || self.is_in_rows(address)
     }
 
     /// Finds out whether the words of all lanes lie together: `LessEqual` holds then, unless that is certain. Nothing
     /// where they never do.
-    fn compare_addresses(
+    pub(super) fn compare_addresses(
         &mut self,
         (address, is_memory): (Value, bool),
         place: Place,
@@ -133,7 +135,7 @@ impl Selector<'_> {
             return None;
         }
         let number = self.here.bounded.number(address);
-        let shift = number.map_or(0, |number| number.shift);
+        let shift = number.map_or(0, Number::shift);
         let reach = shape.map_or(ROW_REACH, |shape| shape.reach);
         let limit = self.limit(place, reach, shift)?;
         let is_certain = number.is_some() || self.addresses.steps[address].is_some_and(|known| known.is_certain);
@@ -143,9 +145,13 @@ impl Selector<'_> {
                 Some(number) => this.vector(number.value),
                 None => this.word_addresses(address, is_memory),
             };
-            match shape {
-                Some(shape) => [this.first_in_shape(addresses, shape, is_certain); 4],
-                None => this.first_in_rows(addresses, is_certain),
+            match (shape, number) {
+                (None, _) => this.first_in_rows(addresses, is_certain),
+                (Some(shape), None) => [this.first_in_shape(addresses, shape, is_certain); 4],
+                (Some(shape), Some(number)) => {
+                    let first = this.first_in_shape(addresses, shape, is_certain);
+                    [if shift > 0 { first } else { this.simd.general_imm(X::ImulImmediate64, first, number.factor) }; 4]
+                }
             }
         });
         let rows = [first, second];
@@ -251,20 +257,19 @@ impl Selector<'_> {
         // What loads of a block share is made in front of branches.
         let way = shape.map_or(Way::InOrder, |shape| self.way(shape));
         let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
-            return self.load_apart(inst, (resource, at), true);
+            return self.load_apart((address, is_memory), (resource, at), true);
         };
         if certainty == Certainty::Certain {
             return self.load_together(words, way);
         }
         let together = |this: &mut Self| this.load_together(words, way);
-        self.likely(Condition::LessEqual, together, |this| this.load_apart(inst, (resource, at), false))
+        self.likely(Condition::LessEqual, together, |this| this.load_apart((address, is_memory), (resource, at), false))
     }
 
     /// Words that are not in a shape. Loads behind this one have its window again if that is kept.
-    fn load_apart(&mut self, inst: &InstData, place: Place, is_kept: bool) -> VReg {
-        let is_memory = inst.op != Op::ResourceLoad;
+    pub(super) fn load_apart(&mut self, (address, is_memory): (Value, bool), place: Place, is_kept: bool) -> VReg {
         let (base, last) = self.window(place.0, place.1, is_kept);
-        let addresses = self.word_addresses(inst.args[0], is_memory);
+        let addresses = self.word_addresses(address, is_memory);
         self.load_near(place, addresses, |this| this.gather_words(base, is_memory, last, addresses))
     }
 
@@ -275,18 +280,34 @@ impl Selector<'_> {
         common: impl FnOnce(&mut Self) -> VReg,
         seldom: impl FnOnce(&mut Self) -> VReg,
     ) -> VReg {
+        self.likely_words(condition, 1, |this| [common(this); 4], |this| [seldom(this); 4])[0]
+    }
+
+    /// Up to four vectors that are: those that are wanted, bit 0 for the first.
+    pub(super) fn likely_words(
+        &mut self,
+        condition: Condition,
+        wanted: u8,
+        common: impl FnOnce(&mut Self) -> [VReg; 4],
+        seldom: impl FnOnce(&mut Self) -> [VReg; 4],
+    ) -> [VReg; 4] {
         let [then, join] = [(); 2].map(|()| self.simd.code.block());
         let otherwise = self.simd.code.cold_block();
-        let made = self.simd.code.param(join, Class::V);
+        let is_wanted = |word: &usize| wanted >> word & 1 == 1;
+        let mut made = [VReg::invalid(); 4];
+        for word in (0..4).filter(is_wanted) {
+            made[word] = self.simd.code.param(join, Class::V);
+        }
+        let of = |vectors: [VReg; 4]| (0..4).filter(is_wanted).map(|word| vectors[word]).collect::<Vec<_>>();
         self.simd.code.branch_only(condition, then, otherwise);
 
         self.simd.code.switch_to(then);
-        let vector = common(self);
-        self.simd.code.jump(join, &[vector]);
+        let vectors = common(self);
+        self.simd.code.jump(join, &of(vectors));
 
         self.simd.code.switch_to(otherwise);
-        let vector = seldom(self);
-        self.simd.code.jump(join, &[vector]);
+        let vectors = seldom(self);
+        self.simd.code.jump(join, &of(vectors));
 
         self.simd.code.switch_to(join);
         made
@@ -355,22 +376,35 @@ impl Selector<'_> {
     /// rows; `apart` stores them else.
     pub(super) fn store_words(
         &mut self,
-        address: Value,
+        inst: &InstData,
         (resource, at): (Resource, u32),
         (value, mask): (VReg, Option<VReg>),
         apart: impl FnOnce(&mut Self),
     ) {
+        let address = inst.args[0];
         let shape = self.shape(address).filter(|&shape| self.is_in_order(shape));
         let Some((words, certainty)) = self.compare_addresses((address, true), (resource, at), shape) else {
             return apart(self);
         };
         let is_asked = mask.filter(|_| !self.simd.has_masks());
-        if certainty == Certainty::Certain && is_asked.is_none() {
-            return self.store_together(words, value, mask);
+        self.store_if_together(certainty, is_asked, |this| this.store_together(words, value, mask), apart);
+    }
+
+    /// Stores in one way where words lie together, unless it is certain as `LessEqual` says, and a mask, if there is
+    /// one, holds everywhere, and in another way else.
+    pub(super) fn store_if_together(
+        &mut self,
+        certainty: Certainty,
+        mask: Option<VReg>,
+        in_common: impl FnOnce(&mut Self),
+        apart: impl FnOnce(&mut Self),
+    ) {
+        if certainty == Certainty::Certain && mask.is_none() {
+            return in_common(self);
         }
         let [together, join] = [(); 2].map(|()| self.simd.code.block());
         let one_by_one = self.simd.code.cold_block();
-        if let Some(mask) = is_asked {
+        if let Some(mask) = mask {
             if certainty == Certainty::Compared {
                 let inside = self.simd.code.block();
                 self.simd.code.branch(Condition::LessEqual, (inside, &[]), (one_by_one, &[]));
@@ -382,7 +416,7 @@ impl Selector<'_> {
             self.simd.code.branch_only(Condition::LessEqual, together, one_by_one);
         }
         self.simd.code.switch_to(together);
-        self.store_together(words, value, mask);
+        in_common(self);
         self.simd.code.jump(join, &[]);
 
         self.simd.code.switch_to(one_by_one);

@@ -146,6 +146,7 @@ impl Selector<'_> {
         if self.simd.has_masks() {
             self.here.patterns = Patterns::of(self.program, block);
         }
+        self.here.elements = self.find_elements(block);
         self.here.bounded = self.bounded(block);
         self.here.near_loads = self.near_loads(block);
         self.look_ahead(block);
@@ -204,7 +205,9 @@ impl Selector<'_> {
                 continue;
             }
             rest = behind;
-            let is_selected = self.is_asked_by_branch(block, &func.insts[inst]) || self.pattern(&func.insts[inst]);
+            let is_selected = self.is_asked_by_branch(block, &func.insts[inst])
+                || self.pattern(&func.insts[inst])
+                || self.element_access(inst);
             if !is_selected {
                 self.inst(&func.insts[inst])?;
             }

@@ -9,8 +9,7 @@ use super::encode::{Condition, Size};
 use super::table::Op as X;
 use super::value::Memo;
 use super::{Level, Selector};
-use crate::jit::abi::{self, offset};
-use crate::vertex_format::VertexFormat;
+use crate::jit::abi::offset;
 use regalloc2::VReg;
 use shaderjit_ir::batch::{BatchProgram, Stream};
 
@@ -31,24 +30,33 @@ pub struct Stride {
     pub three_steps: VReg,
 }
 
-/// Where the rows of a vector's lanes are in a stream.
+/// Where the rows of a vector's lanes are.
 #[derive(Clone, Copy)]
-pub struct RowAddresses {
-    /// For each vector that joins rows, its first one; or every fourth row, where those follow each other.
-    bases: [VReg; 4],
-    stride: Stride,
-    /// Whether a vector joins the rows of every fourth lane.
-    is_spread: bool,
+pub enum RowAddresses {
+    /// In a stream, whose stride comes with the call.
+    Stream {
+        /// For each vector that joins rows, its first one; or every fourth row, where those follow each other.
+        bases: [VReg; 4],
+        stride: Stride,
+        /// Whether a vector joins the rows of every fourth lane.
+        is_spread: bool,
+    },
+    /// So many bytes from each lane's to the next.
+    Apart { first: Address, distance: i32 },
 }
 
 impl RowAddresses {
     pub fn of_lane(&self, lane: u8) -> Address {
-        let (base, steps) = if self.is_spread { (lane % 4, lane / 4) } else { (lane / 4, lane % 4) };
-        let base = self.bases[usize::from(base)];
+        let (bases, stride, is_spread) = match *self {
+            RowAddresses::Stream { bases, stride, is_spread } => (bases, stride, is_spread),
+            RowAddresses::Apart { first, distance } => return first.plus(distance * i32::from(lane)),
+        };
+        let (base, steps) = if is_spread { (lane % 4, lane / 4) } else { (lane / 4, lane % 4) };
+        let base = bases[usize::from(base)];
         match steps {
             0 => Address::at(base, 0),
-            3 => Address::indexed(base, self.stride.three_steps, 0, 0),
-            steps => Address::indexed(base, self.stride.step, steps - 1, 0),
+            3 => Address::indexed(base, stride.three_steps, 0, 0),
+            steps => Address::indexed(base, stride.step, steps - 1, 0),
         }
     }
 }
@@ -98,7 +106,7 @@ impl Selector<'_> {
             for base in 1..self.step / ROWS_AT_ONCE {
                 bases[base] = self.simd.address(self.rows_behind(bases[base - 1], stride, ROWS_AT_ONCE));
             }
-            return RowAddresses { bases, stride, is_spread: false };
+            return RowAddresses::Stream { bases, stride, is_spread: false };
         }
         for _ in 0..vector {
             first = self.simd.address(self.rows_behind(first, stride, usize::from(self.simd.lanes())));
@@ -111,7 +119,7 @@ impl Selector<'_> {
         let second = self.simd.address(Address::indexed(first, stride.one, 0, 0));
         let third = self.simd.address(Address::indexed(first, stride.one, 1, 0));
         let fourth = self.simd.address(Address::indexed(second, stride.one, 1, 0));
-        RowAddresses { bases: [first, second, third, fourth], stride, is_spread: true }
+        RowAddresses::Stream { bases: [first, second, third, fourth], stride, is_spread: true }
     }
 
     /// Software prefetching: a phase that computes asks for the rows that the next tile begins with, and for those
@@ -184,8 +192,8 @@ impl Selector<'_> {
     }
 
     /// The rows that a vector joins, of 4 to 16 bytes; what is behind them is anything.
-    pub(super) fn load_rows(&mut self, format: VertexFormat, rows: &RowAddresses, vector: u8) -> VReg {
-        let load = match abi::read_bytes(format) {
+    pub(super) fn load_rows(&mut self, bytes: usize, rows: &RowAddresses, vector: u8) -> VReg {
+        let load = match bytes {
             16 => None,
             8 => Some(X::Movsd),
             _ => Some(X::Broadcastss),
@@ -226,11 +234,11 @@ impl Selector<'_> {
         }
     }
 
-    /// The 32-bit words that are wanted of the rows of a vector, bit 0 for the first. Bits past the end of a row are
-    /// anything.
-    pub(super) fn fetch(&mut self, format: VertexFormat, rows: &RowAddresses, wanted: u8) -> [VReg; 4] {
+    /// The 32-bit words that are wanted of the rows of a vector, 1, 2, 4, 8 or 16 bytes, bit 0 for the first. Bits past
+    /// the end of a row are anything.
+    pub(super) fn fetch(&mut self, bytes: usize, rows: &RowAddresses, wanted: u8) -> [VReg; 4] {
         let mut words = [VReg::invalid(); 4];
-        match abi::read_bytes(format) {
+        match bytes {
             bytes @ (1 | 2) => {
                 let load = if bytes == 1 { X::Movzx8 } else { X::Movzx16 };
                 words[0] = self.rows_of_lanes(|this, first| {
@@ -260,7 +268,7 @@ impl Selector<'_> {
                 }
             }
             _ => {
-                let rows = [0, 1, 2, 3].map(|lane| self.load_rows(format, rows, lane));
+                let rows = [0, 1, 2, 3].map(|lane| self.load_rows(bytes, rows, lane));
                 words = self.simd.transpose(rows, wanted);
             }
         }

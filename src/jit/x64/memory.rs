@@ -6,7 +6,7 @@ use super::encode::{Condition, Size};
 use super::table::{Class, Op as X};
 use super::{Selector, result};
 use crate::error::JitError;
-use crate::jit::abi::{ArrayPlace, offset};
+use crate::jit::abi::{self, ArrayPlace, offset};
 use crate::jit::places::codegen;
 use regalloc2::VReg;
 use shaderjit_ir::batch::Stream;
@@ -85,7 +85,7 @@ impl Selector<'_> {
         let wanted = self.program.facts.wanted[element as usize];
         if wanted > 0 && self.fetched[at].is_none() {
             let rows = self.rows(Stream::Input(element), vector);
-            let words = self.fetch(self.layout.inputs[element as usize], &rows, wanted);
+            let words = self.fetch(abi::read_bytes(self.layout.inputs[element as usize]), &rows, wanted);
             self.fetched[at] = Some(words);
         }
     }

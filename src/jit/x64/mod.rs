@@ -33,6 +33,7 @@ mod code;
 mod constants;
 mod control;
 mod double;
+mod elements;
 mod encode;
 mod fetch;
 mod finish;
@@ -235,6 +236,7 @@ struct Here {
     memo: HashMap<Memo, [VReg; 4]>,
     patterns: patterns::Patterns,
     bounded: bounded::Bounded,
+    elements: elements::Elements,
     /// Loads of slots that are operands in memory.
     near_loads: HashSet<Value>,
     /// Offsets that differ among lanes.

@@ -7,6 +7,7 @@ use super::fetch::RowAddresses;
 use super::simd::FLOATS;
 use super::{Selector, result};
 use crate::error::JitError;
+use crate::jit::abi;
 use crate::jit::places::codegen;
 use crate::jit::window::Window;
 use foldhash::{HashMap, HashMapExt};
@@ -92,7 +93,7 @@ impl Selector<'_> {
                 (Op::InputRow, _) if self.program.is_passed_on(inst) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
                     let rows = run.streams[&Stream::Input(element)];
-                    self.load_rows(self.layout.inputs[element as usize], &rows, joining)
+                    self.load_rows(abi::read_bytes(self.layout.inputs[element as usize]), &rows, joining)
                 }
                 (Op::RowSplat, Imm::Component(component)) => {
                     let row = self.values[inst.args[0]].0[0];

@@ -1,0 +1,235 @@
+//! Words of elements side by side in memory, as threads have elements of structured buffers: what is loaded of them is
+//! loaded by rows and transposed, what is stored of them is transposed and stored by rows, as vertices are.
+//!
+//! As those of vertices, rows are of four words. Loads of a block at one address are made with the first of them that
+//! is in the row, unless something is stored in between; stores that follow each other, of words side by side, are made
+//! with the last.
+
+use super::Selector;
+use super::coalesce::{Certainty, MAX_DISTANCE, Place, Shape, Together};
+use super::encode::Condition;
+use super::fetch::RowAddresses;
+use foldhash::HashMap;
+use regalloc2::VReg;
+use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::op::Memory;
+use shaderjit_ir::{Block, Inst, Op, Resource, Value};
+
+/// Where a gather takes as long as this many words, fewer are gathered.
+const WORTH_ROWS: u32 = 3;
+
+/// Words that are loaded together.
+struct Loads {
+    address: Value,
+    is_memory: bool,
+    resource: Resource,
+    /// Where the row begins, behind the address.
+    at: u32,
+    /// Which of its words, bit 0 for the first.
+    wanted: u8,
+    /// They, once they are there.
+    words: Option<[VReg; 4]>,
+}
+
+/// Words side by side that are stored together.
+struct Stores {
+    insts: Vec<Inst>,
+    resource: Resource,
+    /// Where the first is, behind the address.
+    at: u32,
+}
+
+/// The accesses of a block to elements.
+#[derive(Default)]
+pub struct Elements {
+    loads: Vec<Loads>,
+    stores: Vec<Stores>,
+    /// Which of them each instruction is part of.
+    load_of: HashMap<Inst, usize>,
+    store_of: HashMap<Inst, usize>,
+}
+
+impl Elements {
+    pub fn has(&self, inst: Inst) -> bool {
+        self.load_of.contains_key(&inst) || self.store_of.contains_key(&inst)
+    }
+}
+
+impl Selector<'_> {
+    /// Finds those of a block.
+    pub(super) fn find_elements(&self, block: Block) -> Elements {
+        let mut elements = Elements::default();
+        let facts = &self.program.facts;
+        if !facts.scattered || !facts.uses_resources {
+            return elements;
+        }
+        let mut rows: HashMap<(Resource, Value, u32), usize> = HashMap::default();
+        // Whether the last stores may go on.
+        let mut goes_on = false;
+        for &inst in &self.func.blocks[block].insts {
+            let data = &self.func.insts[inst];
+            match (data.op, data.imm) {
+                (Op::ResourceLoad | Op::MemoryLoad, Imm::ResourceByte { resource, offset }) => {
+                    let is_memory = data.op == Op::MemoryLoad;
+                    goes_on &= !is_memory;
+                    let offset = if is_memory { offset & !3 } else { offset };
+                    if self.distance(data).is_none() || !offset.is_multiple_of(4) {
+                        continue;
+                    }
+                    let (at, loads) = (offset & !15, &mut elements.loads);
+                    let number = *rows.entry((resource, data.args[0], at)).or_insert_with(|| {
+                        loads.push(Loads { address: data.args[0], is_memory, resource, at, wanted: 0, words: None });
+                        loads.len() - 1
+                    });
+                    loads[number].wanted |= 1 << (offset / 4 % 4);
+                    elements.load_of.insert(inst, number);
+                }
+                (Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset }) => {
+                    rows.retain(|_, row| !elements.loads[*row].is_memory);
+                    let Some(distance) = self.distance(data) else {
+                        goes_on = false;
+                        continue;
+                    };
+                    let at = offset & !3;
+                    let last = elements.stores.last_mut().filter(|last| goes_on && self.follows(last, inst, distance));
+                    match last {
+                        Some(last) => last.insts.push(inst),
+                        None => elements.stores.push(Stores { insts: vec![inst], resource, at }),
+                    }
+                    goes_on = true;
+                    elements.store_of.insert(inst, elements.stores.len() - 1);
+                }
+                (op, _) if op.memory() == Some(Memory::Buffer) => {
+                    goes_on = false;
+                    if op.writes_buffers() {
+                        rows.retain(|_, row| !elements.loads[*row].is_memory);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if self.simd.gathers() {
+            elements.load_of.retain(|_, number| elements.loads[*number].wanted.count_ones() >= WORTH_ROWS);
+            elements.store_of.retain(|_, number| elements.stores[*number].insts.len() as u32 >= WORTH_ROWS);
+        }
+        elements
+    }
+
+    /// Whether a store's word is behind those of others in the same elements, which do not overlap.
+    fn follows(&self, Stores { insts, resource, at }: &Stores, inst: Inst, distance: u32) -> bool {
+        let count = insts.len() as u32;
+        let [first, next] = [insts[0], inst].map(|inst| &self.func.insts[inst]);
+        let place = Imm::ResourceByte { resource: *resource, offset: at + 4 * count };
+        count < 4
+            && 4 * (count + 1) <= distance
+            && next.imm == place
+            && [first.args[0], first.args[2]] == [next.args[0], next.args[2]]
+    }
+
+    /// Bytes from the word of each lane to that of the next, if those are likely the same, and too many for one access
+    /// of all.
+    fn distance(&self, access: &InstData) -> Option<u32> {
+        let address = access.args[0];
+        if self.is_uniform(address) || self.may_lie_together(access) {
+            return None;
+        }
+        let (lanes, steps) = (self.simd.lanes(), self.addresses.steps[address]?.steps);
+        let distance = steps.0[0];
+        let is_same = (0..4).all(|bit| 1 << bit >= lanes || steps.0[bit] == distance << bit);
+        (is_same && distance.is_multiple_of(4) && (8..MAX_DISTANCE).contains(&distance)).then_some(distance)
+    }
+
+    /// Selects for an access to elements; false if it is none.
+    pub(super) fn element_access(&mut self, inst: Inst) -> bool {
+        let data = &self.func.insts[inst];
+        if let Some(&number) = self.here.elements.load_of.get(&inst) {
+            self.set_origin(data.origin);
+            let words = match self.here.elements.loads[number].words {
+                Some(words) => words,
+                None => self.load_elements(data, number),
+            };
+            self.here.elements.loads[number].words = Some(words);
+            let Imm::ResourceByte { offset, .. } = data.imm else { unreachable!("it loads from a place") };
+            self.define_vector(super::result(data), words[offset as usize / 4 % 4]);
+            return true;
+        }
+        let Some(&number) = self.here.elements.store_of.get(&inst) else { return false };
+        if self.here.elements.stores[number].insts.last() == Some(&inst) {
+            self.set_origin(data.origin);
+            self.store_elements(number);
+        }
+        true
+    }
+
+    /// The words of all lanes, in order of a row, those that are wanted.
+    fn load_elements(&mut self, inst: &InstData, number: usize) -> [VReg; 4] {
+        let Loads { address, is_memory, resource, at, wanted, .. } = self.here.elements.loads[number];
+        // The part of the row that has them.
+        let (skipped, bytes) = match wanted {
+            1 | 2 | 4 | 8 => (wanted.trailing_zeros(), 4),
+            3 => (0, 8),
+            12 => (2, 8),
+            _ => (0, 16),
+        };
+        let (place, wanted) = ((resource, at + 4 * skipped), wanted >> skipped);
+        let apart = |this: &mut Self, is_kept: bool| {
+            let mut words = [VReg::invalid(); 4];
+            for (at, word) in
+                (place.1..).step_by(4).zip(&mut words).filter(|(at, _)| wanted >> ((at - place.1) / 4) & 1 == 1)
+            {
+                *word = this.load_apart((address, is_memory), (resource, at), is_kept);
+            }
+            words
+        };
+        let found = match self.elements_at((address, is_memory), place, self.distance(inst), bytes) {
+            None => apart(self, true),
+            Some((rows, Certainty::Certain)) => self.fetch(bytes as usize, &rows, wanted),
+            Some((rows, Certainty::Compared)) => {
+                let together = |this: &mut Self| this.fetch(bytes as usize, &rows, wanted);
+                self.likely_words(Condition::LessEqual, wanted, together, |this| apart(this, false))
+            }
+        };
+        let mut words = [VReg::invalid(); 4];
+        words[skipped as usize..].copy_from_slice(&found[..4 - skipped as usize]);
+        words
+    }
+
+    /// Where so many bytes of each lane's element lie: `LessEqual` holds if they do, unless that is certain.
+    fn elements_at(
+        &mut self,
+        address: (Value, bool),
+        place: Place,
+        distance: Option<u32>,
+        bytes: u32,
+    ) -> Option<(RowAddresses, Certainty)> {
+        let distance = distance?;
+        let reach = distance * (u32::from(self.simd.lanes()) - 1) + bytes - 4;
+        let shape = Shape { steps: self.steps_in_vector(address.0), reach };
+        let (together, certainty) = self.compare_addresses(address, place, Some(shape))?;
+        let Together::Shape(first) = together else { unreachable!("a shape has been asked for") };
+        Some((RowAddresses::Apart { first, distance: distance as i32 }, certainty))
+    }
+
+    /// Stores words side by side.
+    fn store_elements(&mut self, number: usize) {
+        let Stores { insts, resource, at } = &self.here.elements.stores[number];
+        let (resource, at, func) = (*resource, *at, self.func);
+        let insts: Vec<&InstData> = insts.iter().map(|&inst| &func.insts[inst]).collect();
+        let address = insts[0].args[0];
+        let words: Vec<VReg> = insts.iter().map(|inst| self.vector(inst.args[1])).collect();
+        let mask = self.stores_where(insts[0].args[2]);
+        let apart = |this: &mut Self| {
+            for (at, &word) in (at..).step_by(4).zip(&words) {
+                this.store_apart(address, (resource, at), word, mask);
+            }
+        };
+        let bytes = 4 * words.len() as u32;
+        match self.elements_at((address, true), (resource, at), self.distance(insts[0]), bytes) {
+            None => apart(self),
+            Some((rows, certainty)) => {
+                let together = |this: &mut Self| this.store_components(&words, &rows);
+                self.store_if_together(certainty, mask, together, apart);
+            }
+        }
+    }
+}
