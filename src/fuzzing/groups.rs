@@ -23,7 +23,7 @@ use shaderjit_ir::{Function, FunctionBuilder, Op, Resource, SysVal, Type, Value}
 const FUEL: u32 = 1 << 30;
 
 /// Words of the buffer, of what is shared, and elements of the typed view.
-const WORDS: [u32; 3] = [32, 16, 24];
+const WORDS: [u32; 3] = [160, 100, 24];
 
 /// A function, and how many threads a group of it has.
 #[derive(Debug)]
@@ -34,8 +34,9 @@ pub struct GroupCase {
 
 impl<'a> Arbitrary<'a> for GroupCase {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<GroupCase> {
-        let threads = u.int_in_range(1..=70)?;
-        Ok(GroupCase { func: Generator::function(u)?, threads })
+        let fills_waves: bool = u.arbitrary()?;
+        let threads = if fills_waves { 16 * u.int_in_range(1..=4)? } else { u.int_in_range(1..=70)? };
+        Ok(GroupCase { func: Generator::function(u, threads)?, threads })
     }
 }
 
@@ -52,8 +53,11 @@ struct Generator<'g, 'a> {
 }
 
 impl<'a> Generator<'_, 'a> {
-    fn function(u: &mut Unstructured<'a>) -> Result<Function> {
+    fn function(u: &mut Unstructured<'a>, threads: u32) -> Result<Function> {
         let mut b = FunctionBuilder::new("group", 0, 0);
+        if u.ratio(3, 4)? {
+            b.set_threads(threads);
+        }
         let kinds = [MemoryKind::Buffer, MemoryKind::Shared(4 * WORDS[1]), MemoryKind::Texels];
         let memory = kinds.map(|kind| b.add_memory("m", kind));
         let values = vec![b.sysval(SysVal::VertexId), b.i32(3)];
@@ -102,6 +106,53 @@ impl<'a> Generator<'_, 'a> {
         self.b.emit(Op::TexelStore, Type::I32, &[address, texel], Imm::Resource(resource));
     }
 
+    /// The byte where an element begins, as it lies in a structured buffer: numbers of elements mostly rise with those
+    /// of threads, and at times have no room.
+    fn element(&mut self) -> Result<Value> {
+        let id = self.values[0];
+        let mut literal = |b: &mut FunctionBuilder, range| Ok(b.i32(self.u.int_in_range(range)?));
+        let (few, factor) = (literal(&mut self.b, 0..=40)?, self.u.int_in_range(1..=6)? * 4);
+        let number = match self.u.int_in_range(0..=4)? {
+            0 => id,
+            1 => self.b.iadd([id, few]),
+            2 => {
+                let (three, seven) = (self.b.i32(3), self.b.i32(7));
+                let (row, column) = (self.b.ushr([id, three]), self.b.and([id, seven]));
+                let row = self.b.imul([row, few]);
+                self.b.iadd([row, column])
+            }
+            3 => {
+                let far = self.b.i32(u32::MAX / factor - 20);
+                self.b.iadd([id, far])
+            }
+            _ => self.value()?,
+        };
+        let most = self.b.i32((u32::MAX - (factor - 1)) / factor);
+        let (factor, outside) = (self.b.i32(factor), self.b.i32(u32::MAX));
+        let byte = self.b.imul([number, factor]);
+        if self.u.arbitrary()? {
+            return Ok(byte);
+        }
+        let exists = self.b.ule([number, most]);
+        Ok(self.b.select([exists, byte, outside]))
+    }
+
+    /// Loads some words of elements, or stores them.
+    fn words(&mut self, memory: usize) -> Result<()> {
+        let (resource, address, loads) = (self.memory[memory], self.element()?, self.u.arbitrary()?);
+        let first = self.u.int_in_range(0..=4)?;
+        for word in first..=first + self.u.int_in_range(0..=3)? {
+            if loads {
+                let value = self.b.memory_load(Type::I32, resource, 4 * word, address);
+                self.values.push(value);
+            } else {
+                let value = self.value()?;
+                self.b.memory_store(resource, 4 * word, address, value);
+            }
+        }
+        Ok(())
+    }
+
     fn atomic(&mut self, memory: usize, index: Value) -> Result<Value> {
         let (resource, function) = (self.memory[memory], *self.u.choose(AtomicFunction::ALL)?);
         let (value, compare) = (self.value()?, self.value()?);
@@ -129,7 +180,7 @@ impl<'a> Generator<'_, 'a> {
             }
             self.statements -= 1;
             let memory = self.u.int_in_range(0..=2)?;
-            match self.u.int_in_range(0..=9)? {
+            match self.u.int_in_range(0..=13)? {
                 0 | 1 => {
                     let (a, b) = (self.value()?, self.value()?);
                     let op = *self.u.choose(&[Op::Iadd, Op::Imul, Op::Xor, Op::Umin])?;
@@ -150,7 +201,8 @@ impl<'a> Generator<'_, 'a> {
                     let old = self.atomic(memory, index)?;
                     self.values.push(old);
                 }
-                7 if uniform => self.barrier(),
+                10 | 11 => self.words(memory.min(1))?,
+                7 | 12 if uniform => self.barrier(),
                 8 if uniform && depth < 2 => self.repeat(depth)?,
                 _ if depth < 3 => self.branch(depth, uniform)?,
                 _ => {}
@@ -388,7 +440,7 @@ mod tests {
         })
         .size_min(200)
         .size_max(4_000)
-        .budget_ms(1_000);
+        .budget_ms(6_000);
         println!("{all} cases, {barriers} with barriers, {native_code} of them native, {parted} part");
         assert!(barriers * 4 > all && native_code * 8 > barriers && parted > 0);
     }
