@@ -355,13 +355,17 @@ fn check_elements(threads: u32, elements: u32, words: u32) {
         dcl_resource_structured t0, {stride}
         dcl_uav_structured u0, {stride}
         dcl_uav_structured u1, {stride}
+        dcl_uav_structured u2, {stride}
         dcl_tgsm_structured g0, {stride}, {threads}
         mov r0.x, vThreadIDInGroup.x
+        ushr r4.x, r0.x, l(3)
+        iadd r4.x, r4.x, cb0[0].x
         iadd r0.y, r0.x, cb0[0].x
         and r0.z, r0.x, cb0[0].y
         xor r0.w, r0.x, l(1)\n"
     );
-    // Each row goes through shared memory to u0; where a bit of the thread's number is not set, to u1.
+    // Each row goes through shared memory to u0; where a bit of the thread's number is not set, to u1. That of the
+    // element that eight threads share goes to u2.
     for at in (0..words).step_by(4) {
         let names = NAMES[(words - at).min(4) as usize];
         text += &format!(
@@ -378,6 +382,8 @@ fn check_elements(threads: u32, elements: u32, words: u32) {
             if_z r0.z
               store_structured u1.{names}, r0.x, l({0}), r2.xyzw
             endif
+            ld_structured r5.{names}, r4.x, l({0}), t0.xyzw
+            store_structured u2.{names}, r0.x, l({0}), r5.xyzw
             sync_g_t\n",
             4 * at
         );
@@ -392,11 +398,13 @@ fn check_elements(threads: u32, elements: u32, words: u32) {
     });
     let codes: Vec<_> = codes.collect();
     for (base, bit) in [(0, 0), (0, 1), (5, 16), (elements - 1, 0), (u32::MAX / stride - 20, 0), (u32::MAX - 9, 0)] {
-        let mut wanted = [elements, threads].map(|count| vec![0; (count * words) as usize]);
+        let mut wanted = [elements, threads, threads].map(|count| vec![0; (count * words) as usize]);
         for n in 0..threads {
             let own = base.wrapping_add(n);
             for at in 0..words {
-                let loaded = if own < elements { word(own * words + at) } else { 0 };
+                let load = |number: u32| if number < elements { word(number * words + at) } else { 0 };
+                let loaded = load(own);
+                wanted[2][(n * words + at) as usize] = load(base.wrapping_add(n >> 3));
                 // What both threads of a pair have stored: a thread's number, or before that the other's element.
                 let stored = if at.is_multiple_of(4) { loaded.wrapping_add(n).wrapping_add(n ^ 1) } else { loaded };
                 if own < elements {
@@ -413,7 +421,7 @@ fn check_elements(threads: u32, elements: u32, words: u32) {
             let mut call = code.call();
             call.constant_buffer(0, &constants).unwrap();
             call.buffer(0, BufferView::structured(&bytes, stride)).unwrap();
-            for slot in [0, 1] {
+            for slot in [0, 1, 2] {
                 call.unordered_access(slot, MemoryView::structured(&memory[slot as usize], stride)).unwrap();
             }
             call.dispatch([1; 3]).unwrap();

@@ -102,7 +102,7 @@ impl Selector<'_> {
     }
 
     /// Whether the lower half of the lanes has one word and the upper half another one.
-    fn is_two_words(&self, Steps([a, b, c, distance]): Steps) -> bool {
+    pub(super) fn is_two_words(&self, Steps([a, b, c, distance]): Steps) -> bool {
         self.simd.has_masks() && [a, b, c] == [0; 3] && distance % 4 == 0 && (1..MAX_DISTANCE).contains(&distance)
     }
 
@@ -368,7 +368,7 @@ impl Selector<'_> {
     }
 
     /// A mask of the lanes whose bits are set, made once.
-    fn some_lanes(&mut self, lanes: u32) -> VReg {
+    pub(super) fn some_lanes(&mut self, lanes: u32) -> VReg {
         self.memoised(Memo::Lanes(lanes), |this| this.simd.lanes_mask(lanes))
     }
 

@@ -1,12 +1,16 @@
 //! Words of elements side by side in memory, as threads have elements of structured buffers: what is loaded of them is
 //! loaded by rows and transposed, what is stored of them is transposed and stored by rows, as vertices are.
 //!
+//! Where half of the lanes have one element and the others another one, as the rows of a tile, both rows are loaded
+//! instead of each word of both.
+//!
 //! As those of vertices, rows are of four words. Loads of a block at one address are made with the first of them that
 //! is in the row, unless something is stored in between; stores that follow each other, of words side by side, are made
 //! with the last.
 
 use super::Selector;
 use super::coalesce::{Certainty, MAX_DISTANCE, Place, Shape, Together};
+use super::code::Address;
 use super::encode::Condition;
 use super::fetch::RowAddresses;
 use foldhash::HashMap;
@@ -15,12 +19,23 @@ use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::op::Memory;
 use shaderjit_ir::{Block, Inst, Op, Resource, Value};
 
-/// Where a gather takes as long as this many words, fewer are gathered.
+/// Fewer words of a row are no quicker than each by itself: where words are gathered by an instruction, and of two
+/// elements.
 const WORTH_ROWS: u32 = 3;
+
+/// Where the elements of lanes lie.
+#[derive(Clone, Copy)]
+enum Lie {
+    /// So many bytes from each lane's to the next.
+    Apart(u32),
+    /// The lower half of the lanes has one, the upper half another so many bytes behind it.
+    InHalves(u32),
+}
 
 /// Words that are loaded together.
 struct Loads {
     address: Value,
+    lie: Lie,
     is_memory: bool,
     resource: Resource,
     /// Where the row begins, behind the address.
@@ -73,12 +88,10 @@ impl Selector<'_> {
                     let is_memory = data.op == Op::MemoryLoad;
                     goes_on &= !is_memory;
                     let offset = if is_memory { offset & !3 } else { offset };
-                    if self.distance(data).is_none() || !offset.is_multiple_of(4) {
-                        continue;
-                    }
-                    let (at, loads) = (offset & !15, &mut elements.loads);
-                    let number = *rows.entry((resource, data.args[0], at)).or_insert_with(|| {
-                        loads.push(Loads { address: data.args[0], is_memory, resource, at, wanted: 0, words: None });
+                    let Some(lie) = self.lie(data).filter(|_| offset.is_multiple_of(4)) else { continue };
+                    let (address, at, loads) = (data.args[0], offset & !15, &mut elements.loads);
+                    let number = *rows.entry((resource, address, at)).or_insert_with(|| {
+                        loads.push(Loads { address, lie, is_memory, resource, at, wanted: 0, words: None });
                         loads.len() - 1
                     });
                     loads[number].wanted |= 1 << (offset / 4 % 4);
@@ -108,10 +121,13 @@ impl Selector<'_> {
                 _ => {}
             }
         }
-        if self.simd.gathers() {
-            elements.load_of.retain(|_, number| elements.loads[*number].wanted.count_ones() >= WORTH_ROWS);
-            elements.store_of.retain(|_, number| elements.stores[*number].insts.len() as u32 >= WORTH_ROWS);
-        }
+        let gathers = self.simd.gathers();
+        let is_worth = |loads: &Loads| match loads.lie {
+            Lie::Apart(_) if !gathers => true,
+            _ => loads.wanted.count_ones() >= WORTH_ROWS,
+        };
+        elements.load_of.retain(|_, number| is_worth(&elements.loads[*number]));
+        elements.store_of.retain(|_, number| !gathers || elements.stores[*number].insts.len() as u32 >= WORTH_ROWS);
         elements
     }
 
@@ -139,6 +155,15 @@ impl Selector<'_> {
         (is_same && distance.is_multiple_of(4) && (8..MAX_DISTANCE).contains(&distance)).then_some(distance)
     }
 
+    /// How the elements of a load's lanes likely lie, if several words of them are quicker to have together.
+    fn lie(&self, load: &InstData) -> Option<Lie> {
+        if let Some(distance) = self.distance(load) {
+            return Some(Lie::Apart(distance));
+        }
+        let steps = self.steps_in_vector(load.args[0]);
+        (!self.is_uniform(load.args[0]) && self.is_two_words(steps)).then_some(Lie::InHalves(steps.0[3]))
+    }
+
     /// Selects for an access to elements; false if it is none.
     pub(super) fn element_access(&mut self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
@@ -146,7 +171,7 @@ impl Selector<'_> {
             self.set_origin(data.origin);
             let words = match self.here.elements.loads[number].words {
                 Some(words) => words,
-                None => self.load_elements(data, number),
+                None => self.load_elements(number),
             };
             self.here.elements.loads[number].words = Some(words);
             let Imm::ResourceByte { offset, .. } = data.imm else { unreachable!("it loads from a place") };
@@ -162,13 +187,13 @@ impl Selector<'_> {
     }
 
     /// The words of all lanes, in order of a row, those that are wanted.
-    fn load_elements(&mut self, inst: &InstData, number: usize) -> [VReg; 4] {
-        let Loads { address, is_memory, resource, at, wanted, .. } = self.here.elements.loads[number];
+    fn load_elements(&mut self, number: usize) -> [VReg; 4] {
+        let Loads { address, lie, is_memory, resource, at, wanted, .. } = self.here.elements.loads[number];
         // The part of the row that has them.
-        let (skipped, bytes) = match wanted {
-            1 | 2 | 4 | 8 => (wanted.trailing_zeros(), 4),
-            3 => (0, 8),
-            12 => (2, 8),
+        let (skipped, bytes) = match (wanted, lie) {
+            (1 | 2 | 4 | 8, Lie::Apart(_)) => (wanted.trailing_zeros(), 4),
+            (3, Lie::Apart(_)) => (0, 8),
+            (12, Lie::Apart(_)) => (2, 8),
             _ => (0, 16),
         };
         let (place, wanted) = ((resource, at + 4 * skipped), wanted >> skipped);
@@ -181,11 +206,21 @@ impl Selector<'_> {
             }
             words
         };
-        let found = match self.elements_at((address, is_memory), place, self.distance(inst), bytes) {
+        // What loads of a block share is made in front of branches.
+        let upper = if matches!(lie, Lie::InHalves(_)) { Some(self.some_lanes(0xff00)) } else { None };
+        let together = |this: &mut Self, first: Address| match (lie, upper) {
+            (Lie::InHalves(distance), Some(upper)) => {
+                this.two_rows([first, first.plus(distance as i32)], upper, wanted)
+            }
+            (Lie::InHalves(distance) | Lie::Apart(distance), _) => {
+                this.fetch(bytes as usize, &RowAddresses::Apart { first, distance: distance as i32 }, wanted)
+            }
+        };
+        let found = match self.elements_at((address, is_memory), place, lie, bytes) {
             None => apart(self, true),
-            Some((rows, Certainty::Certain)) => self.fetch(bytes as usize, &rows, wanted),
-            Some((rows, Certainty::Compared)) => {
-                let together = |this: &mut Self| this.fetch(bytes as usize, &rows, wanted);
+            Some((first, Certainty::Certain)) => together(self, first),
+            Some((first, Certainty::Compared)) => {
+                let together = |this: &mut Self| together(this, first);
                 self.likely_words(Condition::LessEqual, wanted, together, |this| apart(this, false))
             }
         };
@@ -194,20 +229,34 @@ impl Selector<'_> {
         words
     }
 
-    /// Where so many bytes of each lane's element lie: `LessEqual` holds if they do, unless that is certain.
+    /// Words of two rows: of the first in the lower lanes, of the second in the upper ones, which a mask has.
+    fn two_rows(&mut self, rows: [Address; 2], upper: VReg, wanted: u8) -> [VReg; 4] {
+        let [low, high] = rows.map(|row| self.simd.load_row(row));
+        let both = self.simd.blend(upper, high, low);
+        let mut words = [VReg::invalid(); 4];
+        for (number, word) in (0..).zip(&mut words).filter(|(number, _)| wanted >> number & 1 == 1) {
+            *word = self.simd.permute(both, [number; 4]);
+        }
+        words
+    }
+
+    /// Where so many bytes of the first lane's element lie, and all others like that: `LessEqual` holds if they do,
+    /// unless that is certain.
     fn elements_at(
         &mut self,
         address: (Value, bool),
         place: Place,
-        distance: Option<u32>,
+        lie: Lie,
         bytes: u32,
-    ) -> Option<(RowAddresses, Certainty)> {
-        let distance = distance?;
-        let reach = distance * (u32::from(self.simd.lanes()) - 1) + bytes - 4;
-        let shape = Shape { steps: self.steps_in_vector(address.0), reach };
+    ) -> Option<(Address, Certainty)> {
+        let last = match lie {
+            Lie::Apart(distance) => distance * (u32::from(self.simd.lanes()) - 1),
+            Lie::InHalves(distance) => distance,
+        };
+        let shape = Shape { steps: self.steps_in_vector(address.0), reach: last + bytes - 4 };
         let (together, certainty) = self.compare_addresses(address, place, Some(shape))?;
         let Together::Shape(first) = together else { unreachable!("a shape has been asked for") };
-        Some((RowAddresses::Apart { first, distance: distance as i32 }, certainty))
+        Some((first, certainty))
     }
 
     /// Stores words side by side.
@@ -223,10 +272,11 @@ impl Selector<'_> {
                 this.store_apart(address, (resource, at), word, mask);
             }
         };
-        let bytes = 4 * words.len() as u32;
-        match self.elements_at((address, true), (resource, at), self.distance(insts[0]), bytes) {
+        let (bytes, distance) = (4 * words.len() as u32, self.distance(insts[0]).expect("that has been asked before"));
+        match self.elements_at((address, true), (resource, at), Lie::Apart(distance), bytes) {
             None => apart(self),
-            Some((rows, certainty)) => {
+            Some((first, certainty)) => {
+                let rows = RowAddresses::Apart { first, distance: distance as i32 };
                 let together = |this: &mut Self| this.store_components(&words, &rows);
                 self.store_if_together(certainty, mask, together, apart);
             }
