@@ -78,7 +78,9 @@ impl Selector<'_> {
         if !facts.scattered || !facts.uses_resources {
             return elements;
         }
-        let mut rows: HashMap<(Resource, Value, u32), usize> = HashMap::default();
+        // By resource, address and offset, and, of what can be written, how often that has been.
+        let mut rows: HashMap<(Resource, Value, u32, u32), usize> = HashMap::default();
+        let mut writes = 0;
         // Whether the last stores may go on.
         let mut goes_on = false;
         for &inst in &self.func.blocks[block].insts {
@@ -90,7 +92,8 @@ impl Selector<'_> {
                     let offset = if is_memory { offset & !3 } else { offset };
                     let Some(lie) = self.lie(data).filter(|_| offset.is_multiple_of(4)) else { continue };
                     let (address, at, loads) = (data.args[0], offset & !15, &mut elements.loads);
-                    let number = *rows.entry((resource, address, at)).or_insert_with(|| {
+                    let key = (resource, address, at, if is_memory { writes } else { 0 });
+                    let number = *rows.entry(key).or_insert_with(|| {
                         loads.push(Loads { address, lie, is_memory, resource, at, wanted: 0, words: None });
                         loads.len() - 1
                     });
@@ -98,7 +101,7 @@ impl Selector<'_> {
                     elements.load_of.insert(inst, number);
                 }
                 (Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset }) => {
-                    rows.retain(|_, row| !elements.loads[*row].is_memory);
+                    writes += 1;
                     let Some(distance) = self.distance(data) else {
                         goes_on = false;
                         continue;
@@ -114,9 +117,7 @@ impl Selector<'_> {
                 }
                 (op, _) if op.memory() == Some(Memory::Buffer) => {
                     goes_on = false;
-                    if op.writes_buffers() {
-                        rows.retain(|_, row| !elements.loads[*row].is_memory);
-                    }
+                    writes += u32::from(op.writes_buffers());
                 }
                 _ => {}
             }
