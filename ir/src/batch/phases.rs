@@ -184,10 +184,8 @@ impl Cutter<'_> {
             edge.is_some() && slot.is_some() && edge != slot
         };
         let is_given = |call: &BlockCall| {
-            call.args
-                .iter()
-                .zip(&blocks[call.block].params)
-                .any(|(&arg, &param)| self.is_set(region, arg, param).is_some())
+            let mut given = call.args.iter().zip(&blocks[call.block].params);
+            given.any(|(&arg, &param)| self.is_set(region, arg, param).is_some())
         };
         blocks[block].params.iter().any(is_moved) || blocks[block].terminator().calls().any(is_given)
     }

@@ -1,6 +1,6 @@
 //! Colouring of live intervals: the slots of what goes on from one [region](super::regions) to another, and of what
 //! the heads of regions are given. Where an edge gives a head what an earlier region made, both [may have one
-//! slot](coalesce), and nothing is moved.
+//! slot](super::coalesce), and nothing is moved.
 
 use super::coalesce::{Coalescer, Live};
 use super::regions::{Exit, Regions};
@@ -18,7 +18,7 @@ pub struct Kept {
     /// The slot it is in for other regions, or, if that is the same, for its own one as well.
     pub slot: Option<u32>,
     /// The region that makes it.
-    pub made: usize,
+    made: usize,
 }
 
 /// The slots of a function that is cut.
@@ -65,15 +65,15 @@ impl Records {
         {
             let own = records.kept[value].made;
             let (mut first, mut last) = (own, own);
-            let mut regions = Vec::new();
+            let mut others = Vec::new();
             while let Some(region) = new.pop() {
                 if region != own && std::mem::replace(&mut live[region], number) != number {
                     (first, last) = (first.min(region), last.max(region));
                     new.extend(&before[region]);
-                    regions.push(region);
+                    others.push(region);
                 }
             }
-            let here = Live { own, regions };
+            let here = Live { own, regions: others };
             if let Some((param, stay)) = coalescer.param_for(value, &here, |region| live[region] == number) {
                 let stay: &mut Stay = &mut stays[stay];
                 (stay.first, stay.last) = (stay.first.min(first), stay.last.max(last));
