@@ -282,19 +282,13 @@ fn elements_are_where_their_numbers_say() {
             store_structured u2.x, vThreadIDInGroup.x, l(8), r1.z
             store_structured u2.x, vThreadIDInGroup.x, l(12), r2.x"
         );
-        let shader = Shader::parse(&Source::new(&text).container()).unwrap();
         let word = |number: u32| number.wrapping_mul(0x9e37_79b1) | 1;
         let bytes: Vec<u8> = (0..2 * elements).flat_map(|number| word(number).to_le_bytes()).collect();
         let loaded = |number: u32, words: u32, at: u32| {
             let is_inside = number < 2 * elements / words;
             if is_inside { word(number * words + at) } else { 0 }
         };
-        let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
-            let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
-            let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
-            [Backend::Jit, Backend::Interpreter].map(compile)
-        });
-        let codes: Vec<_> = codes.collect();
+        let group = ElementGroup::new(&text, &bytes, &[4, 8], [4, 4, 16]);
         for base in [0, 5, elements / 2, elements, 0x1fff_fff8, 0x3fff_fff9, 0x4000_0000, 0x8000_0001, u32::MAX - 9] {
             let row = |n: u32| base.wrapping_add((n >> 3) * PITCH + (n & 7));
             let mut wanted = [vec![0; elements as usize], vec![0; elements as usize], Vec::new()];
@@ -312,21 +306,48 @@ fn elements_are_where_their_numbers_say() {
                     loaded(own, 2, 1).wrapping_add(n + 1),
                 ]);
             }
-            let constants = [base, PITCH, 0, 0].map(u32::to_le_bytes).concat();
-            for code in &codes {
-                let memory = wanted.each_ref().map(|words| AtomicBuffer::zeroed(4 * words.len()));
-                let mut call = code.call();
-                call.constant_buffer(0, &constants).unwrap();
-                call.buffer(0, BufferView::structured(&bytes, 4)).unwrap();
-                call.buffer(1, BufferView::structured(&bytes, 8)).unwrap();
-                for (slot, stride) in [(0, 4), (1, 4), (2, 16)] {
-                    call.unordered_access(slot, MemoryView::structured(&memory[slot as usize], stride)).unwrap();
-                }
-                call.dispatch([1; 3]).unwrap();
-                for (memory, wanted) in memory.iter().zip(&wanted) {
-                    let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
-                    assert_eq!(got, *wanted, "{} of {threads} threads from {base:#x} on", code.is_native());
-                }
+            group.check([base, PITCH], &wanted, &format!("{threads} threads from {base:#x} on"));
+        }
+    }
+}
+
+/// A group on every engine that loads elements of some bytes, and stores some.
+struct ElementGroup<'b> {
+    codes: Vec<Arc<CompiledShader>>,
+    bytes: &'b [u8],
+    /// The sizes of what it loads and stores.
+    loaded: &'b [u32],
+    stored: [u32; 3],
+}
+
+impl<'b> ElementGroup<'b> {
+    fn new(text: &str, bytes: &'b [u8], loaded: &'b [u32], stored: [u32; 3]) -> ElementGroup<'b> {
+        let shader = Shader::parse(&Source::new(text).container()).unwrap();
+        let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
+            let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+            let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+            [Backend::Jit, Backend::Interpreter].map(compile)
+        });
+        ElementGroup { codes: codes.collect(), bytes, loaded, stored }
+    }
+
+    /// Runs it with two constants, and checks the words that it stores.
+    fn check(&self, [first, second]: [u32; 2], wanted: &[Vec<u32>; 3], what: &str) {
+        let constants = [first, second, 0, 0].map(u32::to_le_bytes).concat();
+        for code in &self.codes {
+            let memory = wanted.each_ref().map(|words| AtomicBuffer::zeroed(4 * words.len()));
+            let mut call = code.call();
+            call.constant_buffer(0, &constants).unwrap();
+            for (slot, &stride) in (0..).zip(self.loaded) {
+                call.buffer(slot, BufferView::structured(self.bytes, stride)).unwrap();
+            }
+            for (slot, (memory, stride)) in (0..).zip(memory.iter().zip(self.stored)) {
+                call.unordered_access(slot, MemoryView::structured(memory, stride)).unwrap();
+            }
+            call.dispatch([1; 3]).unwrap();
+            for (view, (memory, wanted)) in memory.iter().zip(wanted).enumerate() {
+                let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
+                assert_eq!(got, *wanted, "view {view} of {what}, native: {}", code.is_native());
             }
         }
     }
@@ -388,15 +409,10 @@ fn check_elements(threads: u32, elements: u32, words: u32) {
             4 * at
         );
     }
-    let shader = Shader::parse(&Source::new(&text).container()).unwrap();
     let word = |number: u32| number.wrapping_mul(0x9e37_79b1) | 1;
     let bytes: Vec<u8> = (0..words * elements).flat_map(|number| word(number).to_le_bytes()).collect();
-    let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
-        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
-        let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
-        [Backend::Jit, Backend::Interpreter].map(compile)
-    });
-    let codes: Vec<_> = codes.collect();
+    let (loaded, stored) = ([stride], [stride; 3]);
+    let group = ElementGroup::new(&text, &bytes, &loaded, stored);
     for (base, bit) in [(0, 0), (0, 1), (5, 16), (elements - 1, 0), (u32::MAX / stride - 20, 0), (u32::MAX - 9, 0)] {
         let mut wanted = [elements, threads, threads].map(|count| vec![0; (count * words) as usize]);
         for n in 0..threads {
@@ -415,21 +431,7 @@ fn check_elements(threads: u32, elements: u32, words: u32) {
                 }
             }
         }
-        let constants = [base, bit, 0, 0].map(u32::to_le_bytes).concat();
-        for code in &codes {
-            let memory = wanted.each_ref().map(|words| AtomicBuffer::zeroed(4 * words.len()));
-            let mut call = code.call();
-            call.constant_buffer(0, &constants).unwrap();
-            call.buffer(0, BufferView::structured(&bytes, stride)).unwrap();
-            for slot in [0, 1, 2] {
-                call.unordered_access(slot, MemoryView::structured(&memory[slot as usize], stride)).unwrap();
-            }
-            call.dispatch([1; 3]).unwrap();
-            for (memory, wanted) in memory.iter().zip(&wanted) {
-                let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
-                assert_eq!(got, *wanted, "{} of {threads} threads, {words} words from {base} on", code.is_native());
-            }
-        }
+        group.check([base, bit], &wanted, &format!("{threads} threads, {words} words from {base} on"));
     }
 }
 

@@ -52,8 +52,7 @@ impl Selector<'_> {
     /// Finds the addresses of a block that nothing but accesses use which take their words together.
     pub(super) fn bounded(&self, block: Block) -> Bounded {
         let mut bounded = Bounded::default();
-        let facts = &self.program.facts;
-        if !facts.scattered || !facts.uses_resources {
+        if !self.has_scattered_resources() {
             return bounded;
         }
         let mut together: HashMap<Value, u32> = HashMap::default();

@@ -84,6 +84,11 @@ pub const MAX_DISTANCE: u32 = 1 << 16;
 const ROW_REACH: u32 = 28;
 
 impl Selector<'_> {
+    /// Whether lanes have addresses of their own in resources.
+    pub(super) fn has_scattered_resources(&self) -> bool {
+        self.program.facts.scattered && self.program.facts.uses_resources
+    }
+
     pub(super) fn steps_in_vector(&self, address: Value) -> Steps {
         let steps = self.addresses.steps[address].map_or(IN_ORDER, |known| known.steps.0);
         Steps(std::array::from_fn(|bit| if 1 << bit < self.simd.lanes() { steps[bit] } else { 0 }))

@@ -74,8 +74,7 @@ impl Selector<'_> {
     /// Finds those of a block.
     pub(super) fn find_elements(&self, block: Block) -> Elements {
         let mut elements = Elements::default();
-        let facts = &self.program.facts;
-        if !facts.scattered || !facts.uses_resources {
+        if !self.has_scattered_resources() {
             return elements;
         }
         // By resource, address and offset, and, of what can be written, how often that has been.
