@@ -55,8 +55,7 @@ impl<'a> Coalescer<'a> {
         let is_needed = |region: usize| region == target.live.own || target.live.regions.binary_search(&region).is_ok();
         let is_free = |region: &usize| !is_needed(*region);
         // From where the value is made to the edges, all of which give it, nothing needs what the parameter was.
-        let may_share = self.graph.func.ty(value) == self.graph.func.ty(param)
-            && live.regions.iter().all(is_free)
+        let may_share = live.regions.iter().all(is_free)
             && self.next[live.own].iter().all(is_free)
             && self.is_behind_uses(param, value, live.own)
             && self.args(self.regions.regions[target.live.own].blocks[0], param).all(|(from, arg)| {

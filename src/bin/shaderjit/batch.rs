@@ -11,9 +11,7 @@ pub struct Args {
     shader: ProgramArgs,
     #[command(flatten)]
     compile: CompileArgs,
-    /// Plan up to this pass: outputs, threads, formats, copies, rows, complete, cut, schedule, spill, call or
-    /// interleave
-    #[arg(long, value_name = "NAME", value_parser = pass)]
+    #[arg(long, value_name = "NAME", value_parser = pass, help = format!("Plan up to this pass: {}", names()))]
     pass: Option<Pass>,
     /// Print JSON
     #[arg(long)]
@@ -27,8 +25,9 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn pass(name: &str) -> Result<Pass, String> {
-    Pass::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Pass::ALL.iter().map(|pass| pass.name()).collect();
-        format!("the passes are {}", names.join(", "))
-    })
+    Pass::from_name(name).ok_or_else(|| format!("the passes are {}", names()))
+}
+
+fn names() -> String {
+    Pass::ALL.iter().map(|pass| pass.name()).collect::<Vec<_>>().join(", ")
 }

@@ -9,7 +9,7 @@ use super::bounded::Number;
 use super::code::Address;
 use super::constants::Constant;
 use super::encode::{Condition, Size};
-use super::simd::integer;
+use super::simd::{integer, wanted_words};
 use super::table::{Class, Op as X};
 use super::value::Memo;
 use regalloc2::VReg;
@@ -79,6 +79,9 @@ pub enum Certainty {
 
 /// Two words have a distance below this.
 pub const MAX_DISTANCE: u32 = 1 << 16;
+
+/// The lanes of the upper half of a vector of sixteen.
+pub const UPPER_HALF: u32 = 0xff00;
 
 /// Bytes from the first word of half the lanes to the last.
 const ROW_REACH: u32 = 28;
@@ -166,7 +169,9 @@ impl Selector<'_> {
             Certainty::Certain
         } else {
             let last = match shape {
-                None if is_certain => self.memoised(Memo::Last(address, is_memory), |this| this.umax(rows)),
+                None if is_certain => {
+                    self.memoised(Memo::Last(address, is_memory), |this| this.simd.umax(first, second))
+                }
                 _ => last,
             };
             match limit {
@@ -221,7 +226,7 @@ impl Selector<'_> {
         if is_certain {
             return [first, second, first, second];
         }
-        let last = self.umax([first, second]);
+        let last = self.simd.umax(first, second);
         let [firsts, columns] = [[0, 0, 0, 8], [4, 8, 16, 0]].map(|steps| Constant::Steps(Steps(steps), 0, 16));
         let [firsts, columns] = [firsts, columns].map(|constant| self.simd.code.constant(constant));
         let firsts = self.simd.load(firsts);
@@ -231,11 +236,6 @@ impl Selector<'_> {
         self.compare_all(addresses, expected);
         let last = self.simd.choose(Condition::Equal, last, nowhere);
         [first, second, last, last]
-    }
-
-    fn umax(&mut self, [a, b]: [VReg; 2]) -> VReg {
-        self.simd.compare(X::Cmp, a, b);
-        self.simd.choose(Condition::Above, a, b)
     }
 
     /// Compares two vectors: `Equal` says whether all lanes are.
@@ -298,12 +298,11 @@ impl Selector<'_> {
     ) -> [VReg; 4] {
         let [then, join] = [(); 2].map(|()| self.simd.code.block());
         let otherwise = self.simd.code.cold_block();
-        let is_wanted = |word: &usize| wanted >> word & 1 == 1;
-        let mut made = [VReg::invalid(); 4];
-        for word in (0..4).filter(is_wanted) {
-            made[word] = self.simd.code.param(join, Class::V);
-        }
-        let of = |vectors: [VReg; 4]| (0..4).filter(is_wanted).map(|word| vectors[word]).collect::<Vec<_>>();
+        let made = wanted_words(wanted, |_| self.simd.code.param(join, Class::V));
+        let of = |vectors: [VReg; 4]| {
+            let all = (0..).zip(vectors).filter(|(word, _)| wanted >> word & 1 == 1);
+            all.map(|(_, vector)| vector).collect::<Vec<_>>()
+        };
         self.simd.code.branch_only(condition, then, otherwise);
 
         self.simd.code.switch_to(then);
@@ -329,7 +328,7 @@ impl Selector<'_> {
             return Way::InOrder;
         }
         if self.is_two_words(shape.steps) {
-            return Way::TwoWords { upper: self.some_lanes(0xff00), distance: steps[3] as i32 };
+            return Way::TwoWords { upper: self.some_lanes(UPPER_HALF), distance: steps[3] as i32 };
         }
         let make = |this: &mut Self| {
             let order = this.simd.code.constant(Constant::Steps(shape.steps, 2, lanes));

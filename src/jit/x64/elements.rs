@@ -9,10 +9,11 @@
 //! with the last.
 
 use super::Selector;
-use super::coalesce::{Certainty, MAX_DISTANCE, Place, Shape, Together};
+use super::coalesce::{Certainty, MAX_DISTANCE, Place, Shape, Together, UPPER_HALF};
 use super::code::Address;
 use super::encode::Condition;
 use super::fetch::RowAddresses;
+use super::simd::wanted_words;
 use foldhash::HashMap;
 use regalloc2::VReg;
 use shaderjit_ir::function::{Imm, InstData};
@@ -49,6 +50,8 @@ struct Loads {
 /// Words side by side that are stored together.
 struct Stores {
     insts: Vec<Inst>,
+    /// From the element of each lane to the next.
+    distance: u32,
     resource: Resource,
     /// Where the first is, behind the address.
     at: u32,
@@ -106,10 +109,10 @@ impl Selector<'_> {
                         continue;
                     };
                     let at = offset & !3;
-                    let last = elements.stores.last_mut().filter(|last| goes_on && self.follows(last, inst, distance));
+                    let last = elements.stores.last_mut().filter(|last| goes_on && self.follows(last, inst));
                     match last {
                         Some(last) => last.insts.push(inst),
-                        None => elements.stores.push(Stores { insts: vec![inst], resource, at }),
+                        None => elements.stores.push(Stores { insts: vec![inst], distance, resource, at }),
                     }
                     goes_on = true;
                     elements.store_of.insert(inst, elements.stores.len() - 1);
@@ -132,12 +135,12 @@ impl Selector<'_> {
     }
 
     /// Whether a store's word is behind those of others in the same elements, which do not overlap.
-    fn follows(&self, Stores { insts, resource, at }: &Stores, inst: Inst, distance: u32) -> bool {
+    fn follows(&self, Stores { insts, distance, resource, at }: &Stores, inst: Inst) -> bool {
         let count = insts.len() as u32;
         let [first, next] = [insts[0], inst].map(|inst| &self.func.insts[inst]);
         let place = Imm::ResourceByte { resource: *resource, offset: at + 4 * count };
         count < 4
-            && 4 * (count + 1) <= distance
+            && 4 * (count + 1) <= *distance
             && next.imm == place
             && [first.args[0], first.args[2]] == [next.args[0], next.args[2]]
     }
@@ -198,21 +201,18 @@ impl Selector<'_> {
         };
         let (place, wanted) = ((resource, at + 4 * skipped), wanted >> skipped);
         let apart = |this: &mut Self, is_kept: bool| {
-            let mut words = [VReg::invalid(); 4];
-            for (at, word) in
-                (place.1..).step_by(4).zip(&mut words).filter(|(at, _)| wanted >> ((at - place.1) / 4) & 1 == 1)
-            {
-                *word = this.load_apart((address, is_memory), (resource, at), is_kept);
-            }
-            words
+            wanted_words(wanted, |word| {
+                let place = (resource, place.1 + 4 * u32::from(word));
+                this.load_apart((address, is_memory), place, is_kept)
+            })
         };
-        // What loads of a block share is made in front of branches.
-        let upper = if matches!(lie, Lie::InHalves(_)) { Some(self.some_lanes(0xff00)) } else { None };
-        let together = |this: &mut Self, first: Address| match (lie, upper) {
-            (Lie::InHalves(distance), Some(upper)) => {
-                this.two_rows([first, first.plus(distance as i32)], upper, wanted)
-            }
-            (Lie::InHalves(distance) | Lie::Apart(distance), _) => {
+        if let Lie::InHalves(_) = lie {
+            // What loads of a block share is made in front of branches.
+            self.some_lanes(UPPER_HALF);
+        }
+        let together = |this: &mut Self, first: Address| match lie {
+            Lie::InHalves(distance) => this.two_rows([first, first.plus(distance as i32)], wanted),
+            Lie::Apart(distance) => {
                 this.fetch(bytes as usize, &RowAddresses::Apart { first, distance: distance as i32 }, wanted)
             }
         };
@@ -229,15 +229,12 @@ impl Selector<'_> {
         words
     }
 
-    /// Words of two rows: of the first in the lower lanes, of the second in the upper ones, which a mask has.
-    fn two_rows(&mut self, rows: [Address; 2], upper: VReg, wanted: u8) -> [VReg; 4] {
+    /// Words of two rows: of the first in the lower lanes, of the second in the upper ones.
+    fn two_rows(&mut self, rows: [Address; 2], wanted: u8) -> [VReg; 4] {
+        let upper = self.some_lanes(UPPER_HALF);
         let [low, high] = rows.map(|row| self.simd.load_row(row));
         let both = self.simd.blend(upper, high, low);
-        let mut words = [VReg::invalid(); 4];
-        for (number, word) in (0..).zip(&mut words).filter(|(number, _)| wanted >> number & 1 == 1) {
-            *word = self.simd.permute(both, [number; 4]);
-        }
-        words
+        wanted_words(wanted, |word| self.simd.permute(both, [word; 4]))
     }
 
     /// Where so many bytes of the first lane's element lie, and all others like that: `LessEqual` holds if they do,
@@ -261,8 +258,8 @@ impl Selector<'_> {
 
     /// Stores words side by side.
     fn store_elements(&mut self, number: usize) {
-        let Stores { insts, resource, at } = &self.here.elements.stores[number];
-        let (resource, at, func) = (*resource, *at, self.func);
+        let Stores { insts, distance, resource, at } = &self.here.elements.stores[number];
+        let (distance, resource, at, func) = (*distance, *resource, *at, self.func);
         let insts: Vec<&InstData> = insts.iter().map(|&inst| &func.insts[inst]).collect();
         let address = insts[0].args[0];
         let words: Vec<VReg> = insts.iter().map(|inst| self.vector(inst.args[1])).collect();
@@ -272,7 +269,7 @@ impl Selector<'_> {
                 this.store_apart(address, (resource, at), word, mask);
             }
         };
-        let (bytes, distance) = (4 * words.len() as u32, self.distance(insts[0]).expect("that has been asked before"));
+        let bytes = 4 * words.len() as u32;
         match self.elements_at((address, true), (resource, at), Lie::Apart(distance), bytes) {
             None => apart(self),
             Some((first, certainty)) => {

@@ -361,6 +361,12 @@ impl Simd {
         self.choose(Condition::Below, a, b)
     }
 
+    /// The larger one.
+    pub fn umax(&mut self, a: VReg, b: VReg) -> VReg {
+        self.compare(Op::Cmp, a, b);
+        self.choose(Condition::Above, a, b)
+    }
+
     // ---- masks: a register of masks, or a vector of all ones and zeroes
 
     /// The class of masks.
@@ -474,6 +480,11 @@ impl Simd {
         let bits = self.mask_bits(mask);
         self.effect(Op::Test, Size::X, &[bits, bits], None, 0);
     }
+}
+
+/// What is made for each word that is wanted, bit 0 for the first.
+pub fn wanted_words(wanted: u8, mut make: impl FnMut(u8) -> VReg) -> [VReg; 4] {
+    [0, 1, 2, 3].map(|word| if wanted >> word & 1 == 1 { make(word) } else { VReg::invalid() })
 }
 
 fn shuffle_immediate(lanes: [u8; 4]) -> u32 {
