@@ -1,7 +1,9 @@
 use super::*;
+use crate::entity::{Array, Resource, Sampler, Space};
+use crate::function::{ArrayData, Imm, ResourceData, SamplerData, SpaceData, Terminator};
 use crate::memory::{AtomicFunction, MemoryKind, is_memory_op};
-use crate::op::TypeRule;
-use crate::texture::is_texture_op;
+use crate::op::{ImmKind, Op, SysVal, TypeRule};
+use crate::texture::{TextureShape, is_texture_op};
 use crate::verify::verify;
 
 /// Round trip: the text of `func` reads back as an equal function, which is valid if `func` is.

@@ -1,6 +1,7 @@
 use super::*;
-use crate::function::{Operands, ValueData};
+use crate::function::{BlockCall, Imm, Operands, Terminator, ValueData, ValueDef};
 use crate::parse::parse;
+use crate::types::Type;
 
 /// A function of `body`, with one space, one array of two elements of three components, two inputs and one output.
 fn function(body: &str) -> Function {
