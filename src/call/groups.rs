@@ -4,10 +4,10 @@ use super::bindings::Call;
 use super::buffer;
 use super::engine::{Memory, with_memory};
 use super::uniforms::BoundSpaces;
-use super::wave::{Driver, Group, WaveRunner};
+use super::wave::{Driver, Group, Groups, WaveRunner};
 use super::work::Work;
 use crate::error::CallError;
-use crate::frontend::{ResourceFile, UniformKind};
+use crate::frontend::{Interface, ResourceFile, UniformKind};
 use crate::jit::Layout;
 use crate::memory::{AtomicBuffer, GroupMemory, MemoryView};
 use crate::native::Native;
@@ -152,8 +152,18 @@ impl<'a> Call<'a> {
         grid: [u32; 3],
         numbers: std::ops::Range<u64>,
     ) -> Result<(), CallError> {
-        let memory = GroupMemory::new(&self.textures, &self.memory, &self.shader.interface().resources);
-        let driver = Grid { grid, numbers, memory: &memory, spaces: self.spaces.clone(), call: self };
+        let interface = self.shader.interface();
+        let memory = GroupMemory::new(&self.textures, &self.memory, &interface.resources);
+        let space = interface.uniforms.iter().position(|decl| decl.kind == UniformKind::Group);
+        let driver = Grid {
+            grid,
+            next: place(numbers.start, grid),
+            left: numbers.end - numbers.start,
+            memory: &memory,
+            spaces: self.spaces.clone(),
+            space,
+            interface,
+        };
         let owed = AtomicU64::new(0);
         let fuel = fuel.of_thread(&owed);
         with_memory(|thread: &mut Memory, work: &mut Work<'a>| {
@@ -165,6 +175,12 @@ impl<'a> Call<'a> {
 
 fn count([x, y, z]: [u32; 3]) -> u64 {
     u64::from(x) * u64::from(y) * u64::from(z)
+}
+
+/// The place of a group in a grid, by its number; some place if there are no groups.
+fn place(number: u64, grid: [u32; 3]) -> [u32; 3] {
+    let [width, height, _] = grid.map(|groups| u64::from(groups.max(1)));
+    [number % width, number / width % height, number / width / height].map(|place| place as u32)
 }
 
 /// Guided self-scheduling: whoever is free takes the same part of what is left, so that no thread has much left when
@@ -182,33 +198,43 @@ fn guided(count: u64, threads: u64) -> impl Iterator<Item = std::ops::Range<u64>
 /// Groups of a grid.
 struct Grid<'g, 'c, 'a> {
     grid: [u32; 3],
-    numbers: std::ops::Range<u64>,
+    /// The place of the next one.
+    next: [u32; 3],
+    /// How many are left.
+    left: u64,
     memory: &'g GroupMemory<'c, 'a>,
     spaces: BoundSpaces,
-    call: &'c Call<'a>,
+    /// The space that holds the number of the group, if somebody asks for it.
+    space: Option<usize>,
+    interface: &'c Interface,
 }
 
 impl<'a> Driver<'a> for Grid<'_, '_, 'a> {
     fn drive(mut self, waves: &mut impl WaveRunner, _: &mut Work<'a>) -> Result<(), CallError> {
-        let interface = self.call.shader.interface();
-        let threads = interface.thread_group.map_or(1, |threads| threads.iter().product());
-        let space = interface.uniforms.iter().position(|decl| decl.kind == UniformKind::Group);
-        let [width, height, _] = self.grid.map(u64::from);
-        if let Some(space) = space.filter(|&space| interface.uniforms[space].rows > 1) {
+        if let Some(space) = self.space.filter(|&space| self.interface.uniforms[space].rows > 1) {
             let [x, y, z] = self.grid;
-            self.spaces.set_rows(interface, space, 1, &[[x, y, z, 0]]);
+            self.spaces.set_rows(self.interface, space, 1, &[[x, y, z, 0]]);
         }
-        for number in self.numbers.clone() {
-            let id = [number % width, number / width % height, number / width / height].map(|place| place as u32);
-            if let Some(space) = space {
-                let [x, y, z] = id;
-                self.spaces.set_rows(interface, space, 0, &[[x, y, z, 0]]);
-            }
-            self.memory.begin_group();
-            let spaces_changed = space.is_some() || number == self.numbers.start;
-            waves.run_group(&Group { id, spaces: &self.spaces, spaces_changed, threads })?;
+        let threads = self.interface.thread_group.map_or(1, |threads| threads.iter().product());
+        waves.run_groups(threads, &mut self)
+    }
+}
+
+impl Groups for Grid<'_, '_, '_> {
+    fn next(&mut self) -> Option<Group<'_>> {
+        self.left = self.left.checked_sub(1)?;
+        let [x, y, z] = self.next;
+        let [width, height, _] = self.grid;
+        self.next = match [x + 1 < width, y + 1 < height] {
+            [true, _] => [x + 1, y, z],
+            [false, true] => [0, y + 1, z],
+            [false, false] => [0, 0, z + 1],
+        };
+        if let Some(space) = self.space {
+            self.spaces.set_rows(self.interface, space, 0, &[[x, y, z, 0]]);
         }
-        Ok(())
+        self.memory.begin_group();
+        Some(Group { id: [x, y, z], spaces: &self.spaces, changed: self.space })
     }
 }
 

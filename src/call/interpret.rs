@@ -6,7 +6,7 @@ use super::fetch::fetch;
 use super::outputs::Place;
 use super::uniforms::BoundSpaces;
 use super::vertex_buffer::VertexBufferView;
-use super::wave::{Block, Bound, Driver, Group, Wave, WaveRunner};
+use super::wave::{Block, Bound, Driver, Groups, Wave, WaveRunner};
 use super::work::{Work, recycle};
 use crate::error::CallError;
 use crate::jit::Loops;
@@ -174,36 +174,36 @@ impl<'c> WaveRunner for Interpreted<'c, '_> {
         self.run_waves(wave.spaces, wave.spaces_changed, wave.first, wave.count)
     }
 
-    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError> {
+    fn run_groups(&mut self, threads: u32, groups: &mut dyn Groups) -> Result<(), CallError> {
         let Bound { call, resources, textures, fuel } = self.bound;
-        let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
-        uniforms.extend(Shared::rows(self.function, group.spaces.rows()));
-        let shared = Shared { uniforms: &uniforms, resources, textures };
-        let (threads, waves) = (group.threads as usize, (group.threads as usize).div_ceil(self.lanes));
-        let code = call.shader.prepared().bytecode();
+        let (loops, lanes, threads) = (self.loops, self.lanes, threads as usize);
+        let (code, waves) = (call.shader.prepared().bytecode(), threads.div_ceil(lanes));
         let memories = if code.has_barriers() { waves } else { 1 };
-        let is_new = self.others.len() + 1 < memories;
-        if is_new {
+        if self.others.len() + 1 < memories {
             let bytes = code.bytes_of_wave().saturating_mul(memories);
             if bytes > MAX_GROUP_BYTES {
                 return Err(CallError::Invalid(format!("the waves of a group keep {bytes} bytes")));
             }
-            self.others.resize_with(memories - 1, || Machine::new(code, self.lanes));
+            self.others.resize_with(memories - 1, || Machine::new(code, lanes));
         }
         let mut machines: Vec<&mut Machine<'c>> = iter::once(&mut self.machine).chain(&mut self.others).collect();
-        if group.spaces_changed || is_new {
-            machines.iter_mut().for_each(|machine| self.loops.bind(machine, &shared, call.instance));
+        let mut is_bound = false;
+        while let Some(group) = groups.next() {
+            let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
+            uniforms.extend(Shared::rows(self.function, group.spaces.rows()));
+            let shared = Shared { uniforms: &uniforms, resources, textures };
+            if group.changed.is_some() || !is_bound {
+                machines.iter_mut().for_each(|machine| loops.bind(machine, &shared, call.instance));
+                is_bound = true;
+            }
+            let left = AtomicU64::new(0);
+            let fuel = fuel.of_group(waves as u32, &left);
+            let phases = Phases { loops, shared: &shared, fuel, lanes, threads };
+            let result = (0..waves).step_by(memories).try_for_each(|first| phases.run(&mut machines, first * lanes));
+            self.uniforms = recycle(uniforms);
+            result?;
         }
-        let (loops, lanes) = (self.loops, self.lanes);
-        let left = AtomicU64::new(0);
-        let fuel = fuel.of_group(waves as u32, &left);
-        let result = (0..waves).step_by(memories).try_for_each(|first| {
-            let first = first * lanes;
-            let run = Phases { loops, shared: &shared, fuel, lanes, threads };
-            run.run(&mut machines, first)
-        });
-        self.uniforms = recycle(uniforms);
-        result
+        Ok(())
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {

@@ -3,7 +3,7 @@
 use super::interpret::interpret;
 use super::outputs::Place;
 use super::vertex_buffer::VertexBufferView;
-use super::wave::{Block, Bound, Driver, Group, Wave, WaveRunner};
+use super::wave::{Block, Bound, Driver, Groups, Wave, WaveRunner};
 use super::work::{Work, recycle};
 use crate::error::{CallError, JitError};
 use crate::jit::{self, Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch};
@@ -91,9 +91,13 @@ impl WaveRunner for NativeRunner<'_, '_> {
         Ok(())
     }
 
-    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError> {
-        let batch = Batch { uniforms: group.spaces.native(), ..self.batch(0, group.threads) };
-        self.waves.run_group(&batch, group.spaces_changed)
+    fn run_groups(&mut self, threads: u32, groups: &mut dyn Groups) -> Result<(), CallError> {
+        let batch = self.batch(0, threads);
+        let mut bound = self.waves.groups(&batch)?;
+        while let Some(group) = groups.next() {
+            bound.run(group.spaces.native(), group.changed)?;
+        }
+        Ok(())
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {

@@ -69,10 +69,14 @@ pub(super) struct Group<'g> {
     /// Its number in x, y and z.
     pub id: [u32; 3],
     pub spaces: &'g BoundSpaces,
-    /// Whether they may hold anything else than for the group before. There is none before the first.
-    pub spaces_changed: bool,
-    /// How many threads it has.
-    pub threads: u32,
+    /// Which of them may hold anything else than for the group before.
+    pub changed: Option<usize>,
+}
+
+/// Thread groups of the same size, one at a time.
+pub(super) trait Groups {
+    /// Makes what a group shares zero, and says which group comes next.
+    fn next(&mut self) -> Option<Group<'_>>;
 }
 
 /// An engine with everything bound but inputs and outputs.
@@ -92,8 +96,8 @@ pub(super) trait WaveRunner {
     /// Appends what a lane stored to `count` elements of an array of four components.
     fn read_array(&self, array: Array, first: u32, count: u32, lane: usize, rows: &mut Vec<[u32; 4]>);
 
-    /// Runs all waves of a group, phase by phase.
-    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError>;
+    /// Runs groups of so many threads one after the other, all waves of a group phase by phase.
+    fn run_groups(&mut self, threads: u32, groups: &mut dyn Groups) -> Result<(), CallError>;
 
     /// Shades a block, and stores its outputs in a buffer. The inputs of a wave are not
     /// defined afterwards.

@@ -372,7 +372,7 @@ fn native(func: &Verified, case: &GroupCase, options: &CodegenOptions, target: &
             fuel: FUEL.into(),
         };
         let ended: std::result::Result<(), CallError> =
-            jit::WaveRunner::new(&code, &mut scratch).run_group(&batch, true);
+            jit::GroupRunner::new(&code, &mut scratch, &batch).and_then(|mut groups| groups.run(&[], None));
         ended.unwrap_or_else(|error| panic!("{error}"));
         Ok(())
     }))

@@ -15,6 +15,7 @@ mod wave;
 
 use bind::Elements;
 pub(in crate::jit) use fills::SlotFill;
+pub use group::GroupRunner;
 use lines::Lines;
 use rows::Row;
 pub use rows::UniformRows;
@@ -195,7 +196,8 @@ impl Code {
             return Ok(Progress::Done);
         }
         self.reserve(scratch);
-        self.fill_slots(batch, scratch);
+        self.fill_slots(batch.uniforms, scratch);
+        self.bind_uniforms(batch.uniforms, &mut scratch.tables);
         self.bind_memory(batch, &mut scratch.tables);
 
         // The lanes are a power of two.
@@ -208,7 +210,7 @@ impl Code {
             let start = span.vertices.start;
             // SAFETY: `readable` says that native code may read and write vertices `first..first + whole` of the
             // caller's buffers, and the streams point to vertex `start`.
-            let ended = unsafe { self.call(batch, scratch, &span, count - 1 - start)? };
+            let ended = unsafe { self.call(batch, &batch.fuel, scratch, &span, count - 1 - start)? };
             let (end, progress) = match ended {
                 // Then it is known what those waves took that come before one that fails.
                 Ended::OutOfFuel(vertex) | Ended::GuardFailed(vertex) if !span.alone => {
@@ -233,7 +235,7 @@ impl Code {
             self.bind_tail(batch, output, start..end, scratch);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory, or in each lane to one and the
             // same vertex that native code may read and write.
-            let ended = unsafe { self.call(batch, scratch, &Span::wave(start, lanes), end - 1 - start)? };
+            let ended = unsafe { self.call(batch, &batch.fuel, scratch, &Span::wave(start, lanes), end - 1 - start)? };
             let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
                 return Ok(progress);
@@ -251,7 +253,7 @@ impl Code {
     }
 
     /// Shades the first elements of the bound streams: element 0 is the first vertex of the span, element `last` the
-    /// last whose number differs from the one before.
+    /// last whose number differs from the one before. It is paid for with `fuel`.
     ///
     /// # Errors
     /// The call has no more fuel, or is cancelled.
@@ -262,15 +264,16 @@ impl Code {
     unsafe fn call(
         &self,
         batch: &Batch<'_>,
+        fuel: &Fuel<'_>,
         scratch: &mut Scratch,
         span: &Span,
         last: usize,
     ) -> Result<Ended, CallError> {
         let (start, count) = (span.vertices.start, span.vertices.len());
-        let stopped = |stop| CallError::stopped(stop, &batch.fuel);
-        batch.fuel.check().map_err(stopped)?;
+        let stopped = |stop| CallError::stopped(stop, fuel);
+        fuel.check().map_err(stopped)?;
         let textures = TextureArgs::new(batch.textures, &self.info.accesses);
-        let tank = Tank::new(batch.fuel);
+        let tank = Tank::new(fuel);
         let mut args = BatchArgs {
             inputs: scratch.tables.inputs.as_ptr(),
             outputs: scratch.tables.outputs.as_ptr(),
@@ -281,8 +284,8 @@ impl Code {
             frame: scratch.frame.as_mut_ptr().cast(),
             spent: 0,
             tank: ptr::from_ref(&tank).cast(),
-            fuel: batch.fuel.first(),
-            granted: batch.fuel.first(),
+            fuel: fuel.first(),
+            granted: fuel.first(),
             left: 0,
             first_vertex: batch.first_vertex.wrapping_add(start as u32),
             last: last as u32,
@@ -303,7 +306,7 @@ impl Code {
         if tank.stop() == Some(Stop::Cancelled) {
             return Err(stopped(Stop::Cancelled));
         }
-        batch.fuel.charge(args.spent).map_err(stopped)?;
+        fuel.charge(args.spent).map_err(stopped)?;
         // Where all is done by rows, it may have stopped in the middle of a wave.
         let vertex = (start + (args.stopped & !(self.lanes() - 1)) as usize) as u32;
         match (status, tank.stop()) {

@@ -31,7 +31,9 @@ mod texture;
 mod window;
 mod x64;
 
-pub use call::{Batch, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows, WaveRunner};
+pub use call::{
+    Batch, GroupRunner, InputStream, OutputBuffer, OutputElement, Progress, Scratch, UniformRows, WaveRunner,
+};
 pub(crate) use machine::Loops;
 pub use target::Target;
 

@@ -7,12 +7,12 @@ use std::cell::Cell;
 
 /// What a native call may take, and why it was stopped, if it was.
 pub struct Tank<'a> {
-    fuel: Fuel<'a>,
+    fuel: &'a Fuel<'a>,
     stop: Cell<Option<Stop>>,
 }
 
 impl<'a> Tank<'a> {
-    pub fn new(fuel: Fuel<'a>) -> Tank<'a> {
+    pub fn new(fuel: &'a Fuel<'a>) -> Tank<'a> {
         Tank { fuel, stop: Cell::new(None) }
     }
 

@@ -6,7 +6,7 @@ use super::watch::Watch;
 use crate::call::fetch::fetch;
 use crate::call::uniforms::BoundSpaces;
 use crate::call::vertex_buffer::VertexBufferView;
-use crate::call::wave::{Block, Bound, Group, Wave, WaveRunner};
+use crate::call::wave::{Block, Bound, Group, Groups, Wave, WaveRunner};
 use crate::error::CallError;
 use crate::prepared::Prepared;
 use crate::stage::Stage;
@@ -196,6 +196,41 @@ impl<'t, 'c, 'a> Traced<'t, 'c, 'a> {
         let fuel = self.bound.fuel;
         Fuel { wave: fuel.wave.saturating_mul(UNOPTIMISED), ..fuel }
     }
+
+    /// Runs one thread group.
+    fn run_group(&mut self, threads: u32, group: Group<'_>) -> Result<(), CallError> {
+        let interface = self.bound.call.shader.interface();
+        let [width, height, depth] = interface.thread_group.unwrap_or([1; 3]);
+        let inside = match self.tracer.invocation() {
+            Invocation::Thread([x, y, z]) if [x / width, y / height, z / depth] == group.id => {
+                [x % width, y % height, z % depth]
+            }
+            _ => return self.inner.run_groups(threads, &mut Alone(Some(group))),
+        };
+        let watched = inside[0] + width * (inside[1] + height * inside[2]);
+        let (threads, lanes) = (threads as usize, self.lanes());
+        let program = self.prepared().traced();
+        let bytes = bytes_of_lane(&program.function).saturating_mul(threads);
+        if bytes > MAX_BYTES {
+            return Err(CallError::Invalid(format!("the traced group keeps {bytes} bytes")));
+        }
+        let in_wave = |first: usize| lanes.min(threads - first);
+        let wave = |first| of_program(program, in_wave(first), in_wave(first));
+        let mut waves: Vec<Invocations<'_>> = (0..threads).step_by(lanes).map(wave).collect();
+        let inputs = vec![vec![[[0]; 4]; interface.inputs.len()]; threads];
+        let left = AtomicU64::new(0);
+        let fuel = self.fuel().of_group(waves.len() as u32, &left);
+        self.run_to_end(&mut waves, group.spaces, &inputs, (0, threads), fuel, watched as usize)
+    }
+}
+
+/// One group by itself.
+struct Alone<'g>(Option<Group<'g>>);
+
+impl Groups for Alone<'_> {
+    fn next(&mut self) -> Option<Group<'_>> {
+        self.0.take()
+    }
 }
 
 fn of_program(program: &TracedProgram, lanes: usize, own: usize) -> Invocations<'_> {
@@ -264,29 +299,11 @@ impl WaveRunner for Traced<'_, '_, '_> {
         rows.extend(elements.skip(first as usize).take(count as usize));
     }
 
-    fn run_group(&mut self, group: &Group<'_>) -> Result<(), CallError> {
-        let interface = self.bound.call.shader.interface();
-        let [width, height, depth] = interface.thread_group.unwrap_or([1; 3]);
-        let inside = match self.tracer.invocation() {
-            Invocation::Thread([x, y, z]) if [x / width, y / height, z / depth] == group.id => {
-                [x % width, y % height, z % depth]
-            }
-            _ => return self.inner.run_group(group),
-        };
-        let watched = inside[0] + width * (inside[1] + height * inside[2]);
-        let (threads, lanes) = (group.threads as usize, self.lanes());
-        let program = self.prepared().traced();
-        let bytes = bytes_of_lane(&program.function).saturating_mul(threads);
-        if bytes > MAX_BYTES {
-            return Err(CallError::Invalid(format!("the traced group keeps {bytes} bytes")));
+    fn run_groups(&mut self, threads: u32, groups: &mut dyn Groups) -> Result<(), CallError> {
+        while let Some(group) = groups.next() {
+            self.run_group(threads, group)?;
         }
-        let in_wave = |first: usize| lanes.min(threads - first);
-        let wave = |first| of_program(program, in_wave(first), in_wave(first));
-        let mut waves: Vec<Invocations<'_>> = (0..threads).step_by(lanes).map(wave).collect();
-        let inputs = vec![vec![[[0]; 4]; interface.inputs.len()]; threads];
-        let left = AtomicU64::new(0);
-        let fuel = self.fuel().of_group(waves.len() as u32, &left);
-        self.run_to_end(&mut waves, group.spaces, &inputs, (0, threads), fuel, watched as usize)
+        Ok(())
     }
 
     fn run_block(&mut self, block: &Block<'_>, bytes: &mut [u8]) -> Result<(), CallError> {

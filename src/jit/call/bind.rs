@@ -1,6 +1,6 @@
 //! What a call checks and binds before native code runs: the tables point to the caller's buffers.
 
-use super::{Batch, OutputBuffer, Row, Scratch, Tables};
+use super::{Batch, OutputBuffer, Row, Scratch, Tables, UniformRows};
 use crate::error::CallError;
 use crate::jit::Code;
 use crate::jit::abi::{self, InputArgs, MEMORY_BYTES, OutputArgs, ResourceArgs, SpaceArgs};
@@ -62,16 +62,27 @@ impl Code {
                 check_len(|| format!("output {index}"), needed, output.bytes.len())?;
             }
         }
+        self.check_uniforms(batch.uniforms)?;
         self.check_memory(batch)
     }
 
-    /// Checks what is neither input nor output.
+    /// Checks that there are the uniforms that are read without a check.
+    pub(super) fn check_uniforms(&self, uniforms: &[UniformRows]) -> Result<(), CallError> {
+        let info = &self.info;
+        check_counts(&[("uniform spaces", uniforms.len(), info.tables.len())])?;
+        for (index, (rows, table)) in uniforms.iter().zip(&info.tables).enumerate() {
+            if table.is_none() {
+                let needed = info.uniform_rows[index] as usize * size_of::<Row>();
+                check_len(|| format!("uniform space {index}"), Some(needed), rows.readable() * size_of::<Row>())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks how many invocations there are and which resources.
     pub(super) fn check_memory(&self, batch: &Batch<'_>) -> Result<(), CallError> {
         let info = &self.info;
-        check_counts(&[
-            ("uniform spaces", batch.uniforms.len(), info.tables.len()),
-            ("resources", batch.resources.len(), info.resources),
-        ])?;
+        check_counts(&[("resources", batch.resources.len(), info.resources)])?;
         if let Some(threads) = info.threads {
             // Code relies on it: where waves divide a group, no lane is left.
             let (first, count) = (batch.first_vertex, batch.count);
@@ -79,12 +90,6 @@ impl Code {
             let is_whole = !threads.is_multiple_of(info.lanes) || (first | count).is_multiple_of(info.lanes);
             if end > threads.into() || !is_whole {
                 return Err(CallError::Invalid(format!("threads {first} to {end} of {threads}")));
-            }
-        }
-        for (index, (rows, table)) in batch.uniforms.iter().zip(&info.tables).enumerate() {
-            if table.is_none() {
-                let needed = info.uniform_rows[index] as usize * size_of::<Row>();
-                check_len(|| format!("uniform space {index}"), Some(needed), rows.readable() * size_of::<Row>())?;
             }
         }
         for (index, memory) in info.memory.iter().enumerate() {
@@ -96,13 +101,17 @@ impl Code {
         Ok(())
     }
 
-    /// Writes the tables of what is neither input nor output.
-    pub(super) fn bind_memory(&self, batch: &Batch<'_>, tables: &mut Tables) {
+    /// Writes the table of uniform spaces.
+    pub(super) fn bind_uniforms(&self, uniforms: &[UniformRows], tables: &mut Tables) {
         tables.spaces.clear();
-        tables.spaces.extend(self.info.tables.iter().zip(batch.uniforms).map(|(table, bound)| {
+        tables.spaces.extend(self.info.tables.iter().zip(uniforms).map(|(table, bound)| {
             let rows = table.as_ref().unwrap_or(bound);
             SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
         }));
+    }
+
+    /// Writes the table of resources.
+    pub(super) fn bind_memory(&self, batch: &Batch<'_>, tables: &mut Tables) {
         tables.resources.clear();
         let resources = batch.resources.iter().zip(&self.info.memory).enumerate();
         tables.resources.extend(resources.map(|(number, (bytes, memory))| match memory {

@@ -1,7 +1,7 @@
 //! What a call puts into its slots before any code runs. Most slots are rows as they are bound, which is found out when
 //! the code is made, and not word by word in each call.
 
-use super::{Batch, Row, Scratch, UniformRows};
+use super::{Row, Scratch, UniformRows};
 use crate::jit::Code;
 use shaderjit_ir::batch::{Fill, Word};
 
@@ -39,18 +39,38 @@ impl From<Fill> for SlotFill {
     }
 }
 
+impl SlotFill {
+    fn reads(&self, space: usize) -> bool {
+        let is_of = |word: &Word| matches!(word, Word::Uniform { space: of, .. } if *of as usize == space);
+        match &self.source {
+            Source::Row { space: of, .. } => *of as usize == space,
+            Source::Splat(word) => is_of(word),
+            Source::Words(words) => words.iter().any(is_of),
+        }
+    }
+}
+
 impl Code {
     /// Fills the slots of the call in that are there before it runs.
-    pub(super) fn fill_slots(&self, batch: &Batch<'_>, scratch: &mut Scratch) {
+    pub(super) fn fill_slots(&self, uniforms: &[UniformRows], scratch: &mut Scratch) {
+        self.fill(self.info.fills.iter(), uniforms, scratch);
+    }
+
+    /// Fills those anew that read a space.
+    pub(super) fn refill_slots(&self, space: usize, uniforms: &[UniformRows], scratch: &mut Scratch) {
+        self.fill(self.info.fills.iter().filter(|fill| fill.reads(space)), uniforms, scratch);
+    }
+
+    fn fill<'f>(&self, fills: impl Iterator<Item = &'f SlotFill>, uniforms: &[UniformRows], scratch: &mut Scratch) {
         let rows = |space: u32| -> &UniformRows {
             let space = space as usize;
-            self.info.tables[space].as_ref().unwrap_or(&batch.uniforms[space])
+            self.info.tables[space].as_ref().unwrap_or(&uniforms[space])
         };
         let word = |word: Word| match word {
             Word::Literal(literal) => literal,
             Word::Uniform { space, row, component } => rows(space).word(row, component),
         };
-        for &SlotFill { slot, source } in &self.info.fills {
+        for &SlotFill { slot, source } in fills {
             scratch.frame[slot as usize] = match source {
                 Source::Row { space, row } => rows(space).row(row),
                 Source::Splat(same) => Row([word(same); 4]),
@@ -67,7 +87,8 @@ mod tests {
     #[test]
     fn rows_and_splats_are_known_before_the_call() {
         let uniform = |row, component| Word::Uniform { space: 3, row, component };
-        let source = |words| SlotFill::from(Fill { slot: 1, words }).source;
+        let fill = |words| SlotFill::from(Fill { slot: 1, words });
+        let source = |words| fill(words).source;
         assert!(matches!(
             source([0, 1, 2, 3].map(|component| uniform(7, component))),
             Source::Row { space: 3, row: 7 }
@@ -75,5 +96,10 @@ mod tests {
         assert!(matches!(source([uniform(7, 0); 4]), Source::Splat(word) if word == uniform(7, 0)));
         assert!(matches!(source([0, 1, 2, 3].map(|row| uniform(row, 0))), Source::Words(_)));
         assert!(matches!(source([1, 2, 3, 0].map(|component| uniform(7, component))), Source::Words(_)));
+        let other = [Word::Literal(7), Word::Uniform { space: 4, row: 0, component: 0 }, uniform(0, 0), uniform(0, 1)];
+        for words in [[0, 1, 2, 3].map(|component| uniform(7, component)), [uniform(7, 0); 4], other] {
+            assert!(fill(words).reads(3) && !fill(words).reads(2));
+        }
+        assert!(fill(other).reads(4) && !fill([Word::Literal(3); 4]).reads(3));
     }
 }

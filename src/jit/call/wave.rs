@@ -5,7 +5,7 @@
 //! Inputs of a wave are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function
 //! for the same lanes have them in the same places, so one can run where a guard of the other has failed.
 
-use super::{Batch, OutputBuffer, Progress, Row, Scratch, Span};
+use super::{Batch, GroupRunner, OutputBuffer, Progress, Row, Scratch, Span};
 use crate::error::CallError;
 use crate::jit::Code;
 use shaderjit_ir::Array;
@@ -13,10 +13,10 @@ use std::ops::Range;
 
 /// Runs native code in memory of its own.
 pub struct WaveRunner<'a> {
-    pub(super) code: &'a Code,
-    pub(super) scratch: &'a mut Scratch,
+    code: &'a Code,
+    scratch: &'a mut Scratch,
     /// Whether the memory is large enough for this code, and the tables of streams point to the rows of a wave.
-    pub(super) is_bound: bool,
+    is_bound: bool,
 }
 
 impl<'a> WaveRunner<'a> {
@@ -52,6 +52,15 @@ impl<'a> WaveRunner<'a> {
         self.code.lanes() as usize
     }
 
+    /// Runs thread groups in the same memory: [`GroupRunner::new`].
+    ///
+    /// # Errors
+    /// As [`GroupRunner::new`].
+    pub fn groups<'g>(&'g mut self, batch: &Batch<'g>) -> Result<GroupRunner<'g>, CallError> {
+        self.is_bound = false;
+        GroupRunner::new(self.code, self.scratch, batch)
+    }
+
     /// Sets what a lane reads of an input element, in the format of the layout.
     pub fn set_input(&mut self, element: usize, lane: usize, words: [u32; 4]) {
         let at = element * self.lanes() + lane;
@@ -69,13 +78,15 @@ impl<'a> WaveRunner<'a> {
         if !(1..=lanes).contains(&valid) {
             return Err(CallError::Invalid(format!("{valid} invocations in a wave of {lanes}")));
         }
+        code.check_uniforms(batch.uniforms)?;
         code.check_memory(batch)?;
         if !self.is_bound {
             code.reserve(self.scratch);
         }
         if uniforms_changed || !self.is_bound {
-            code.fill_slots(batch, self.scratch);
+            code.fill_slots(batch.uniforms, self.scratch);
         }
+        code.bind_uniforms(batch.uniforms, &mut self.scratch.tables);
         code.bind_memory(batch, &mut self.scratch.tables);
         if valid < lanes {
             for rows in self.scratch.tail_inputs.chunks_mut(lanes) {
@@ -89,7 +100,7 @@ impl<'a> WaveRunner<'a> {
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
         // and nobody else has had the scratch memory since.
-        let ended = unsafe { code.call(batch, self.scratch, &Span::wave(0, lanes), valid - 1)? };
+        let ended = unsafe { code.call(batch, &batch.fuel, self.scratch, &Span::wave(0, lanes), valid - 1)? };
         let progress = ended.progress(&batch.fuel)?;
         code.copy_scratch_outputs(self.scratch);
         Ok(progress)
