@@ -103,24 +103,21 @@ impl<'a> BufferView<'a> {
 /// The elements as rows of four words, and the row that elements out of range have: zero, absent components by default.
 fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     let elements = bytes.chunks_exact(format.bytes());
-    let size = (elements.len() + 1) * 16;
-    let mut bytes_of_rows = Vec::new();
-    if bytes_of_rows.try_reserve_exact(size).is_err() {
-        return Err(CallError::Invalid(format!("no memory for {size} bytes of a buffer")));
+    let (absent, count) = (row(format, &[]), elements.len() + 1);
+    let mut rows = Vec::new();
+    if rows.try_reserve_exact(count).is_err() {
+        return Err(CallError::Invalid(format!("no memory for {count} rows of a buffer")));
     }
-    bytes_of_rows.resize(size, 0);
-    let rows = bytes_of_rows.as_chunks_mut::<16>().0;
-    let absent = row(format, &[]);
-    rows[elements.len()] = absent;
     match format.bytes() {
         // Most buffers are so: their words are the components as they are.
-        4 if format.is_words() => fill_words::<4>(rows, bytes, absent),
-        8 if format.is_words() => fill_words::<8>(rows, bytes, absent),
-        12 if format.is_words() => fill_words::<12>(rows, bytes, absent),
-        16 if format.is_words() => fill_words::<16>(rows, bytes, absent),
-        _ => rows.iter_mut().zip(elements).for_each(|(to, element)| *to = row(format, element)),
+        4 if format.is_words() => extend_by_words::<4>(&mut rows, bytes, absent),
+        8 if format.is_words() => extend_by_words::<8>(&mut rows, bytes, absent),
+        12 if format.is_words() => extend_by_words::<12>(&mut rows, bytes, absent),
+        16 if format.is_words() => extend_by_words::<16>(&mut rows, bytes, absent),
+        _ => rows.extend(elements.map(|element| row(format, element))),
     }
-    Ok(bytes_of_rows)
+    rows.push(absent);
+    Ok(rows.into_flattened())
 }
 
 /// The components of an element.
@@ -129,12 +126,13 @@ fn row(format: TexelFormat, element: &[u8]) -> [u8; 16] {
     std::array::from_fn(|at| words[at / 4][at % 4])
 }
 
-/// Fills rows from elements of so many bytes. What those leave is that of an absent one.
-fn fill_words<const BYTES: usize>(rows: &mut [[u8; 16]], bytes: &[u8], absent: [u8; 16]) {
-    for (row, element) in rows.iter_mut().zip(bytes.as_chunks::<BYTES>().0) {
-        *row = absent;
+/// Appends rows of elements of so many bytes. What those leave is that of an absent one.
+fn extend_by_words<const BYTES: usize>(rows: &mut Vec<[u8; 16]>, bytes: &[u8], absent: [u8; 16]) {
+    rows.extend(bytes.as_chunks::<BYTES>().0.iter().map(|element| {
+        let mut row = absent;
         row[..BYTES].copy_from_slice(element);
-    }
+        row
+    }));
 }
 
 /// The buffers of a call. One entry a resource of the interface.
