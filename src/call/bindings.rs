@@ -4,7 +4,7 @@ use super::bounds::Bounds;
 use super::buffer::{self, BoundResources, BufferView};
 use super::trace::tracer::{Tracer, Tracing};
 use super::uniforms::{self, BoundSpaces};
-use super::vertex_buffer::VertexBufferView;
+use super::vertex_buffer::{Rows, VertexBufferView};
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
 use crate::frontend::pixel::HiddenInput;
@@ -457,12 +457,12 @@ impl<'a> Call<'a> {
         if !self.shader.reads_input(element) {
             return Ok(Some(zero(declared)));
         }
-        let Some(attribute) = self.inputs[element] else { return Ok(None) };
-        let stream = attribute.slice(vertices, self.instance);
-        Ok(Some(stream.map_err(|needed| {
+        let Some(attribute) = &self.inputs[element] else { return Ok(None) };
+        let Rows { start, stride } = attribute.rows(vertices, self.instance).map_err(|needed| {
             let what = format!("input {}", declared.name());
             CallError::ShortBuffer { what, needed, available: attribute.bytes.len() }
-        })?))
+        })?;
+        Ok(Some(VertexBufferView::new(attribute.format, &attribute.bytes[start..], stride)))
     }
 }
 

@@ -40,6 +40,14 @@ pub enum InputRate {
     Instance(u32),
 }
 
+/// Where the vertices of a range are in a buffer.
+pub(super) struct Rows {
+    /// The first one's byte.
+    pub start: usize,
+    /// Bytes from one to the next; 0 where all read the same.
+    pub stride: usize,
+}
+
 impl<'a> VertexBufferView<'a> {
     /// An attribute of any format.
     pub fn new(format: VertexFormat, bytes: &'a [u8], stride: usize) -> VertexBufferView<'a> {
@@ -69,23 +77,20 @@ impl<'a> VertexBufferView<'a> {
         VertexBufferView { rate: InputRate::Instance(step), ..self }
     }
 
-    /// What the vertices of a range read in an instance, the first one's bytes first, or the bytes it would need. An
-    /// attribute per instance becomes one of stride 0.
-    pub(super) fn slice(&self, vertices: &Range<u32>, instance: u32) -> Result<VertexBufferView<'a>, usize> {
+    /// Where the vertices of a range have what they read in an instance, or the bytes that it would need.
+    pub(super) fn rows(&self, vertices: &Range<u32>, instance: u32) -> Result<Rows, usize> {
         let (first, last, stride) = match (self.rate, vertices.end.checked_sub(1)) {
             (InputRate::Vertex, Some(last)) if last >= vertices.start => (vertices.start, last, self.stride),
             (InputRate::Instance(step), Some(last)) if last >= vertices.start => {
                 let row = instance.checked_div(step).unwrap_or(0);
                 (row, row, 0)
             }
-            _ => return Ok(VertexBufferView { bytes: &[], stride: 0, rate: InputRate::Vertex, ..*self }),
+            _ => return Ok(Rows { start: self.bytes.len(), stride: 0 }),
         };
         let at = |row: u32| (row as usize).checked_mul(self.stride);
         let end = at(last).and_then(|at| at.checked_add(self.format.bytes())).unwrap_or(usize::MAX);
         match at(first) {
-            Some(start) if end <= self.bytes.len() => {
-                Ok(VertexBufferView { bytes: &self.bytes[start..], stride, rate: InputRate::Vertex, ..*self })
-            }
+            Some(start) if end <= self.bytes.len() => Ok(Rows { start, stride }),
             _ => Err(end),
         }
     }
