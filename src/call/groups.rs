@@ -183,6 +183,15 @@ fn place(number: u64, grid: [u32; 3]) -> [u32; 3] {
     [number % width, number / width % height, number / width / height].map(|place| place as u32)
 }
 
+/// The place of the next group: x first.
+fn behind([x, y, z]: [u32; 3], [width, height, _]: [u32; 3]) -> [u32; 3] {
+    match [x + 1 < width, y + 1 < height] {
+        [true, _] => [x + 1, y, z],
+        [false, true] => [0, y + 1, z],
+        [false, false] => [0, 0, z + 1],
+    }
+}
+
 /// Guided self-scheduling: whoever is free takes the same part of what is left, so that no thread has much left when
 /// the others are done, and few pieces are small.
 #[cfg(feature = "rayon")]
@@ -224,12 +233,7 @@ impl Groups for Grid<'_, '_, '_> {
     fn next(&mut self) -> Option<Group<'_>> {
         self.left = self.left.checked_sub(1)?;
         let [x, y, z] = self.next;
-        let [width, height, _] = self.grid;
-        self.next = match [x + 1 < width, y + 1 < height] {
-            [true, _] => [x + 1, y, z],
-            [false, true] => [0, y + 1, z],
-            [false, false] => [0, 0, z + 1],
-        };
+        self.next = behind(self.next, self.grid);
         if let Some(space) = self.space {
             self.spaces.set_rows(self.interface, space, 0, &[[x, y, z, 0]]);
         }
@@ -238,10 +242,24 @@ impl Groups for Grid<'_, '_, '_> {
     }
 }
 
-#[cfg(all(test, feature = "rayon"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn groups_follow_each_other_wherever_a_piece_begins() {
+        for grid in [[1, 1, 1], [3, 1, 1], [1, 4, 2], [3, 2, 5], [MAX_GROUPS, MAX_GROUPS, 2]] {
+            let last = count(grid) - 1;
+            assert_eq!((place(0, grid), place(last, grid)), ([0; 3], grid.map(|groups| groups - 1)));
+            let numbers = (0..last.min(100)).chain(last.saturating_sub(100)..last);
+            for number in numbers {
+                assert_eq!(behind(place(number, grid), grid), place(number + 1, grid), "{number} of {grid:?}");
+            }
+        }
+        assert_eq!([place(0, [0, 5, 5]), place(0, [0; 3])], [[0; 3]; 2], "there are none");
+    }
+
+    #[cfg(feature = "rayon")]
     #[test]
     fn pieces_are_all_groups_once_and_become_smaller() {
         for (count, threads) in [(0, 2), (1, 2), (7, 3), (16384, 2), (1 << 40, 64)] {

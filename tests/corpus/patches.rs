@@ -3,13 +3,9 @@
 
 use crate::groups::printed;
 use crate::support::program::{Element, Source};
-use crate::support::tool::Temporary;
+use crate::support::tool::{Temporary, engines};
 use crate::{data, read};
 use shaderjit::container::dxbc::SystemValue;
-
-/// Ways to run the shaders, as options.
-const ENGINES: [&[&str]; 4] =
-    [&["--engine", "interp"], &["--vectors", "cranelift"], &["--vectors", "avx2"], &["--vectors", "avx512"]];
 
 /// The recorded vertices, three elements of 16 bytes each.
 fn recorded(text: &str) -> Vec<u8> {
@@ -59,8 +55,8 @@ fn check(case: &str, attribute: &'static str, components: &str, size: &str, leas
     let without = [&stages[..geometry], &stages[geometry + 2..]].concat();
     let mut first = None;
     for stages in [&stages, &without] {
-        for engine in ENGINES {
-            let found = printed(&folder, &[&stages[..], &drawn[..]].concat(), engine);
+        for engine in engines() {
+            let found = printed(&folder, &[&stages[..], &drawn[..]].concat(), &engine);
             let first = first.get_or_insert_with(|| found.clone());
             assert!(*first == found, "{case}: {engine:?} draws something else");
         }

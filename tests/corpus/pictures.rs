@@ -6,14 +6,11 @@
 //! why.
 
 use crate::pixels::{is_close, is_left_out, tolerance, with_fine_derivatives, with_results};
+use crate::support::tool::engines;
 use crate::{data, names, read};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-
-/// Ways to run a shader, as options.
-const ENGINES: [&[&str]; 4] =
-    [&["--engine", "interp"], &["--vectors", "cranelift"], &["--vectors", "avx2"], &["--vectors", "avx512"]];
 
 /// The words of each line, by its name.
 type Lines = BTreeMap<String, Vec<u32>>;
@@ -33,7 +30,7 @@ fn run(folder: &Path, command: &str, pixel: &Path) -> Lines {
     let options: Vec<&str> = command.split_whitespace().skip(1).collect();
     let place = options.iter().position(|&option| option == "--ps").expect("there is a pixel shader") + 1;
     let mut printed = None;
-    for engine in ENGINES {
+    for engine in engines() {
         let mut call = Command::new(env!("CARGO_BIN_EXE_shaderjit"));
         call.current_dir(folder).arg("run");
         for (number, option) in options.iter().enumerate() {

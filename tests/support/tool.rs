@@ -1,10 +1,18 @@
 //! The command-line tool as tests run it, and files for it.
 
+use shaderjit::Vectors;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 pub fn data(path: &str) -> String {
     format!("{}/tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The options for each way to run a shader that this machine has: on the interpreter, and as native code on vectors of
+/// each kind.
+pub fn engines() -> impl Iterator<Item = [&'static str; 2]> {
+    let native = Vectors::of_this_machine().into_iter().map(|vectors| ["--vectors", vectors.name()]);
+    std::iter::once(["--engine", "interp"]).chain(native)
 }
 
 pub fn command(args: &[&str]) -> Command {

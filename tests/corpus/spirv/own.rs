@@ -3,7 +3,7 @@
 
 use crate::groups::{Rule, difference, printed};
 use crate::support::program::{Element as Attribute, Source};
-use crate::support::tool::Temporary;
+use crate::support::tool::{Temporary, engines};
 use crate::{data, read};
 use shaderjit::{
     AtomicBuffer, Backend, BufferView, CompileOptions, Config, Descriptor, Engine, Lanes, MemoryView, Shader,
@@ -107,7 +107,7 @@ fn tessellated_patches_are_drawn_through_all_stages() {
     let mut first = None;
     for compiler in ["dxc", "glslang"] {
         for has_geometry in [true, false] {
-            for engine in [["--engine", "interp"], ["--vectors", "cranelift"], ["--vectors", "avx2"]] {
+            for engine in engines() {
                 let found = draw(own.to_str().unwrap(), Some(compiler), has_geometry, &engine);
                 let differs = difference(&found, &wanted, Rule::CLOSE);
                 assert!(differs.is_none(), "{compiler} {engine:?}: {}", differs.unwrap());
