@@ -54,9 +54,7 @@ impl Source {
         };
         bytes.map_err(|error| Failure::input(format_args!("{}: {error}", self.0)))
     }
-}
 
-impl Source {
     /// The file of that path, whatever its name looks like.
     pub fn of_path(path: &std::path::Path) -> Source {
         Source(path.display().to_string())

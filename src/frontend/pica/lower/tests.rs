@@ -1,3 +1,5 @@
+//! Whole programs, lowered and run: what instructions compute, and where they lead.
+
 use super::*;
 use crate::frontend::pica::decode::{MAX_WORDS, decode};
 use crate::frontend::pica::opcode::{Field, Opcode};

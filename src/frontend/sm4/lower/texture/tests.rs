@@ -1,3 +1,5 @@
+//! What instructions on textures ask for, and what they make of the answers.
+
 use std::sync::Mutex;
 
 use shaderjit_ir::texture::{Access, OPS, Rows, TextureShape, Textures};
