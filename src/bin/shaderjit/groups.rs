@@ -1,7 +1,7 @@
 //! Compute shaders: how many thread groups run; the memory that they and shaders of other stages write, and how that is
 //! printed.
 
-use crate::options::{Source, slot_and_space};
+use crate::options::{Source, number, slot_and_space};
 use crate::report::Failure;
 use crate::resources::Kind;
 use shaderjit::error::CallError;
@@ -66,7 +66,7 @@ impl FromStr for UnorderedAccess {
             ["struct", stride, "counter" | "append", ref start @ ..] => {
                 let start = match start {
                     [] => 0,
-                    [start] => start.parse().map_err(|_| format!("{start:?} is no number"))?,
+                    [start] => number(start)?,
                     _ => return Err(format!("{kind:?} has too many fields")),
                 };
                 (format!("struct:{stride}").parse()?, Some(start))

@@ -1,7 +1,7 @@
 //! Resources and samplers to bind: the `--srv` and `--smp` options.
 
 use crate::dxgi;
-use crate::options::{Source, slot_and_space};
+use crate::options::{Source, number, slot_and_space};
 use crate::report::Failure;
 use shaderjit::error::{CallError, TextureError};
 use shaderjit::{
@@ -96,7 +96,6 @@ fn blocks(text: &str) -> Option<Result<(BlockFormat, ImageLayout), String>> {
 fn texture(kind: &str, format: TexelFormat, rest: &str) -> Result<ImageLayout, String> {
     let mut fields = rest.split(':');
     let size = fields.next().filter(|size| !size.is_empty()).ok_or("expected FORMAT:SIZE")?;
-    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{text:?} is no number"));
     let sizes = size.split('x').map(number).collect::<Result<Vec<_>, _>>()?;
     let last = fields.next().map(number).transpose()?;
     let layout = match (kind, sizes.as_slice()) {

@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::json;
-use crate::options::{ProgramArgs, Source};
+use crate::options::{ProgramArgs, Source, number};
 use crate::report::{Failure, Outcome, Report};
 use crate::run;
 use serde::Serialize;
@@ -86,9 +86,8 @@ impl FromStr for VertexName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<VertexName, String> {
-        let (number, instance) = text.split_once(':').unwrap_or((text, "0"));
-        let parse = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
-        Ok(VertexName { number: parse(number)?, instance: parse(instance)? })
+        let (vertex, instance) = text.split_once(':').unwrap_or((text, "0"));
+        Ok(VertexName { number: number(vertex)?, instance: number(instance)? })
     }
 }
 

@@ -1,7 +1,7 @@
 //! How to lower a shader: what its program leaves to those who compile it, such as class instances and specialisation
 //! constants.
 
-use super::{ProgramArgs, Source, slot_and_space};
+use super::{ProgramArgs, Source, number, slot_and_space};
 use crate::report::Failure;
 use clap::ValueEnum;
 use shaderjit::{CompileOptions, FloatPrecision, FlowForm, PicaUniforms};
@@ -118,13 +118,13 @@ impl FromStr for Specialization {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Specialization, String> {
-        let (number, bits) = text.split_once('=').ok_or("expected ID=BITS")?;
-        let number = number.parse().map_err(|_| format!("{number:?} is no number"))?;
+        let (id, bits) = text.split_once('=').ok_or("expected ID=BITS")?;
+        let id = number(id)?;
         let parsed = match bits.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16),
             None => bits.parse(),
         };
-        Ok(Specialization { number, bits: parsed.map_err(|_| format!("{bits:?} is no number"))? })
+        Ok(Specialization { number: id, bits: parsed.map_err(|_| format!("{bits:?} is no number"))? })
     }
 }
 
@@ -142,8 +142,7 @@ impl FromStr for Elements {
     fn from_str(text: &str) -> Result<Elements, String> {
         let (place, numbers) = text.split_once('=').ok_or("expected BINDING:SET=N,…")?;
         let (binding, set) = slot_and_space(place, &[])?;
-        let numbers = numbers.split(',').map(|number| number.parse().map_err(|_| format!("{number:?} is no number")));
-        Ok(Elements { binding, set, numbers: numbers.collect::<Result<_, _>>()? })
+        Ok(Elements { binding, set, numbers: numbers.split(',').map(number).collect::<Result<_, _>>()? })
     }
 }
 
@@ -160,12 +159,11 @@ impl FromStr for Class {
 
     fn from_str(text: &str) -> Result<Class, String> {
         let (slot, name) = text.split_once('=').ok_or("expected SLOT=NAME")?;
-        let (name, number) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
-            Some((name, number)) => (name, number),
+        let (name, place) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            Some((name, place)) => (name, place),
             None => (name, "0"),
         };
-        let parse = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
-        Ok(Class { slot: parse(slot)?, name: name.to_string(), number: parse(number)? })
+        Ok(Class { slot: number(slot)?, name: name.to_string(), number: number(place)? })
     }
 }
 

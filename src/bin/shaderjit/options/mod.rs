@@ -116,6 +116,11 @@ pub fn slot_and_space(text: &str, names: &[&str]) -> Result<(u32, u32), String> 
     Ok((number(digits)?, number(space)?))
 }
 
+/// A number within an option.
+pub fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("{text:?} is no number"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
