@@ -3,6 +3,8 @@
 //!
 //! `cargo bench --bench bombs` prints the table; files named behind `--` are measured as well.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
@@ -16,9 +18,7 @@ use support::program::Source;
 const VERTICES: u32 = 8;
 
 fn main() {
-    // `cargo bench` says `--bench`, `cargo test` does not, and neither wants the table with `--test`.
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
-    if !said("--bench") || said("--test") {
+    if !asked::times() {
         return;
     }
     let mut bombs: Vec<(String, Vec<u8>)> = vec![

@@ -5,6 +5,8 @@
 //!   instructions, for each kind of vectors.
 //! - `cargo bench --bench compile -- generated` times those alone; `-- table` prints the table alone.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../draw/mod.rs"]
 #[expect(dead_code, reason = "nothing is drawn here")]
 mod draw;
@@ -30,9 +32,7 @@ criterion_group! {
 fn main() {
     benches();
     Criterion::default().configure_from_args().final_summary();
-    // `cargo bench` says `--bench`, `cargo test` does not.
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
-    if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
+    if asked::times() {
         generated::print(&Engines::new());
     }
 }

@@ -52,9 +52,3 @@ pub fn race(title: &str, unit: &str, count: usize, contenders: &mut [Contender<'
         println!("  {name:<12} {ns:>8.2}  {:>6.2}x", plain / ns);
     }
 }
-
-/// Whether somebody wants to know times: `cargo bench` says `--bench`, `cargo test` does not.
-pub fn times() -> bool {
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
-    said("--bench") && !["--test", "--list"].into_iter().any(said)
-}

@@ -8,6 +8,8 @@
 //!
 //! All results are checked before anything is timed.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../engines/mod.rs"]
 mod engines;
 #[path = "../measure/mod.rs"]
@@ -54,9 +56,7 @@ fn main() {
     }
     criterion.final_summary();
 
-    // `cargo bench` says `--bench`, `cargo test` does not.
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
-    if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
+    if asked::times() {
         race::print(&mut races);
         #[cfg(feature = "rayon")]
         parallel::print(&engines);

@@ -4,6 +4,8 @@
 //!
 //! `cargo bench --all-features --bench raster`; `-- --test` draws once.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../contest/mod.rs"]
 mod contest;
 #[path = "../engines/mod.rs"]
@@ -145,7 +147,7 @@ fn main() {
     lit.draw(2);
     assert!(lit.targets.color_bytes(0) == picture, "threads make a difference");
     pixels::race(&textures, &images, &light);
-    if !contest::times() {
+    if !asked::times() {
         return;
     }
     let pixels = one.drawn.pixels as f64;

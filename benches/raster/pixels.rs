@@ -4,7 +4,7 @@ use crate::contest::{compile, ours, race as take_turns};
 use crate::engines::Engines;
 use crate::plain::{Bound, PLANES};
 use crate::sampler::{Format, Texture};
-use crate::{LEVELS, LIGHT, TEXELS, bind, contest, sampler_state, shaders};
+use crate::{LEVELS, LIGHT, TEXELS, asked, bind, sampler_state, shaders};
 use shaderjit::{Backend, CompiledShader, Image, Lanes, OutputLayout, Plane, Primitive, Quad, Quads, Shader};
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -82,5 +82,5 @@ pub fn race(textures: &[Vec<u8>; 2], images: &[Image<'_>; 2], light: &[u8]) {
 
     let mut contenders = ours(&engines, &shader, |code| run_into(black_box(code)));
     contenders.push(("plain Rust".to_string(), Box::new(|| bound.shade(black_box(&quads), &mut colors))));
-    take_turns("lit, normal-mapped, two textures", "pixel", PIXELS, &mut contenders, contest::times());
+    take_turns("lit, normal-mapped, two textures", "pixel", PIXELS, &mut contenders, asked::times());
 }

@@ -12,6 +12,8 @@
 //!
 //! All results are checked before anything is timed.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../draw/mod.rs"]
 mod draw;
 #[path = "../engines/mod.rs"]
@@ -51,9 +53,8 @@ fn main() {
         return table::print(&processes::medians(count), &origin);
     }
 
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
     let engines = Engines::new();
-    if said("--spirv") {
+    if asked::said("--spirv") {
         return spirv::race(&Draw::kernels(), &engines, true);
     }
     let engine = engines.narrow();
@@ -98,8 +99,7 @@ fn main() {
     parallel::bench(&mut criterion, &mut batches);
     criterion.final_summary();
 
-    // `cargo bench` says `--bench`, `cargo test` does not.
-    if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
+    if asked::times() {
         table::print(&table::rows(&mut races, &engines), &table::origin());
         table::print_indexed(&mut indexed);
         few::print(&kernels[0], &engines);

@@ -6,6 +6,8 @@
 //!
 //! What both give is compared before anything is timed.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../measure/mod.rs"]
 mod measure;
 
@@ -40,9 +42,7 @@ fn main() {
     }
     criterion.final_summary();
 
-    // `cargo bench` says `--bench`, `cargo test` does not.
-    let said = |option: &str| std::env::args().any(|argument| argument == option);
-    if said("--bench") && !["--test", "--list", "--profile-time"].into_iter().any(said) {
+    if asked::times() {
         print(&cases);
     }
 }

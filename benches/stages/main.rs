@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench stages` prints the table; `cargo test` checks the results and times nothing.
 
+#[path = "../asked/mod.rs"]
+mod asked;
 #[path = "../contest/mod.rs"]
 mod contest;
 #[path = "../engines/mod.rs"]
@@ -182,7 +184,7 @@ fn tessellator(times: bool) {
 }
 
 fn main() {
-    let times = contest::times();
+    let times = asked::times();
     let engines = Engines::new();
     points(&engines, times);
     grass(&engines, times);
