@@ -5,6 +5,7 @@ mod barriers;
 mod blend;
 mod buffers;
 mod control;
+mod conversions;
 mod memory;
 mod ops;
 mod phases;

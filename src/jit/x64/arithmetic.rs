@@ -40,6 +40,19 @@ impl Selector<'_> {
                 let vector = self.vector(inst.args[0]);
                 self.shift(inst.op, vector, amount & 31)
             }
+            Op::Ult
+                if !self.simd.has_masks()
+                    && let Some(limit) = self.literal(inst.args[1]).filter(|limit| limit.is_power_of_two()) =>
+            {
+                let vector = self.vector(inst.args[0]);
+                let high = self.shift(Op::Ushr, vector, limit.trailing_zeros());
+                let zero = self.simd.word(0);
+                self.simd.op(X::Pcmpeqd, &[high], zero)
+            }
+            Op::Ftoi if self.here.patterns.is_unsaturated(result) => {
+                let number = self.source(inst.args[0]);
+                self.simd.op(X::Cvttps2dq, &[], number)
+            }
             Op::Fdiv if self.simd.has_masks() && self.literal(inst.args[0]) == Some(1f32.to_bits()) => {
                 let number = self.vector(inst.args[1]);
                 self.simd.reciprocal(number)

@@ -399,6 +399,7 @@ impl Code {
             };
             debug_assert_eq!(register.class(), class_of(slot.class), "{op:?}");
             let (constraint, pos) = match slot.role {
+                Role::Use if slot.field == Field::Rm && op.reads_slots() => (OperandConstraint::Any, OperandPos::Early),
                 Role::Use => (OperandConstraint::Reg, OperandPos::Early),
                 Role::Def => (OperandConstraint::Reg, OperandPos::Late),
                 Role::Reuse => (OperandConstraint::Reuse(1), OperandPos::Late),

@@ -143,9 +143,7 @@ impl Selector<'_> {
             None => self.simd.code.switch_to(BlockId(self.blocks[block])),
         }
         self.here = Here::default();
-        if self.simd.has_masks() {
-            self.here.patterns = Patterns::of(self.program, block);
-        }
+        self.here.patterns = Patterns::of(self.program, block, self.simd.has_masks());
         self.here.elements = self.find_elements(block);
         self.here.bounded = self.bounded(block);
         self.here.near_loads = self.near_loads(block);

@@ -241,16 +241,18 @@ impl Finishing<'_> {
     fn op(&mut self, op: Op, number: usize) {
         let inst = &self.code.insts[number];
         let mut allocations = self.output.inst_allocs(Inst::new(number)).iter().copied();
-        let mut register = || {
-            let register = allocations.next().and_then(Allocation::as_reg);
-            register.expect("every operand is in a register").hw_enc() as u8
-        };
         let mut encoded = Encoded { immediate: inst.immediate, ..Encoded::new(op, inst.size) };
-        for slot in op.form() {
-            if slot.field != Field::Rm || inst.memory.is_none() {
-                encoded.set(slot.field, register());
+        for operand in op.form().iter().filter(|operand| operand.field != Field::Rm || inst.memory.is_none()) {
+            let allocation = allocations.next().expect("every operand is somewhere");
+            match allocation.as_reg() {
+                Some(register) => encoded.set(operand.field, register.hw_enc() as u8),
+                None => encoded.rm = self.slot(allocation),
             }
         }
+        let mut register = || {
+            let register = allocations.next().and_then(Allocation::as_reg);
+            register.expect("addresses and masks are in registers").hw_enc() as u8
+        };
         if let Some(memory) = inst.memory {
             let base = matches!(memory.base, code::Base::Register(_)).then(&mut register);
             let index = memory.index.map(|(_, shift)| (register(), shift));
@@ -271,6 +273,12 @@ impl Finishing<'_> {
         Memory { base, index, offset: address.offset, broadcast: address.broadcast }
     }
 
+    /// A place on the stack.
+    fn slot(&self, slot: Allocation) -> Rm {
+        let slot = slot.as_stack().expect("it is in a register or on the stack");
+        Rm::Memory(in_frame((self.passed as usize + slot.index() * SLOT) as i32))
+    }
+
     /// Moves a value between registers and its place on the stack.
     fn move_value(&mut self, from: Allocation, to: Allocation) {
         let register = |allocation: Allocation| allocation.as_reg().map(PReg::hw_enc);
@@ -280,14 +288,10 @@ impl Finishing<'_> {
             RegClass::Float => (Op::Movups, Op::StoreVector, self.size),
             RegClass::Vector => (Op::Kmov, Op::KmovStore, Size::X),
         };
-        let place = |slot: Allocation| {
-            let slot = slot.as_stack().expect("it is in a register or on the stack");
-            Rm::Memory(in_frame((self.passed as usize + slot.index() * SLOT) as i32))
-        };
         let (op, reg, rm) = match (register(from), register(to)) {
             (Some(from), Some(to)) => (load, to, Rm::Register(from as u8)),
-            (None, Some(to)) => (load, to, place(from)),
-            (Some(from), None) => (store, from, place(to)),
+            (None, Some(to)) => (load, to, self.slot(from)),
+            (Some(from), None) => (store, from, self.slot(to)),
             (None, None) => unreachable!("moves between places on the stack go through a register"),
         };
         self.encoder.put(&Encoded { reg: reg as u8, rm, ..Encoded::new(op, size) });

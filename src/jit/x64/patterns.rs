@@ -17,6 +17,8 @@ pub struct Patterns {
     specials: HashMap<Value, Specials>,
     /// What is selected with a root.
     covered: HashSet<Value>,
+    /// Conversions to signed integers whose results for NaN and for what is too large nobody sees.
+    unsaturated: HashSet<Value>,
 }
 
 /// What is `ordinary` for positive numbers, and something else for other classes of `number`.
@@ -27,13 +29,16 @@ struct Specials {
 }
 
 impl Patterns {
-    /// Finds those of a block.
-    pub fn of(program: &BatchProgram, block: Block) -> Patterns {
+    /// Finds those of a block. Only machines with masks have an instruction for classes of numbers.
+    pub fn of(program: &BatchProgram, block: Block, has_masks: bool) -> Patterns {
         let mut patterns = Patterns::default();
         let mut made_here = HashSet::default();
         for inst in program.insts_in(block) {
             if inst.op == Op::Select {
-                patterns.find_specials(program, &made_here, inst);
+                if has_masks {
+                    patterns.find_specials(program, &made_here, inst);
+                }
+                patterns.find_unsaturated(program, inst);
             }
             // What a pattern has inside.
             if matches!(inst.op, Op::Select | Op::Feq | Op::Flt) {
@@ -65,6 +70,30 @@ impl Patterns {
             inside.into_iter().for_each(|value| _ = self.covered.insert(value));
         }
         Some(())
+    }
+
+    /// A conversion that counts only inside of a range: `n + offset < limit ? n : 0`, where `n` is a truncated float.
+    /// What does not fit is 0 by this, be it saturated or, as the machine has it, the smallest integer.
+    fn find_unsaturated(&mut self, program: &BatchProgram, root: &InstData) -> Option<()> {
+        let [is_inside, number, other] = [0, 1, 2].map(|arg| root.args[arg]);
+        let word = |value: Value| program.constant(value).map(|bits| bits as u32);
+        let def = |value: Value, op: Op| program.def_inst(value).filter(|def| def.op == op);
+        let test = def(is_inside, Op::Ult)?;
+        let (limit, sum) = (word(test.args[1])?, def(test.args[0], Op::Iadd)?);
+        let offset = word(sum.args[1])?;
+        let is_outside = |number: i32| (number as u32).wrapping_add(offset) >= limit;
+        let uses = program.uses[number];
+        let is_unsaturated = def(number, Op::Ftoi).is_some()
+            && sum.args[0] == number
+            && word(other) == Some(0)
+            && [i32::MIN, i32::MAX].into_iter().all(is_outside)
+            && uses.guards + uses.others == 2;
+        is_unsaturated.then(|| _ = self.unsaturated.insert(number))
+    }
+
+    /// Whether a conversion to signed integers need not saturate.
+    pub fn is_unsaturated(&self, conversion: Value) -> bool {
+        self.unsaturated.contains(&conversion)
     }
 }
 

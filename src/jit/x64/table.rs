@@ -163,6 +163,20 @@ const fn has_reg(form: &[Slot]) -> bool {
     found
 }
 
+/// Whether all of a vector that is in `ModRM.rm` is read as well from memory of its size: instructions of two vectors or
+/// more have such a form, but for those of parts of vectors.
+const fn reads_slots(form: &[Slot], encoding: &Encoding) -> bool {
+    let (mut has_first, mut has_last, mut at) = (false, false, 0);
+    while at < form.len() {
+        let Slot { role, class, field } = form[at];
+        let is_vector = matches!(role, Role::Use) && matches!(class, Class::V);
+        has_first |= is_vector && matches!(field, Field::Vvvv);
+        has_last |= is_vector && matches!(field, Field::Rm);
+        at += 1;
+    }
+    has_first && has_last && encoding.unit == 0
+}
+
 macro_rules! forms {
     ($($name:ident = [$($role:ident $class:ident $field:ident),*];)*) => {
         $(const $name: &[Slot] = &[$($role(Class::$class, Field::$field)),*];)*
@@ -217,6 +231,13 @@ macro_rules! define_ops {
             #[inline]
             pub fn has_reg(self) -> bool {
                 static TABLE: [bool; Op::COUNT] = [$(has_reg($form),)*];
+                TABLE[self as usize]
+            }
+
+            /// Whether the vector in `ModRM.rm` may be in its spill slot instead.
+            #[inline]
+            pub fn reads_slots(self) -> bool {
+                static TABLE: [bool; Op::COUNT] = [$(reads_slots($form, &$encoding),)*];
                 TABLE[self as usize]
             }
 

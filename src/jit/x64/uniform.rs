@@ -12,6 +12,9 @@ use shaderjit_ir::bounds::STATIC_ROWS;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Space, Value};
 
+/// How many lanes' offsets are kept in general registers, of which code seldom needs more than six for itself.
+const KEPT: u8 = 8;
+
 impl Selector<'_> {
     pub(super) fn uniform_load(&mut self, inst: &InstData, space: Space, row: u32, component: u8) {
         let base = self.spaces[space.as_u32() as usize];
@@ -44,8 +47,7 @@ impl Selector<'_> {
             let base = this.spaces[space.as_u32() as usize];
             let rows = [0, 1, 2, 3].map(|lane| {
                 this.rows_at(lane, |this, lane| {
-                    let offsets = this.window_offsets(window);
-                    let offset = this.lane_offset(offsets, lane);
+                    let offset = this.window_offset(window, lane);
                     Address::indexed(base, offset, 0, window.byte)
                 })
             });
@@ -72,6 +74,20 @@ impl Selector<'_> {
             let offset = this.simd.general_imm(X::Shl64, number, 4);
             this.simd.general(X::Add64, &[offset], this.spaces[space.as_u32() as usize])
         })
+    }
+
+    /// Where the window of a lane begins. Other rows at the index take it from its register if there are enough for all
+    /// lanes, else from memory.
+    fn window_offset(&mut self, window: Window, lane: u8) -> VReg {
+        let load = |this: &mut Self| {
+            let offsets = this.window_offsets(window);
+            this.lane_offset(offsets, lane)
+        };
+        if self.simd.lanes() > KEPT {
+            return load(self);
+        }
+        let index = window.index.expect("it differs among lanes");
+        self.memoised(Memo::LaneOffset(window.space, window.first, index, lane), load)
     }
 
     /// Where the windows of lanes begin.

@@ -26,6 +26,8 @@ pub enum Memo {
     Stream(Stream),
     /// The columns of the rows at `row + index` of a space.
     Rows(Space, u32, Value),
+    /// The offset of a lane's window at `first + index` of a space.
+    LaneOffset(Space, u32, Value, u8),
     /// The address of the window at `first + index` of a space, for a uniform index.
     WindowAddress(Space, u32, Option<Value>),
     /// Where loads at a fixed offset of a resource begin, and the last operand that is in range, in all lanes.

@@ -1,8 +1,9 @@
 //! Linear scan: one walk over the code gives every value a register, and takes it from the value whose next use is
 //! farthest away (Belady's rule) where none is free.
 //!
-//! A value that is wanted again after it lost its register is loaded from its slot, and for that it is stored once,
-//! where it is defined: its slot is right wherever it is needed. So losing a register costs nothing by itself. Blocks
+//! A value that is wanted again after it lost its register is loaded from its slot, or is read there, and for that it is
+//! stored once, where it is defined: its slot is right wherever it is needed. So losing a register costs nothing by
+//! itself. Blocks
 //! begin with what a block before them ended with; `edges` makes the others agree.
 
 use super::super::code::{Code, Kind, number_of};
@@ -53,6 +54,8 @@ pub struct Scan {
     pub(super) values: Vec<Value>,
     /// By operand.
     pub(super) allocations: Vec<Allocation>,
+    /// The operands that instructions read in the slots of their values.
+    pub(super) in_slots: Vec<usize>,
     pub(super) edits: Vec<Edit>,
     pub(super) sequencer: Sequencer,
     /// What registers hold where blocks begin and end.
@@ -96,6 +99,7 @@ impl Scan {
         }
         self.allocations.clear();
         self.allocations.resize(code.operands.len(), Allocation::none());
+        self.in_slots.clear();
         self.edits.clear();
         self.sequencer.prepare(code.registers + 3);
         self.entries.clear();
@@ -166,20 +170,27 @@ impl Walk<'_> {
             }
         }
         if is_loaded {
-            for operand in uses {
+            for (place, operand) in (first_use..).zip(uses) {
                 let value = number_of(*operand);
-                if self.scan.values[value].at.is_none() {
-                    let register = self.take(operand.class(), value, pinned)?;
-                    let slot = self.loaded(value);
-                    self.edit(2 * position, register, slot);
-                    self.hold(value, register);
-                    pinned |= 1 << register.0;
+                if self.scan.values[value].at.is_some() {
+                    continue;
                 }
+                let slot = self.loaded(value);
+                if operand.constraint() == OperandConstraint::Any && self.stays_in_slot(place, operand.class(), pinned)
+                {
+                    self.scan.in_slots.push(place);
+                    continue;
+                }
+                let register = self.take(operand.class(), value, pinned)?;
+                self.edit(2 * position, register, slot);
+                self.hold(value, register);
+                pinned |= 1 << register.0;
             }
         }
         for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
-            let register = self.scan.values[number_of(*operand)].at.ok_or(TooHard)?;
-            *allocation = Allocation::reg(register.preg());
+            if let Some(register) = self.scan.values[number_of(*operand)].at {
+                *allocation = Allocation::reg(register.preg());
+            }
         }
         self.used(first_use, uses, position);
 
@@ -193,6 +204,15 @@ impl Walk<'_> {
             self.define(value, register);
         }
         Ok(())
+    }
+
+    /// Whether an operand that is in no register had best be read in its slot: where its value is not wanted again, or
+    /// only after that which would lose its register.
+    fn stays_in_slot(&self, place: usize, class: RegClass, pinned: Set) -> bool {
+        let next = self.scan.live.next[place];
+        let has_free = self.free & self.registers.all[class as usize] & !pinned != 0;
+        next == NEVER
+            || !has_free && self.farthest(class, pinned).is_none_or(|farthest| self.distance(farthest) <= next)
     }
 
     /// The register of a result that overwrites an operand: that of the operand if nothing wants that any more, else

@@ -1,7 +1,7 @@
 //! Spill slots: places in the frame for values that are loaded again, shared by those that are not needed at once; and
 //! the edits, in order.
 
-use super::super::code::Code;
+use super::super::code::{Code, number_of};
 use super::SLOT;
 use super::edges::Edit;
 use super::places::Place;
@@ -39,6 +39,10 @@ impl Scan {
             let point = if edit.half % 2 == 0 { ProgPoint::before(inst) } else { ProgPoint::after(inst) };
             (point, regalloc2::Edit::Move { from: allocation(edit.from), to: allocation(edit.to) })
         }));
+        for &place in &self.in_slots {
+            let slot = Place::slot(number_of(code.operands[place]));
+            self.allocations[place] = allocation(slot);
+        }
         std::mem::swap(&mut output.allocs, &mut self.allocations);
         output.inst_alloc_offsets.clear();
         output.inst_alloc_offsets.extend((0..code.insts.len()).map(|inst| code.operands_of(inst).start as u32));
