@@ -1,7 +1,6 @@
 //! Vectors of eight lanes as arrays, for any machine: the compiler makes of them what it has.
 
 use super::{Array, Floats, Mask, Task, Words};
-use std::array::from_fn;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
 const LANES: usize = 8;
@@ -18,6 +17,12 @@ pub struct Words8([u32; LANES]);
 #[derive(Clone, Copy, Debug)]
 pub struct Mask8([bool; LANES]);
 
+/// What each lane gets. Written out, for compilers take minutes over the thousands of loops that a filter would have.
+#[inline(always)]
+fn each<T>(of: impl Fn(usize) -> T) -> [T; LANES] {
+    [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)]
+}
+
 macro_rules! operators {
     ($( $trait:ident $method:ident $ty:ident |$a:ident, $b:ident| $result:expr; )*) => {
         $(
@@ -26,7 +31,7 @@ macro_rules! operators {
 
                 #[inline(always)]
                 fn $method(self, other: $ty) -> $ty {
-                    $ty(from_fn(|lane| {
+                    $ty(each(|lane| {
                         let ($a, $b) = (self.0[lane], other.0[lane]);
                         $result
                     }))
@@ -55,14 +60,15 @@ impl Not for Mask8 {
 
     #[inline(always)]
     fn not(self) -> Mask8 {
-        Mask8(self.0.map(|has| !has))
+        Mask8(each(|lane| !self.0[lane]))
     }
 }
 
 impl Mask for Mask8 {
     #[inline(always)]
     fn bits(self) -> u32 {
-        (0..LANES).fold(0, |bits, lane| bits | u32::from(self.0[lane]) << lane)
+        let [a, b, c, d, e, f, g, h] = each(|lane| u32::from(self.0[lane]) << lane);
+        a | b | c | d | e | f | g | h
     }
 }
 
@@ -83,42 +89,42 @@ impl Floats for Floats8 {
 
     #[inline(always)]
     fn bits(self) -> Words8 {
-        Words8(self.0.map(f32::to_bits))
+        Words8(each(|lane| self.0[lane].to_bits()))
     }
 
     #[inline(always)]
     fn to_integers(self) -> Words8 {
-        Words8(self.0.map(|value| value as i32 as u32))
+        Words8(each(|lane| self.0[lane] as i32 as u32))
     }
 
     #[inline(always)]
     fn floor(self) -> Floats8 {
-        Floats8(self.0.map(f32::floor))
+        Floats8(each(|lane| self.0[lane].floor()))
     }
 
     #[inline(always)]
     fn trunc(self) -> Floats8 {
-        Floats8(self.0.map(f32::trunc))
+        Floats8(each(|lane| self.0[lane].trunc()))
     }
 
     #[inline(always)]
     fn round(self) -> Floats8 {
-        Floats8(self.0.map(f32::round_ties_even))
+        Floats8(each(|lane| self.0[lane].round_ties_even()))
     }
 
     #[inline(always)]
     fn sqrt(self) -> Floats8 {
-        Floats8(self.0.map(f32::sqrt))
+        Floats8(each(|lane| self.0[lane].sqrt()))
     }
 
     #[inline(always)]
     fn min(self, other: Floats8) -> Floats8 {
-        Floats8(from_fn(|lane| if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] }))
+        Floats8(each(|lane| if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] }))
     }
 
     #[inline(always)]
     fn max(self, other: Floats8) -> Floats8 {
-        Floats8(from_fn(|lane| if self.0[lane] > other.0[lane] { self.0[lane] } else { other.0[lane] }))
+        Floats8(each(|lane| if self.0[lane] > other.0[lane] { self.0[lane] } else { other.0[lane] }))
     }
 
     #[inline(always)]
@@ -128,12 +134,12 @@ impl Floats for Floats8 {
 
     #[inline(always)]
     fn less(self, other: Floats8) -> Mask8 {
-        Mask8(from_fn(|lane| self.0[lane] < other.0[lane]))
+        Mask8(each(|lane| self.0[lane] < other.0[lane]))
     }
 
     #[inline(always)]
     fn equals(self, other: Floats8) -> Mask8 {
-        Mask8(from_fn(|lane| self.0[lane] == other.0[lane]))
+        Mask8(each(|lane| self.0[lane] == other.0[lane]))
     }
 }
 
@@ -148,37 +154,41 @@ impl Words for Words8 {
 
     #[inline(always)]
     fn from_array(array: &Array) -> Words8 {
-        Words8(from_fn(|lane| array[lane]))
+        Words8(each(|lane| array[lane]))
     }
 
     #[inline(always)]
     fn to_array(self) -> Array {
-        from_fn(|lane| if lane < LANES { self.0[lane] } else { 0 })
+        {
+            let mut array = [0; _];
+            array[..LANES].copy_from_slice(&self.0);
+            array
+        }
     }
 
     #[inline(always)]
     fn as_floats(self) -> Floats8 {
-        Floats8(self.0.map(f32::from_bits))
+        Floats8(each(|lane| f32::from_bits(self.0[lane])))
     }
 
     #[inline(always)]
     fn to_floats(self) -> Floats8 {
-        Floats8(self.0.map(|word| word as i32 as f32))
+        Floats8(each(|lane| self.0[lane] as i32 as f32))
     }
 
     #[inline(always)]
     fn shl(self, bits: u32) -> Words8 {
-        Words8(self.0.map(|word| word << (bits % 32)))
+        Words8(each(|lane| self.0[lane] << (bits % 32)))
     }
 
     #[inline(always)]
     fn shr(self, bits: u32) -> Words8 {
-        Words8(self.0.map(|word| word >> (bits % 32)))
+        Words8(each(|lane| self.0[lane] >> (bits % 32)))
     }
 
     #[inline(always)]
     fn sar(self, bits: u32) -> Words8 {
-        Words8(self.0.map(|word| (word as i32 >> (bits % 32)) as u32))
+        Words8(each(|lane| (self.0[lane] as i32 >> (bits % 32)) as u32))
     }
 
     #[inline(always)]
@@ -188,56 +198,57 @@ impl Words for Words8 {
 
     #[inline(always)]
     fn shifted_by(self, bits: Words8) -> Words8 {
-        Words8(from_fn(|lane| self.0[lane] >> (bits.0[lane] % 32)))
+        Words8(each(|lane| self.0[lane] >> (bits.0[lane] % 32)))
     }
 
     #[inline(always)]
     fn min(self, other: Words8) -> Words8 {
-        Words8(from_fn(|lane| (self.0[lane] as i32).min(other.0[lane] as i32) as u32))
+        Words8(each(|lane| (self.0[lane] as i32).min(other.0[lane] as i32) as u32))
     }
 
     #[inline(always)]
     fn max(self, other: Words8) -> Words8 {
-        Words8(from_fn(|lane| (self.0[lane] as i32).max(other.0[lane] as i32) as u32))
+        Words8(each(|lane| (self.0[lane] as i32).max(other.0[lane] as i32) as u32))
     }
 
     #[inline(always)]
     fn less(self, other: Words8) -> Mask8 {
-        Mask8(from_fn(|lane| (self.0[lane] as i32) < other.0[lane] as i32))
+        Mask8(each(|lane| (self.0[lane] as i32) < other.0[lane] as i32))
     }
 
     #[inline(always)]
     fn equals(self, other: Words8) -> Mask8 {
-        Mask8(from_fn(|lane| self.0[lane] == other.0[lane]))
+        Mask8(each(|lane| self.0[lane] == other.0[lane]))
     }
 
     #[inline(always)]
     fn or_where_not(self, mask: Mask8, other: Words8) -> Words8 {
-        Words8(from_fn(|lane| if mask.0[lane] { self.0[lane] } else { other.0[lane] }))
+        Words8(each(|lane| if mask.0[lane] { self.0[lane] } else { other.0[lane] }))
     }
 
-    #[inline(always)]
+    #[inline]
     fn look_up(self, words: &[[u8; 4]]) -> Words8 {
-        Words8(self.0.map(|number| words.get(number as usize).map_or(0, |&word| u32::from_le_bytes(word))))
+        Words8(each(|lane| words.get(self.0[lane] as usize).map_or(0, |&word| u32::from_le_bytes(word))))
     }
 
-    #[inline(always)]
+    #[inline]
     fn look_up_pairs(self, words: &[[u8; 4]]) -> [Words8; 2] {
-        let pairs = self.0.map(|number| match words.get(number as usize..) {
-            Some(&[first, second, ..]) => [first, second].map(u32::from_le_bytes),
+        let pairs = each(|lane| match words.get(self.0[lane] as usize..) {
+            Some(&[first, second, ..]) => [u32::from_le_bytes(first), u32::from_le_bytes(second)],
             _ => [0; 2],
         });
-        [0, 1].map(|which| Words8(pairs.map(|pair| pair[which])))
+        [Words8(each(|lane| pairs[lane][0])), Words8(each(|lane| pairs[lane][1]))]
     }
 
-    #[inline(always)]
+    #[inline]
     fn entries_of(self, table: &[u32; 16]) -> Words8 {
-        Words8(self.0.map(|number| table[number as usize % 16]))
+        Words8(each(|lane| table[self.0[lane] as usize % 16]))
     }
 
     #[inline(always)]
     fn in_quads(self) -> Words8 {
-        Words8([0, 1, 4, 5, 2, 3, 6, 7].map(|lane| self.0[lane]))
+        let [a, b, c, d, e, f, g, h] = self.0;
+        Words8([a, b, e, f, c, d, g, h])
     }
 
     #[inline(always)]

@@ -114,9 +114,14 @@ impl Decoder {
     ) {
         let fields = &self.fields[..components.min(self.components).min(4)];
         match self.bytes {
-            1 => decode(fields, &short::<F, N, 1>(bytes, numbers, lanes), mean),
-            2 => decode(fields, &short::<F, N, 2>(bytes, numbers, lanes), mean),
             4 => decode(fields, &long::<F, N, 1>(bytes, numbers, are_pairs), mean),
+            1 | 2 => {
+                let words = match self.bytes {
+                    1 => short::<F, N, 1>(bytes, numbers, lanes),
+                    _ => short::<F, N, 2>(bytes, numbers, lanes),
+                };
+                decode(fields, &words, mean);
+            }
             8 => decode(fields, &long::<F, N, 2>(bytes, numbers, false), mean),
             12 => decode(fields, &long::<F, N, 3>(bytes, numbers, false), mean),
             _ => decode(fields, &long::<F, N, 4>(bytes, numbers, false), mean),
@@ -202,30 +207,31 @@ fn decode<F: Floats, const N: usize, const W: usize>(
         return of_class!(false, |field, word| word);
     }
     match first.class {
-        Class::Word => {}
         Class::Uint => of_class!(false, |field, word| field.unsigned::<F>(word)),
         Class::Sint => of_class!(false, |field, word| field.signed::<F>(word)),
         Class::Unorm => of_class!(true, |field, word| field.unorm::<F>(word)),
-        Class::ByteUnorm => of_class!(true, |field, word| field.scaled::<F>(word.byte(field.byte)).bits()),
+        Class::ByteUnorm if W == 1 => of_class!(true, |field, word| field.scaled::<F>(word.byte(field.byte)).bits()),
         Class::Snorm => {
             of_class!(true, |field, word| field.scaled::<F>(field.signed::<F>(word)).max(float(-1.0)).bits())
         }
         Class::Half => of_class!(false, |field, word| half::<F>(field.unsigned::<F>(word).shl(field.gap))),
-        Class::LongUnorm => {
+        Class::LongUnorm if W == 1 => {
             of_class!(true, |field, word| field.quotient::<F>(word))
         }
-        Class::SharedExponent => of_class!(true, |field, shared| {
+        Class::SharedExponent if W == 1 => of_class!(true, |field, shared| {
             // 2^(exponent - 15 - 9)
             let scale = (shared.shr(27) + word::<F>(127 - 24)).shl(23).as_floats();
             (field.unsigned::<F>(shared).to_floats() * scale).bits()
         }),
-        Class::Srgb => {
+        Class::Srgb if W == 1 => {
             let curve: &[[u8; 4]; 256] = &SRGB_BYTES;
             of_class!(true, |field, word| match field.class {
                 Class::Srgb => field.unsigned::<F>(word).look_up(curve),
                 _ => field.unorm::<F>(word),
             })
         }
+        // The others are of single words.
+        _ => debug_assert!(false, "no format of {W} words has these fields"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a sampler makes of a texture: levels, filters, comparisons, gathers.
 //!
 //! Filtering levels ([`AtLevels`]) is what most accesses end in, and the code of it is large: so it is a function of
-//! its own, once for each kind of vectors.
+//! its own, once for each kind of vectors. So is what lies beyond the edges of cubes ([`BeyondEdges`]).
 
 use super::address::{Direction, Span, place, reduced};
 use super::cube::{self, OnFaces};
@@ -102,6 +102,22 @@ impl<F: Floats, const IS_PLAIN: bool, const N: usize> Task<F> for AtLevels<'_, '
             *filtered = asked.filtered(taps, kernel);
         }
         filtered
+    }
+}
+
+/// Reads texels of faces where some lie beyond an edge.
+struct BeyondEdges<'a, 'v, F: Floats, const IS_PLAIN: bool> {
+    asked: &'a Filtering<'v, F, IS_PLAIN>,
+    plane: &'a Plane<F>,
+    place: &'a [F::Words; 3],
+}
+
+impl<F: Floats, const IS_PLAIN: bool> Task<F> for BeyondEdges<'_, '_, F, IS_PLAIN> {
+    type Output = Texels<F>;
+
+    #[inline(always)]
+    fn run(self) -> Texels<F> {
+        self.asked.beyond_edges(self.plane, self.place)
     }
 }
 
@@ -239,9 +255,17 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
         gathered
     }
 
+    /// Those of plain accesses together, others one by one: their code is larger, and seldom runs.
     #[inline(always)]
     fn at_levels<const N: usize>(&self, at: &Position<F>, levels: [F::Words; N], kernel: Kernel<F>) -> [Texels<F>; N] {
-        F::apart(AtLevels { asked: self, at, levels, kernel })
+        if IS_PLAIN {
+            return F::apart(AtLevels { asked: self, at, levels, kernel });
+        }
+        let mut filtered = [[word::<F>(0); 4]; N];
+        for (filtered, &level) in filtered.iter_mut().zip(&levels) {
+            [*filtered] = F::apart(AtLevels { asked: self, at, levels: [level], kernel });
+        }
+        filtered
     }
 
     #[inline(always)]
@@ -344,8 +368,8 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     #[inline(always)]
     fn tap(&self, plane: &Plane<F>, spans: &[Span<F>; 3], corner: usize) -> Texels<F> {
         let place = corner_of(spans, corner);
-        if self.shape().is_cube() && is_beyond(plane, &place).any() {
-            return self.beyond_edges(plane, place);
+        if !IS_PLAIN && self.shape().is_cube() && is_beyond(plane, &place).any() {
+            return F::apart(BeyondEdges { asked: self, plane, place: &place });
         }
         self.texel(plane, place)
     }
@@ -367,7 +391,7 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     /// Texels of faces where some lie beyond an edge: on another face, or at a corner, where there is none and the mean
     /// of the three around it takes its place.
     #[inline(always)]
-    fn beyond_edges(&self, plane: &Plane<F>, [x, y, _]: [F::Words; 3]) -> Texels<F> {
+    fn beyond_edges(&self, plane: &Plane<F>, &[x, y, _]: &[F::Words; 3]) -> Texels<F> {
         let (last, zero) = (plane.size[0] - word::<F>(1), word::<F>(0));
         let (inside_x, inside_y) = (x.max(zero).min(last), y.max(zero).min(last));
         let is_corner = !x.equals(inside_x) & !y.equals(inside_y);

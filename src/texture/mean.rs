@@ -26,20 +26,18 @@ impl<F: Floats> Mean<'_, F> {
 
     /// Takes one component, of texels that are all finite and not -0, or may be any floats.
     #[inline(always)]
-    pub fn take<const N: usize>(&mut self, component: usize, texels: &[F::Words; N], are_finite: bool) {
-        self.texels[component % 4] = match &self.border {
-            // A border's colour is any.
-            Some(border) => {
-                let mut corners = *texels;
-                for (corner, texel) in corners.iter_mut().enumerate() {
-                    let is_border = is_border::<F>(&corner_of(self.spans, corner));
-                    *texel = word::<F>(border[component % 4]).or_where_not(is_border, *texel);
-                }
-                self.weighed(corners, lerp)
+    pub fn take<const N: usize>(&mut self, component: usize, texels: &[F::Words; N], mut are_finite: bool) {
+        let mut corners = *texels;
+        if let Some(border) = &self.border {
+            for (corner, texel) in corners.iter_mut().enumerate() {
+                let is_border = is_border::<F>(&corner_of(self.spans, corner));
+                *texel = word::<F>(border[component % 4]).or_where_not(is_border, *texel);
             }
-            None if are_finite => self.weighed(*texels, lerp_finite),
-            None => self.weighed(*texels, lerp),
-        };
+            // A border's colour is any.
+            are_finite = false;
+        }
+        self.texels[component % 4] =
+            if are_finite { self.weighed(corners, lerp_finite) } else { self.weighed(corners, lerp) };
     }
 
     /// The corners of the box pair by pair: x, then y, then z.
