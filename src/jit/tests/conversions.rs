@@ -9,8 +9,8 @@ fn rows(ends: [i64; 2]) -> Rows {
     EDGES.into_iter().chain(near).map(|bits| [bits, 0, 0, 0]).collect()
 }
 
-/// `n + offset < limit ? n : other`, of a truncated float. Where nobody sees what it is outside, the conversion need not
-/// saturate: the others have to, for the largest or the smallest integer is inside, or 1 takes the place of them.
+/// `n + offset < limit ? n : other`, of a truncated float. Where nobody sees what it is outside, the conversion need
+/// not saturate: the others have to, for the largest or the smallest integer is inside, or 1 takes the place of them.
 #[test]
 fn conversions_that_count_inside_of_a_range() {
     let ranges = [

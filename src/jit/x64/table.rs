@@ -163,8 +163,8 @@ const fn has_reg(form: &[Slot]) -> bool {
     found
 }
 
-/// Whether all of a vector that is in `ModRM.rm` is read as well from memory of its size: instructions of two vectors or
-/// more have such a form, but for those of parts of vectors.
+/// Whether all of a vector that is in `ModRM.rm` is read as well from memory of its size: instructions of two vectors
+/// or more have such a form, but for those of parts of vectors.
 const fn reads_slots(form: &[Slot], encoding: &Encoding) -> bool {
     let (mut has_first, mut has_last, mut at) = (false, false, 0);
     while at < form.len() {

@@ -1,10 +1,9 @@
 //! Linear scan: one walk over the code gives every value a register, and takes it from the value whose next use is
 //! farthest away (Belady's rule) where none is free.
 //!
-//! A value that is wanted again after it lost its register is loaded from its slot, or is read there, and for that it is
-//! stored once, where it is defined: its slot is right wherever it is needed. So losing a register costs nothing by
-//! itself. Blocks
-//! begin with what a block before them ended with; `edges` makes the others agree.
+//! A value that is wanted again after it lost its register is loaded from its slot, or is read there, and for that it
+//! is stored once, where it is defined: its slot is right wherever it is needed. So losing a register costs nothing by
+//! itself. Blocks begin with what a block before them ended with; `edges` makes the others agree.
 
 use super::super::code::{Code, Kind, number_of};
 use super::edges::Edit;
