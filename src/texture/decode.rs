@@ -114,11 +114,11 @@ impl Decoder {
     ) {
         let fields = &self.fields[..components.min(self.components).min(4)];
         match self.bytes {
-            4 => decode(fields, &long::<F, N, 1>(bytes, numbers, are_pairs), mean),
-            1 | 2 => {
+            1 | 2 | 4 => {
                 let words = match self.bytes {
                     1 => short::<F, N, 1>(bytes, numbers, lanes),
-                    _ => short::<F, N, 2>(bytes, numbers, lanes),
+                    2 => short::<F, N, 2>(bytes, numbers, lanes),
+                    _ => long::<F, N, 1>(bytes, numbers, are_pairs),
                 };
                 decode(fields, &words, mean);
             }
