@@ -159,11 +159,9 @@ impl Words for Words8 {
 
     #[inline(always)]
     fn to_array(self) -> Array {
-        {
-            let mut array = [0; _];
-            array[..LANES].copy_from_slice(&self.0);
-            array
-        }
+        let mut array = [0; _];
+        array[..LANES].copy_from_slice(&self.0);
+        array
     }
 
     #[inline(always)]

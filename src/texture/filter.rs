@@ -368,6 +368,7 @@ impl<F: Floats, const IS_PLAIN: bool> Filtering<'_, F, IS_PLAIN> {
     #[inline(always)]
     fn tap(&self, plane: &Plane<F>, spans: &[Span<F>; 3], corner: usize) -> Texels<F> {
         let place = corner_of(spans, corner);
+        // Plain accesses have no cubes, and nothing is compiled for them here.
         if !IS_PLAIN && self.shape().is_cube() && is_beyond(plane, &place).any() {
             return F::apart(BeyondEdges { asked: self, plane, place: &place });
         }
