@@ -23,13 +23,16 @@ const SHORT: usize = 96;
 /// chain, divided by this: it waits for the chain, and fewer of its rounds overlap the longer it is.
 const WAIT: usize = 12;
 
-/// A function is cut only if its estimated stall drops to this fraction: what edges and phases cost besides is not
-/// counted.
-const WORTH: (usize, usize) = (3, 4);
-
-/// The same of programs of more than eight lanes: with thirty-two registers little is spilled where they are whole, and
-/// each value that goes on takes a cache line.
-const WORTH_WIDE: (usize, usize) = (1, 2);
+/// A function is cut only if that saves so many tenths of an access for each of its native instructions: what edges and
+/// phases cost besides is not counted. Where vectors have registers enough, little is spilled in a whole function, and
+/// each value that goes on takes a cache line. Fitted to 32 programs, timed cut and whole (`docs/performance.md`).
+fn worth(lanes: u8) -> usize {
+    match lanes {
+        ..8 => 6,
+        8 => 7,
+        _ => 15,
+    }
+}
 
 /// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
 const PHASE: usize = 16;
@@ -48,27 +51,37 @@ pub(super) fn find(planner: &Planner, most_blocks: usize) -> Option<Cuts> {
     if *by_rows || !can_be_cut(func, order, |value| uniform.contains(value)) {
         return None;
     }
-    // Where there are loops, what runs once counts for little.
     let loops = Graph::new(func)?.in_loops();
     let flow = Flow::find(func, planner);
     let weight = |steps: &Range<usize>| flow.steps[steps.clone()].iter().map(|step| step.weight).sum::<usize>();
-    if loops.is_empty() && flow.blocks.iter().map(weight).sum::<usize>() <= SHORT {
+    let insts: usize = flow.blocks.iter().map(weight).sum();
+    if loops.is_empty() && insts <= SHORT {
         return None;
     }
     let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: u32::MAX };
     let mut tries = Tries { flow: &flow, values: flow.values.iter().map(untried).collect(), costs: Vec::new() };
-    let (mut cuts, mut phases, mut whole, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0, 0);
-    for (&block, steps) in order.iter().zip(&flow.blocks) {
+    // Where there are loops, what runs once counts for little.
+    let counts = |block: Block| loops.is_empty() || loops.has(block);
+    let blocks = || std::iter::zip(order, &flow.blocks).map(|(&block, steps)| (block, steps));
+    let mut whole = 0;
+    for (_, steps) in blocks().filter(|&(block, _)| counts(block)) {
+        tries.try_phases(steps.start, &[steps.end]);
+        whole += tries.costs[0].0;
+    }
+    // The least that a whole function takes longer if it is to be cut.
+    let worth = worth(*lanes) * insts / 10;
+    if whole < worth {
+        return None;
+    }
+    let (mut cuts, mut phases, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0);
+    for (block, steps) in blocks() {
         let data = &func.blocks[block];
-        let mut insts = func.insts_in(block);
         let asks = |inst: &InstData| inst.op == Op::Any && !uniform.contains(inst.args[0]);
-        if weight(steps) == 0 && !insts.any(asks) && *data.terminator() != Terminator::Return {
+        if weight(steps) == 0 && !func.insts_in(block).any(asks) && *data.terminator() != Terminator::Return {
             continue;
         }
         let (ends, cost) = tries.cheapest(steps.start + 1, &candidates(&flow, func, &data.insts, steps));
-        if loops.is_empty() || loops.has(block) {
-            tries.try_phases(steps.start, &[steps.end]);
-            whole += tries.costs[0].0;
+        if counts(block) {
             // What edges give goes through memory.
             cut += cost + 2 * flow.steps[steps.end - 1].weight;
         }
@@ -78,9 +91,8 @@ pub(super) fn find(planner: &Planner, most_blocks: usize) -> Option<Cuts> {
             cuts.inside.push((block, points));
         }
     }
-    let worth = if *lanes > 8 { WORTH_WIDE } else { WORTH };
-    let blocks = order.len() + cuts.inside.iter().map(|(_, points)| points.len()).sum::<usize>();
-    (phases >= 2 && blocks <= most_blocks && cut * worth.1 <= whole * worth.0).then_some(cuts)
+    let count = order.len() + cuts.inside.iter().map(|(_, points)| points.len()).sum::<usize>();
+    (phases >= 2 && count <= most_blocks && whole >= cut + worth).then_some(cuts)
 }
 
 /// Whether a function can be cut: all that its blocks make can be stored, and nothing they do is seen before the end.
