@@ -1,6 +1,7 @@
 //! Where shaders are compiled: the stages in order, and the cache in front of them.
 
 use crate::cache::{Cache, CacheStats, Key, KeyBuilder, Weight};
+use crate::call::unbound_uniforms;
 use crate::compiled::CompiledShader;
 use crate::container::digest::Digest;
 use crate::error::{Error, JitError};
@@ -218,6 +219,7 @@ impl Workshop {
             let Passed { function, interface, exact, times } = passed;
             let facts = Facts::of(&function, &interface);
             let static_rows = bounds::static_rows(&function);
+            let unbound = unbound_uniforms(&interface, &static_rows);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
                 stage: shader.entry(options.entry)?.stage,
@@ -226,6 +228,7 @@ impl Workshop {
                 variables: OnceLock::new(),
                 facts,
                 static_rows,
+                unbound,
                 lanes: OnceLock::new(),
                 interface,
                 function,

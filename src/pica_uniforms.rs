@@ -37,13 +37,10 @@ impl PicaUniforms {
         let (floats, rest) = bytes.split_at(96 * 16);
         let (ints, bools) = rest.split_at(4 * 4);
         let mut uniforms = PicaUniforms::default();
-        for (row, bytes) in uniforms.floats.iter_mut().zip(floats.as_chunks::<16>().0) {
-            let words = bytes.as_chunks().0;
-            *row = std::array::from_fn(|word| f32::from_le_bytes(words[word]));
+        for (float, &bytes) in uniforms.floats.as_flattened_mut().iter_mut().zip(floats.as_chunks().0) {
+            *float = f32::from_le_bytes(bytes);
         }
-        for (row, &bytes) in uniforms.ints.iter_mut().zip(ints.as_chunks().0) {
-            *row = bytes;
-        }
+        uniforms.ints.as_flattened_mut().copy_from_slice(ints);
         uniforms.bools = u16::from_le_bytes([bools[0], bools[1]]);
         Ok(uniforms)
     }

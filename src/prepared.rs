@@ -4,6 +4,7 @@ use crate::cache::Key;
 use crate::container::digest::Digest;
 use crate::facts::Facts;
 use crate::frontend::Interface;
+use crate::jit::UniformRows;
 use crate::options::{CompileOptions, FuelLimits, Lanes};
 use crate::pipeline::{self, PassOptions};
 use crate::shader::{Shader, ShaderFormat};
@@ -41,6 +42,8 @@ pub(crate) struct Prepared {
     pub facts: Facts,
     /// How many rows native code reads without a check; one entry a space.
     pub static_rows: Vec<u32>,
+    /// What its uniform spaces hold before anything is bound; one entry a space of the interface.
+    pub unbound: Vec<UniformRows>,
     /// How many lanes suit it, once somebody asks.
     pub lanes: OnceLock<Lanes>,
     /// The container's digest.
@@ -125,6 +128,7 @@ impl Prepared {
         let tables: usize =
             spaces.values().filter_map(|space| space.table.as_ref()).map(|table| size_of_val(&table[..])).sum();
         let blocks: usize = blocks.values().map(|block| 256 + 4 * block.insts.len()).sum();
-        (size_of::<Prepared>() + insts_bytes + forms * (values.len() * 16 + blocks + tables)) as u64
+        let unbound: usize = self.unbound.iter().map(UniformRows::bytes).sum();
+        (size_of::<Prepared>() + insts_bytes + unbound + forms * (values.len() * 16 + blocks + tables)) as u64
     }
 }

@@ -234,7 +234,10 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
     pub fn pica_floats(&mut self, rows: &[[f32; 4]]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaFloat, rows.iter().map(|row| row.map(f32::to_bits)))?;
+        self.bind_space(
+            UniformKind::PicaFloat,
+            rows.iter().map(|&[x, y, z, w]| [x.to_bits(), y.to_bits(), z.to_bits(), w.to_bits()]),
+        )?;
         Ok(self)
     }
 
@@ -258,10 +261,19 @@ impl<'a> Call<'a> {
 
     /// Binds those PICA uniforms that the program reads.
     pub fn pica_uniforms(&mut self, uniforms: &PicaUniforms) -> &mut Call<'a> {
-        // Each fails only where the program has no such space, and then there is nothing to bind.
-        let _ = self.pica_floats(&uniforms.floats);
-        let _ = self.pica_ints(&uniforms.ints);
-        let _ = self.pica_bools(uniforms.bools);
+        let PicaUniforms { floats, ints, bools } = uniforms;
+        // Asked first: to make an error that says what there is instead takes longer than to bind what there is.
+        let kinds = [UniformKind::PicaFloat, UniformKind::PicaInt, UniformKind::PicaBool];
+        let [has_floats, has_ints, has_bools] = kinds.map(|kind| self.space(kind).is_some());
+        if has_floats {
+            self.pica_floats(floats).expect("the program has the space");
+        }
+        if has_ints {
+            self.pica_ints(ints).expect("the program has the space");
+        }
+        if has_bools {
+            self.pica_bools(*bools).expect("the program has the space");
+        }
         self
     }
 
@@ -276,10 +288,13 @@ impl<'a> Call<'a> {
         Ok(index)
     }
 
+    fn space(&self, kind: UniformKind) -> Option<usize> {
+        self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind)
+    }
+
     pub(super) fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
-        let uniforms = &self.shader.interface().uniforms;
-        uniforms.iter().position(|decl| decl.kind == kind).ok_or_else(|| {
-            let bindable = uniforms.iter().filter(|decl| decl.kind.is_bindable());
+        self.space(kind).ok_or_else(|| {
+            let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind.is_bindable());
             CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
         })
     }

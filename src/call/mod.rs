@@ -53,4 +53,5 @@ pub use outputs::{Difference, OutputLayout, OutputView, Outputs, Place};
 pub use pixels::{Plane, Primitive, Quad, Quads};
 pub use stages::{Draw, DrawVertices, Patches, PrimitiveIds, Primitives, StageTimes, Stream, Tessellated, VertexTable};
 pub use trace::{Invocation, Step, TracedAccess, Tracer, Write, WrittenAs};
+pub(crate) use uniforms::unbound as unbound_uniforms;
 pub use vertex_buffer::{InputRate, VertexBufferView};

@@ -18,31 +18,15 @@ pub(super) struct BoundSpaces {
 impl BoundSpaces {
     /// Nothing is bound: what the container fixes, and zero.
     pub fn new(shader: &CompiledShader) -> BoundSpaces {
-        let count = shader.interface().uniforms.len();
-        let rows = (0..count).map(|_| UniformRows::empty()).collect();
-        let mut spaces = BoundSpaces { sizes: vec![None; count], rows, completed: Vec::new() };
-        (0..count).for_each(|index| spaces.set(shader, index, [].into_iter()));
-        spaces
+        let rows = shader.prepared().unbound.clone();
+        BoundSpaces { sizes: vec![None; rows.len()], rows, completed: Vec::new() }
     }
 
     /// Binds the space at `index`.
     pub fn bind(&mut self, shader: &CompiledShader, index: usize, rows: impl Iterator<Item = [u32; 4]>) {
         self.sizes[index] = Some(usize::MAX);
-        self.set(shader, index, rows);
-    }
-
-    fn set(&mut self, shader: &CompiledShader, index: usize, new: impl Iterator<Item = [u32; 4]>) {
-        let interface = shader.interface();
-        let space = interface.uniforms[index].space;
-        // Also for a shader that has no native code yet: it may have some when the call runs.
-        let (rows, readable) = (&mut self.rows[index], shader.prepared().static_rows[space.as_u32() as usize]);
-        if !interface.completes(space) {
-            return rows.bind(new, readable);
-        }
-        self.completed.clear();
-        self.completed.extend(new);
-        interface.complete(space, &mut self.completed);
-        rows.bind(self.completed.iter().copied(), readable);
+        let (interface, readable) = (shader.interface(), &shader.prepared().static_rows);
+        set(&mut self.rows[index], interface, readable, index, rows, &mut self.completed);
     }
 
     /// Says how many bytes the rows of a bound space were made of.
@@ -90,6 +74,38 @@ impl BoundSpaces {
     pub fn native(&self) -> &[UniformRows] {
         &self.rows
     }
+}
+
+/// What the uniform spaces of an interface hold before anything is bound. Native code reads so many rows of each space
+/// without a check.
+pub(crate) fn unbound(interface: &Interface, readable: &[u32]) -> Vec<UniformRows> {
+    let space = |index| {
+        let mut rows = UniformRows::empty();
+        set(&mut rows, interface, readable, index, [].into_iter(), &mut Vec::new());
+        rows
+    };
+    (0..interface.uniforms.len()).map(space).collect()
+}
+
+/// Binds new rows to the space at `index`, with what the interface adds to them.
+fn set(
+    rows: &mut UniformRows,
+    interface: &Interface,
+    readable: &[u32],
+    index: usize,
+    new: impl Iterator<Item = [u32; 4]>,
+    completed: &mut Vec<[u32; 4]>,
+) {
+    let space = interface.uniforms[index].space;
+    // Also for a shader that has no native code yet: it may have some when the call runs.
+    let readable = readable[space.as_u32() as usize];
+    if !interface.completes(space) {
+        return rows.bind(new, readable);
+    }
+    completed.clear();
+    completed.extend(new);
+    interface.complete(space, completed);
+    rows.bind(completed.iter().copied(), readable);
 }
 
 /// The rows of a buffer, little-endian. What is missing of the last one is zero.

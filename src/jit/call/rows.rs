@@ -92,6 +92,11 @@ impl UniformRows {
         unsafe { std::slice::from_raw_parts(bound.as_ptr().cast(), bound.len()) }
     }
 
+    /// Bytes of all rows.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.rows[..])
+    }
+
     /// Number of bound rows.
     pub fn bound(&self) -> u32 {
         self.bound

@@ -46,7 +46,7 @@ impl Selector<'_> {
         let slot = self.here.offsets.next;
         self.here.offsets.next = (slot + 1) % SLOTS;
         self.here.offsets.keys[slot] = None;
-        self.simd.store(offsets, self.kept_at(KeptOffsets(slot)));
+        self.simd.store_for_words(offsets, self.kept_at(KeptOffsets(slot)));
         KeptOffsets(slot)
     }
 

@@ -154,6 +154,16 @@ impl Simd {
         self.effect(Op::StoreVector, self.size(), &[vector], Some(address), 0);
     }
 
+    /// Stores a vector whose words are loaded one by one. Of 64 bytes that one instruction has stored, Intel's processors
+    /// forward only the first half to loads of some of them; a load from the other half waits for the cache.
+    pub fn store_for_words(&mut self, vector: VReg, address: Address) {
+        if self.size() != Size::Z {
+            return self.store(vector, address);
+        }
+        self.effect(Op::StoreVector, Size::Y, &[vector], Some(address), 0);
+        self.effect(Op::StoreHalf, Size::Z, &[vector], Some(address.plus(Size::Y.bytes())), 1);
+    }
+
     /// The word at each lane's address where the mask holds, else zero. The address has a vector as its index, of
     /// signed offsets; this is where the machine [gathers](Simd::gathers).
     pub fn gather(&mut self, mask: VReg, address: Address) -> VReg {

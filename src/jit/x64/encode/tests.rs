@@ -24,7 +24,7 @@ fn sizes(op: Op) -> &'static [Size] {
     match (op, encoding.prefixes) {
         (Op::BroadcastRow | Op::InsertRow | Op::ExtractRow | Op::StoreRow, _) => &[Size::Y, Size::Z],
         (Op::Broadcastsd | Op::Permpd, _) => &[Size::Y, Size::Z],
-        (Op::InsertHalf | Op::ExtractHalf | Op::BroadcastHalf, _) => &[Size::Z],
+        (Op::InsertHalf | Op::ExtractHalf | Op::StoreHalf | Op::BroadcastHalf, _) => &[Size::Z],
         (Op::Broadcastss, _) => &[Size::X, Size::Y, Size::Z],
         (Op::Permps, _) => &[Size::Y, Size::Z],
         _ if !has_vectors || encoding.unit != 0 || op == Op::Zero => &[Size::X],
