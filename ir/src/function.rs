@@ -31,12 +31,14 @@ impl Operands {
 
 impl Deref for Operands {
     type Target = [Value];
+    #[inline]
     fn deref(&self) -> &[Value] {
         &self.values[..usize::from(self.len)]
     }
 }
 
 impl std::ops::DerefMut for Operands {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [Value] {
         &mut self.values[..usize::from(self.len)]
     }
@@ -230,6 +232,7 @@ pub enum Terminator {
 
 impl Terminator {
     /// The outgoing edges: then before else, cases before default.
+    #[inline]
     pub fn calls(&self) -> impl Iterator<Item = &BlockCall> + Clone {
         let (cases, calls): (&[(u32, BlockCall)], [Option<&BlockCall>; 2]) = match self {
             Terminator::Jump(call) => (&[], [Some(call), None]),
@@ -241,6 +244,7 @@ impl Terminator {
     }
 
     /// The outgoing edges, to be changed; the order is that of [`calls`](Self::calls).
+    #[inline]
     pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut BlockCall> {
         let (cases, calls): (&mut [(u32, BlockCall)], [Option<&mut BlockCall>; 2]) = match self {
             Terminator::Jump(call) => (&mut [], [Some(call), None]),
@@ -445,6 +449,7 @@ impl Function {
     }
 
     /// The type of a value.
+    #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.values[value].ty
     }
@@ -479,6 +484,7 @@ impl Function {
     }
 
     /// The bits of a value that is a literal.
+    #[inline]
     pub fn constant(&self, value: Value) -> Option<u64> {
         let ValueDef::Inst(inst) = self.values[value].def else { return None };
         match self.insts[inst] {
@@ -488,6 +494,7 @@ impl Function {
     }
 
     /// The instruction that defines a value, unless it is a block parameter.
+    #[inline]
     pub fn def_inst(&self, value: Value) -> Option<&InstData> {
         match self.values[value].def {
             ValueDef::Inst(inst) => Some(&self.insts[inst]),
@@ -510,11 +517,13 @@ impl Function {
     }
 
     /// The instructions of a block.
+    #[inline]
     pub fn insts_in(&self, block: Block) -> impl DoubleEndedIterator<Item = &InstData> + Clone {
         self.blocks[block].insts.iter().map(|&inst| &self.insts[inst])
     }
 
     /// The values that a block makes: its parameters, and the results of its instructions.
+    #[inline]
     pub fn defs_in(&self, block: Block) -> impl Iterator<Item = Value> {
         let results = self.insts_in(block).filter_map(|inst| inst.result);
         self.blocks[block].params.iter().copied().chain(results)
