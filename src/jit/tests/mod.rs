@@ -7,6 +7,7 @@ mod buffers;
 mod control;
 mod conversions;
 mod memory;
+mod negations;
 mod ops;
 mod phases;
 #[cfg(target_arch = "x86_64")]

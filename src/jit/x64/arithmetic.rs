@@ -2,7 +2,7 @@
 //! [general registers](super::scalar).
 
 use super::code::Source;
-use super::simd::{FLOATS, float, round};
+use super::simd::{float, floats_with_signs, round};
 use super::table::Op as X;
 use super::{Selector, result};
 use crate::error::JitError;
@@ -32,9 +32,12 @@ impl Selector<'_> {
             Op::And | Op::Or | Op::Xor | Op::Not if inst.ty == Type::I1 => self.mask_op(inst),
             Op::BitcastI32 | Op::BitcastF32 => self.vector(inst.args[0]),
             Op::Fma => {
-                let args = [inst.args[0], inst.args[1], inst.args[2]];
+                let args = [0, 1, 2].map(|arg| inst.args[arg]);
+                let [a, b, c] = args.map(|arg| self.here.patterns.negated(self.program, arg));
+                let ops = floats_with_signs(a.is_some() != b.is_some(), c.is_some());
+                let args = std::array::from_fn(|arg| [a, b, c][arg].unwrap_or(args[arg]));
                 let sources = args.map(|arg| self.source(arg));
-                self.simd.fused(&FLOATS, sources, args.map(|arg| self.dies(arg)))
+                self.simd.fused(&ops, sources, args.map(|arg| self.dies(arg)))
             }
             Op::Ishl | Op::Ushr | Op::Sshr if let Some(amount) = self.literal(inst.args[1]) => {
                 let vector = self.vector(inst.args[0]);

@@ -40,8 +40,11 @@ impl Patterns {
                 }
                 patterns.find_unsaturated(program, inst);
             }
+            if inst.op == Op::Fma {
+                patterns.find_negations(program, &made_here, inst);
+            }
             // What a pattern has inside.
-            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt) {
+            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt | Op::Fneg) {
                 made_here.extend(inst.result);
             }
         }
@@ -89,6 +92,23 @@ impl Patterns {
             && [i32::MIN, i32::MAX].into_iter().all(is_outside)
             && uses.guards + uses.others == 2;
         is_unsaturated.then(|| _ = self.unsaturated.insert(number))
+    }
+
+    /// Operands of a multiplication with addition that are negated for it alone: there are instructions for that.
+    fn find_negations(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) {
+        for &arg in root.args.iter() {
+            let is_negation = program.def_inst(arg).is_some_and(|def| def.op == Op::Fneg);
+            let is_inner = made_here.contains(&arg) && program.uses[arg].only().is_some();
+            if is_negation && is_inner && !program.uniform.contains(arg) {
+                self.covered.insert(arg);
+            }
+        }
+    }
+
+    /// What such an operand is the negative of.
+    pub fn negated(&self, program: &BatchProgram, operand: Value) -> Option<Value> {
+        let def = program.def_inst(operand).filter(|def| def.op == Op::Fneg)?;
+        self.covered.contains(&operand).then_some(def.args[0])
     }
 
     /// Whether a conversion to signed integers need not saturate.

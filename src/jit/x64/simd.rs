@@ -52,6 +52,16 @@ pub mod integer {
 /// The instructions of `a * b + c` for floats: those that [`Simd::fused`] chooses from.
 pub const FLOATS: [Op; 3] = [Op::Fma132, Op::Fma213, Op::Fma231];
 
+/// The same where the product or `c` is negated: NaN keeps its sign then, which no op promises.
+pub fn floats_with_signs(product: bool, c: bool) -> [Op; 3] {
+    match (product, c) {
+        (false, false) => FLOATS,
+        (false, true) => [Op::Fms132, Op::Fms213, Op::Fms231],
+        (true, false) => [Op::Fnma132, Op::Fnma213, Op::Fnma231],
+        (true, true) => [Op::Fnms132, Op::Fnms213, Op::Fnms231],
+    }
+}
+
 /// A builder of vector code.
 pub struct Simd {
     pub code: Code,

@@ -323,7 +323,15 @@ define_ops! {
     Fma132 "vfmadd132ps" ACCUMULATE both(1, 2, 0x98).flushes();
     Fma213 "vfmadd213ps" ACCUMULATE both(1, 2, 0xa8).flushes();
     Fma231 "vfmadd231ps" ACCUMULATE both(1, 2, 0xb8).flushes();
+    Fms132 "vfmsub132ps" ACCUMULATE both(1, 2, 0x9a).flushes();
+    Fms213 "vfmsub213ps" ACCUMULATE both(1, 2, 0xaa).flushes();
+    Fms231 "vfmsub231ps" ACCUMULATE both(1, 2, 0xba).flushes();
+    Fnma132 "vfnmadd132ps" ACCUMULATE both(1, 2, 0x9c).flushes();
+    Fnma213 "vfnmadd213ps" ACCUMULATE both(1, 2, 0xac).flushes();
     Fnma231 "vfnmadd231ps" ACCUMULATE both(1, 2, 0xbc).flushes();
+    Fnms132 "vfnmsub132ps" ACCUMULATE both(1, 2, 0x9e).flushes();
+    Fnms213 "vfnmsub213ps" ACCUMULATE both(1, 2, 0xae).flushes();
+    Fnms231 "vfnmsub231ps" ACCUMULATE both(1, 2, 0xbe).flushes();
     Cmpps "vcmpps" VVV vex(0, 1, 0xc2).imm8().flushes();
     CmppsMask "vcmpps" KVV evex(0, 1, 0xc2).imm8().flushes();
     Fixupimmps "vfixupimmps" ACCUMULATE evex(1, 3, 0x54).imm8().flushes();
