@@ -164,8 +164,8 @@ impl Simd {
         self.effect(Op::StoreVector, self.size(), &[vector], Some(address), 0);
     }
 
-    /// Stores a vector whose words are loaded one by one. Of 64 bytes that one instruction has stored, Intel's processors
-    /// forward only the first half to loads of some of them; a load from the other half waits for the cache.
+    /// Stores a vector whose words are loaded one by one. Of 64 bytes that one instruction has stored, Intel's
+    /// processors forward only the first half to loads of some of them; a load from the other half waits for the cache.
     pub fn store_for_words(&mut self, vector: VReg, address: Address) {
         if self.size() != Size::Z {
             return self.store(vector, address);
