@@ -44,6 +44,7 @@ pub mod fuel;
 pub mod function;
 mod fused;
 mod graph;
+mod instruction;
 pub mod interp;
 pub mod loops;
 pub mod memory;
