@@ -234,10 +234,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`UnknownBinding`](CallError::UnknownBinding) if the program reads none.
     pub fn pica_floats(&mut self, rows: &[[f32; 4]]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(
-            UniformKind::PicaFloat,
-            rows.iter().map(|&[x, y, z, w]| [x.to_bits(), y.to_bits(), z.to_bits(), w.to_bits()]),
-        )?;
+        self.bind_space(UniformKind::PicaFloat, float_rows(rows))?;
         Ok(self)
     }
 
@@ -246,7 +243,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_ints(&mut self, rows: &[[u8; 4]]) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaInt, rows.iter().map(|row| row.map(u32::from)))?;
+        self.bind_space(UniformKind::PicaInt, int_rows(rows))?;
         Ok(self)
     }
 
@@ -255,48 +252,47 @@ impl<'a> Call<'a> {
     /// # Errors
     /// As [`pica_floats`](Self::pica_floats).
     pub fn pica_bools(&mut self, mask: u16) -> Result<&mut Call<'a>, CallError> {
-        self.bind_space(UniformKind::PicaBool, [[mask.into(), 0, 0, 0]].into_iter())?;
+        self.bind_space(UniformKind::PicaBool, bool_rows(mask))?;
         Ok(self)
     }
 
     /// Binds those PICA uniforms that the program reads.
     pub fn pica_uniforms(&mut self, uniforms: &PicaUniforms) -> &mut Call<'a> {
-        let PicaUniforms { floats, ints, bools } = uniforms;
-        // Asked first: to make an error that says what there is instead takes longer than to bind what there is.
-        let kinds = [UniformKind::PicaFloat, UniformKind::PicaInt, UniformKind::PicaBool];
-        let [has_floats, has_ints, has_bools] = kinds.map(|kind| self.space(kind).is_some());
-        if has_floats {
-            self.pica_floats(floats).expect("the program has the space");
-        }
-        if has_ints {
-            self.pica_ints(ints).expect("the program has the space");
-        }
-        if has_bools {
-            self.pica_bools(*bools).expect("the program has the space");
-        }
+        // Without errors: one says what there is instead, and takes longer to make than all there is takes to bind.
+        self.bind_known(UniformKind::PicaFloat, float_rows(&uniforms.floats));
+        self.bind_known(UniformKind::PicaInt, int_rows(&uniforms.ints));
+        self.bind_known(UniformKind::PicaBool, bool_rows(uniforms.bools));
         self
     }
 
-    /// Binds the uniform space of a kind, whose number it gives.
+    /// Binds the uniform space of a kind.
     pub(super) fn bind_space(
         &mut self,
         kind: UniformKind,
         rows: impl Iterator<Item = [u32; 4]>,
-    ) -> Result<usize, CallError> {
-        let index = self.find_space(kind)?;
+    ) -> Result<(), CallError> {
+        self.bind_known(kind, rows).ok_or_else(|| self.unknown_space(kind))
+    }
+
+    /// The same; `None` if the program has no such space.
+    fn bind_known(&mut self, kind: UniformKind, rows: impl Iterator<Item = [u32; 4]>) -> Option<()> {
+        let index = self.space(kind)?;
         self.spaces.bind(self.shader, index, rows);
-        Ok(index)
+        Some(())
+    }
+
+    /// Number of the uniform space of a kind.
+    pub(super) fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
+        self.space(kind).ok_or_else(|| self.unknown_space(kind))
     }
 
     fn space(&self, kind: UniformKind) -> Option<usize> {
         self.shader.interface().uniforms.iter().position(|decl| decl.kind == kind)
     }
 
-    pub(super) fn find_space(&self, kind: UniformKind) -> Result<usize, CallError> {
-        self.space(kind).ok_or_else(|| {
-            let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind.is_bindable());
-            CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
-        })
+    fn unknown_space(&self, kind: UniformKind) -> CallError {
+        let bindable = self.shader.interface().uniforms.iter().filter(|decl| decl.kind.is_bindable());
+        CallError::unknown(uniforms::name(kind), bindable.map(|decl| uniforms::name(decl.kind)))
     }
 
     /// Binds the buffer `t<slot>` of register space 0. An unbound one reads 0 everywhere if the call
@@ -485,6 +481,21 @@ impl<'a> Call<'a> {
 /// nobody reads get, so that their formats make no difference to the code.
 pub(super) fn zero(element: &Element) -> VertexBufferView<'static> {
     VertexBufferView::new(default_format(element), &ZEROS, 0)
+}
+
+/// PICA float uniforms as rows of a space.
+fn float_rows(rows: &[[f32; 4]]) -> impl Iterator<Item = [u32; 4]> {
+    rows.iter().map(|&[x, y, z, w]| [x.to_bits(), y.to_bits(), z.to_bits(), w.to_bits()])
+}
+
+/// PICA integer uniforms as rows of a space.
+fn int_rows(rows: &[[u8; 4]]) -> impl Iterator<Item = [u32; 4]> {
+    rows.iter().map(|row| row.map(u32::from))
+}
+
+/// PICA bool uniforms as the row of a space.
+fn bool_rows(mask: u16) -> impl Iterator<Item = [u32; 4]> {
+    std::iter::once([mask.into(), 0, 0, 0])
 }
 
 /// Number of vertices in a range.
