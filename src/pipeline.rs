@@ -50,6 +50,7 @@ passes! {
         Ok(())
     };
     "expand" "replaces composite ops by plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
+    "fields" "takes shifts out of bit fields that are scaled" |f, _| { pass::fields(f); Ok(()) };
     "ranges" "decides bounds checks by the ranges of integers" |f, _| { pass::ranges(f); Ok(()) };
     "fold2" "computes operations on literals, and simplifies others" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };

@@ -2,6 +2,7 @@
 //! features; with one and two vectors of lanes.
 
 mod barriers;
+mod bits;
 mod blend;
 mod buffers;
 mod control;

@@ -40,6 +40,7 @@ mod finish;
 mod fuel;
 mod guard;
 mod lanes;
+mod logic;
 mod memory;
 mod near;
 mod patterns;

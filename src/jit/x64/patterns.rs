@@ -3,6 +3,7 @@
 //! The ops below the root of a pattern are selected with it: nothing else uses them.
 
 use super::Selector;
+use super::logic::Pairs;
 use super::simd::float_classes;
 use super::table::Op as X;
 use foldhash::{HashMap, HashSet};
@@ -19,6 +20,16 @@ pub struct Patterns {
     covered: HashSet<Value>,
     /// Conversions to signed integers whose results for NaN and for what is too large nobody sees.
     unsaturated: HashSet<Value>,
+    /// What words are rotated to the left by, by the result.
+    rotations: HashMap<Value, Rotation>,
+    pairs: Pairs,
+}
+
+/// A word rotated to the left.
+#[derive(Clone, Copy)]
+struct Rotation {
+    word: Value,
+    by: u32,
 }
 
 /// What is `ordinary` for positive numbers, and something else for other classes of `number`.
@@ -29,7 +40,8 @@ struct Specials {
 }
 
 impl Patterns {
-    /// Finds those of a block. Only machines with masks have an instruction for classes of numbers.
+    /// Finds those of a block. Only machines with masks have instructions for classes of numbers, for rotations, and
+    /// for two bitwise ops.
     pub fn of(program: &BatchProgram, block: Block, has_masks: bool) -> Patterns {
         let mut patterns = Patterns::default();
         let mut made_here = HashSet::default();
@@ -43,10 +55,16 @@ impl Patterns {
             if inst.op == Op::Fma {
                 patterns.find_negations(program, &made_here, inst);
             }
+            if has_masks && matches!(inst.op, Op::Or | Op::Xor | Op::Iadd) {
+                patterns.find_rotation(program, &made_here, inst);
+            }
             // What a pattern has inside.
-            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt | Op::Fneg) {
+            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt | Op::Fneg | Op::Ishl | Op::Ushr) {
                 made_here.extend(inst.result);
             }
+        }
+        if has_masks {
+            patterns.pairs = Pairs::of(program, block, |value| patterns.rotations.contains_key(&value));
         }
         patterns
     }
@@ -105,6 +123,33 @@ impl Patterns {
         }
     }
 
+    /// Two shifts of a word, to either side, by 32 bits in all, joined.
+    fn find_rotation(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) -> Option<()> {
+        let is_inner = |value: &Value| made_here.contains(value) && program.uses[*value].only().is_some();
+        let result = root.result.filter(|&result| !program.uniform.contains(result))?;
+        let shift = |op: Op| {
+            let value = root
+                .args
+                .iter()
+                .copied()
+                .filter(is_inner)
+                .find(|&arg| program.def_inst(arg).is_some_and(|def| def.op == op))?;
+            let def = program.def_inst(value)?;
+            Some((value, def.args[0], program.constant(def.args[1])? as u32 & 31))
+        };
+        let ((left, word, by), (right, other, back)) = (shift(Op::Ishl)?, shift(Op::Ushr)?);
+        if word == other && by + back == 32 {
+            self.rotations.insert(result, Rotation { word, by });
+            self.covered.extend([left, right]);
+        }
+        Some(())
+    }
+
+    /// Whether an op is selected with the root of its pattern.
+    pub fn is_covered(&self, value: Value) -> bool {
+        self.covered.contains(&value) || self.pairs.is_inner(value)
+    }
+
     /// What such an operand is the negative of.
     pub fn negated(&self, program: &BatchProgram, operand: Value) -> Option<Value> {
         let def = program.def_inst(operand).filter(|def| def.op == Op::Fneg)?;
@@ -121,7 +166,18 @@ impl Selector<'_> {
     /// Selects for an instruction that is part of a pattern or put off; false if it is neither.
     pub(super) fn pattern(&mut self, inst: &InstData) -> bool {
         let Some(value) = inst.result else { return false };
-        if self.here.patterns.covered.contains(&value) || self.here.bounded.is_put_off(value) {
+        if self.here.patterns.is_covered(value) || self.here.bounded.is_put_off(value) {
+            return true;
+        }
+        if let Some(pair) = self.here.patterns.pairs.get(value) {
+            let vector = self.logic(pair);
+            self.define_vector(value, vector);
+            return true;
+        }
+        if let Some(&Rotation { word, by }) = self.here.patterns.rotations.get(&value) {
+            let word = self.source(word);
+            let vector = self.simd.op_imm(X::Prold, &[], word, by);
+            self.define_vector(value, vector);
             return true;
         }
         let Some(&Specials { number, ordinary }) = self.here.patterns.specials.get(&value) else { return false };

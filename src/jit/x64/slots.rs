@@ -27,7 +27,9 @@ impl Selector<'_> {
             let Some(user) = program.uses[value].only().filter(|_| !self.is_uniform(value)) else { continue };
             let is_end = |&inst: &Inst| inst == user || self.func.insts[inst].op == Op::SlotStore;
             let end = insts[at + 1..].iter().copied().take(NEAR).find(is_end);
-            if end == Some(user) && takes_memory(self.func.insts[user].op) {
+            let InstData { op, result, .. } = self.func.insts[user];
+            let is_put_off = result.is_some_and(|result| self.here.patterns.is_covered(result));
+            if end == Some(user) && takes_memory(op) && !is_put_off {
                 near.insert(value);
             }
         }

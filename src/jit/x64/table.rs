@@ -370,6 +370,8 @@ define_ops! {
     Pandn "vpandn" VVV both(1, 1, 0xdf);
     Por "vpor" VVV both(1, 1, 0xeb);
     Pxor "vpxor" VVV both(1, 1, 0xef);
+    // By a table of the result for each choice of three bits.
+    Ternlogd "vpternlogd" ACCUMULATE evex(1, 3, 0x25).imm8();
     Paddd "vpaddd" VVV both(1, 1, 0xfe);
     Psubd "vpsubd" VVV both(1, 1, 0xfa);
     Pmulld "vpmulld" VVV both(1, 2, 0x40);
@@ -387,6 +389,7 @@ define_ops! {
     Pslld "vpslld" SHIFT both(1, 1, 0x72).digit(6).imm8();
     Psrld "vpsrld" SHIFT both(1, 1, 0x72).digit(2).imm8();
     Psrad "vpsrad" SHIFT both(1, 1, 0x72).digit(4).imm8();
+    Prold "vprold" SHIFT evex(1, 1, 0x72).digit(1).imm8();
     Psrlq "vpsrlq" SHIFT both(1, 1, 0x73).w().digit(2).imm8();
     Plzcntd "vplzcntd" VV evex(1, 2, 0x44);
     Pcmpeqd "vpcmpeqd" VVV vex(1, 1, 0x76);

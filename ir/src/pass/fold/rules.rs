@@ -43,6 +43,7 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (BitcastI32 | BitcastF32, &[a]) => bitcast(f, data.op, a),
         (F64lo | F64hi | F64join, args) => words(f, data.op, args),
         (Fneg | Fabs, &[a]) => sign(f, data.op, a),
+        (Utof, &[a]) if without_top_bit(f, a) => inst(Itof, Type::I32, &[a]),
         (Fmulz, &[a, b]) => plain_product(f, a, b).or_else(|| signs_cancel(f, Fmulz, &[a, b])),
         (Fma | Fmad, &[a, b, c]) => times_one(f, a, b, c).or_else(|| signs_cancel(f, data.op, &[a, b, c])),
         (Fadd | Fsub | Fmul | Fdiv, &[a, b]) => neutral(f, data.op, a, b).or_else(|| signs_cancel(f, data.op, &[a, b])),
@@ -297,6 +298,14 @@ fn sign(f: &Folder<'_>, op: Op, a: Value) -> Option<Simpler> {
         (Op::Fabs, _, Some(_)) => value(a),
         _ => None,
     }
+}
+
+/// Whether the top bit of an integer is cleared: it is the same number with a sign and without, and machines are
+/// quicker with one.
+fn without_top_bit(f: &Folder<'_>, a: Value) -> bool {
+    let literal = |value| f.constant(value);
+    f.def(a, Op::And).is_some_and(|and| literal(and.args[1]).is_some_and(|mask| mask <= i32::MAX as u32))
+        || f.def(a, Op::Ushr).is_some_and(|shift| literal(shift.args[1]).is_some_and(|by| by & 31 != 0))
 }
 
 /// `x * 1 + c` is `x + c`, however often it rounds: the sum flushes denormals and quietens NaN as the product would.

@@ -186,6 +186,17 @@ fn integer_identities() {
 }
 
 #[test]
+fn numbers_without_a_top_bit_convert_as_signed_ones() {
+    let converted = |made: &str, op: &str| format!("a = {made}; f = {op} a; output.f32 0.0, f");
+    for made in ["and.i32 i, eight", "ushr i, one"] {
+        check(&converted(made, "utof"), &converted(made, "itof"));
+    }
+    for made in ["ushr i, j", "sshr i, one", "iadd i, one", "and.i32 i, j"] {
+        check(&converted(made, "utof"), &converted(made, "utof"));
+    }
+}
+
+#[test]
 fn truth_identities() {
     for (before, after) in [
         ("and.i1 p, p", "p"),
