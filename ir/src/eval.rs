@@ -78,6 +78,8 @@ macro_rules! for_each_plain_op {
             Fceil(a) => map1(a, |a| float::flush(f(a)).ceil().to_bits());
             Ftrunc(a) => map1(a, |a| float::flush(f(a)).trunc().to_bits());
             Fnearest(a) => map1(a, |a| float::flush(f(a)).round_ties_even().to_bits());
+            Fscale(a, b) => map2(a, b, |a, b| float::scale(f(a), f(b)).to_bits());
+            Flogcase(a, b) => map2(a, b, |a, b| float::logcase(f(a), f(b)).to_bits());
             Feq(a, b) => compare(a, b, |a, b| a == b);
             Fne(a, b) => compare(a, b, |a, b| a != b);
             Flt(a, b) => compare(a, b, |a, b| a < b);

@@ -101,6 +101,48 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     if sum.abs() < TINY { f32::from_bits((sum.to_bits() >> 32) as u32 & 0x8000_0000) } else { sum as f32 }
 }
 
+/// `a * 2^floor(b)` as `vscalefps` has it. Infinite exponents decide alone, of quiet NaNs, too, but zero does not
+/// become infinity nor infinity zero.
+pub fn scale(a: f32, b: f32) -> f32 {
+    const QUIET: u32 = 1 << 22;
+    let (a, b) = (flush(a), flush(b));
+    if b.is_nan() || a.is_nan() && (b.is_finite() || a.to_bits() & QUIET == 0) {
+        return f32::NAN;
+    }
+    if b == f32::INFINITY {
+        return if a == 0.0 {
+            f32::NAN
+        } else if a.is_nan() {
+            b
+        } else {
+            b.copysign(a)
+        };
+    }
+    if b == f32::NEG_INFINITY {
+        return if a.is_infinite() {
+            f32::NAN
+        } else if a.is_nan() {
+            0.0
+        } else {
+            0f32.copysign(a)
+        };
+    }
+    // Beyond these exponents all results are zero or infinite, and all products are exact doubles.
+    let scaled = f64::from(a) * f64::from(b.floor().clamp(-400.0, 400.0)).exp2();
+    // What is denormal is flushed, whatever it would be rounded to.
+    if scaled.abs() < f64::from(f32::MIN_POSITIVE) { 0f32.copysign(a) } else { scaled as f32 }
+}
+
+/// A logarithm of `number` where that is positive and finite; else what the logarithm of `number` is.
+pub fn logcase(logarithm: f32, number: f32) -> f32 {
+    match flush(number) {
+        0.0 => f32::NEG_INFINITY,
+        number if number < 0.0 => f32::NAN,
+        number if number.is_finite() => logarithm,
+        number => number,
+    }
+}
+
 /// `a < b ? a : b`.
 #[inline(always)]
 pub fn pmin(a: f32, b: f32) -> f32 {

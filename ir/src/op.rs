@@ -137,6 +137,12 @@ macro_rules! for_each_op {
             Fexp2 fexp2 (F32) -> F32, None, Pure, Composite, Follows;
             /// Logarithm to base 2; -inf for zero, NaN below.
             Flog2 flog2 (F32) -> F32, None, Pure, Composite, Follows;
+            /// The first times 2 to the power of the floor of the second, as `vscalefps` has it; flushes operands and
+            /// result. Planning makes it, for machines that have it.
+            Fscale fscale (F32 F32) -> F32, None, Pure, Plain, Follows;
+            /// The first, a logarithm of the second, where that is positive and finite; else what the logarithm to base
+            /// 2 of the second is. Planning makes it, for machines that have it.
+            Flogcase flogcase (F32 F32) -> F32, None, Pure, Plain, Follows;
             /// Sine; NaN for infinities.
             Fsin fsin (F32) -> F32, None, Pure, Composite, Follows;
             /// Cosine; NaN for infinities.
@@ -643,7 +649,12 @@ impl Op {
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
     pub const fn is_of_batch(self, ty: Type) -> bool {
         let is_kept = matches!(self.memory(), Some(Memory::Slot | Memory::Call | Memory::Worklist));
-        matches!(self, Op::InputWord) || self.is_of_run(ty) || is_kept
+        matches!(self, Op::InputWord) || self.is_of_run(ty) || is_kept || self.is_of_machines()
+    }
+
+    /// Whether only some machines have it.
+    pub const fn is_of_machines(self) -> bool {
+        matches!(self, Op::Fscale | Op::Flogcase)
     }
 
     /// Whether an instruction of this op is one of those of which [runs](crate::batch) are made, if it is of type `ty`.

@@ -93,8 +93,8 @@ impl CodegenOptions {
         let CodegenOptions { lanes, vectors } = self;
         match (lanes, vectors) {
             (4, 1 | 2) => Ok(Machine::of_128_bits(vectors)),
-            (8, 1 | 2) => Ok(Machine { lanes, vectors, registers: 16 }),
-            (16, 1 | 2) => Ok(Machine { lanes, vectors, registers: 32 }),
+            (8, 1 | 2) => Ok(Machine { lanes, vectors, registers: 16, has_powers: false }),
+            (16, 1 | 2) => Ok(Machine { lanes, vectors, registers: 32, has_powers: true }),
             _ => {
                 Err(JitError::Codegen(format!("{vectors} vectors of {lanes} lanes; 1 or 2 of 4, 8 or 16 are possible")))
             }

@@ -45,6 +45,7 @@ mod outputs;
 mod overlap;
 mod phases;
 mod plan;
+mod powers;
 mod records;
 mod regions;
 mod rewrite;
@@ -102,12 +103,14 @@ pub struct Machine {
     pub vectors: u8,
     /// Vector registers.
     pub registers: u8,
+    /// Whether it has [`Op::Fscale`] and [`Op::Flogcase`].
+    pub has_powers: bool,
 }
 
 impl Machine {
     /// What every machine that code is made for has: 128 bits, and on x86-64 sixteen registers of them.
     pub const fn of_128_bits(vectors: u8) -> Machine {
-        Machine { lanes: 4, vectors, registers: 16 }
+        Machine { lanes: 4, vectors, registers: 16, has_powers: false }
     }
 
     /// Lanes of a wave.

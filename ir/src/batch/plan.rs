@@ -3,7 +3,7 @@
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
-    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, rows,
+    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, powers, rows,
     schedule, spill, text, threads, verify,
 };
 use crate::cfg;
@@ -66,6 +66,7 @@ impl Pass {
     pub const ALL: &'static [Pass] = &[
         Pass { name: "outputs", run: Planner::leave_outputs_out },
         Pass { name: "threads", run: Planner::fold_active },
+        Pass { name: "powers", run: Planner::find_powers },
         Pass { name: "formats", run: Planner::decode_formats },
         Pass { name: "copies", run: Planner::copy },
         Pass { name: "rows", run: Planner::find_rows },
@@ -249,6 +250,14 @@ impl Planner {
     /// Folds that all lanes are active, where they are.
     fn fold_active(&mut self) -> Result<(), CutError> {
         threads::fold_active(&mut self.program.func, self.machine.wave());
+        Ok(())
+    }
+
+    /// Takes powers of two and logarithms for what they are, where the machine has them.
+    fn find_powers(&mut self) -> Result<(), CutError> {
+        if self.machine.has_powers {
+            powers::rewrite(&mut self.program.func);
+        }
         Ok(())
     }
 

@@ -344,7 +344,7 @@ mod tests {
             next + 1
         )
         .unwrap();
-        let machine = Machine { lanes: 16, vectors: 1, registers: 32 };
+        let machine = Machine { lanes: 16, vectors: 1, registers: 32, has_powers: true };
         let program = BatchProgram::of(parse(&text).unwrap(), machine).unwrap();
         let block = program.order.iter().copied().max_by_key(|&block| program.blocks[block].insts.len()).unwrap();
         let (mut sums, mut stores) = (Vec::new(), Vec::new());

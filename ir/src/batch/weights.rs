@@ -84,6 +84,8 @@ pub fn of_inst(program: &Parts, inst: &InstData, in_run: bool) -> Weight {
         Op::Ftoi => (5.0, 8.0),
         Op::Ftou => (if program.lanes == 16 { 2.0 } else { 9.0 }, 8.0),
         Op::Utof => (if program.lanes == 16 { 1.0 } else { 6.0 }, 8.0),
+        Op::Fscale => (2.0, 8.0),
+        Op::Flogcase => (1.0, FLOAT),
         Op::Udiv | Op::Urem => (30.0, 40.0),
         Op::Smulhi | Op::Umulhi => (6.0, 8.0),
         Op::Popcnt => (8.0, 8.0),

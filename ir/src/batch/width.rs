@@ -84,7 +84,7 @@ mod tests {
     }
 
     const NARROW: Machine = Machine::of_128_bits(1);
-    const WIDE: Machine = Machine { lanes: 8, vectors: 1, registers: 16 };
+    const WIDE: Machine = Machine { lanes: 8, ..Machine::of_128_bits(1) };
 
     #[test]
     fn rounds_that_wait_for_each_other_take_two_vectors() {

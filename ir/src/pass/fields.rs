@@ -4,7 +4,7 @@
 //! same number times 256, exactly, so multiplying it by `1 / 255 / 256` gives the same product: powers of two move no
 //! bit of a significand. That saves the shift.
 
-use crate::entity::Value;
+use crate::entity::{Block, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use crate::types::Type;
@@ -15,8 +15,8 @@ const EXPONENT: u32 = 23;
 
 /// Takes the shifts out of fields that are scaled by a literal and used for nothing else.
 pub fn fields(func: &mut Function) {
-    let shifts = |inst: &InstData| matches!(inst.op, Op::Ushr | Op::Sshr);
-    if !func.layout.iter().any(|&block| func.insts_in(block).any(|inst| shifts(inst))) {
+    let has_fields = |&block: &Block| func.insts_in(block).any(|inst| Field::converted_by(func, inst).is_some());
+    if !func.layout.iter().any(has_fields) {
         return;
     }
     let mut uses: SecondaryMap<Value, u32> = func.value_map();
@@ -68,14 +68,24 @@ impl Field {
             (Some(scale), None) => (product.args[1], scale),
             _ => return None,
         };
-        let only = |value: Value| func.def_inst(value).filter(|_| uses[value] == 1);
-        let conversion = only(number).filter(|def| matches!(def.op, Op::Itof | Op::Utof))?;
-        let masked = only(conversion.args[0]).filter(|def| def.op == Op::And)?;
+        let conversion = func.def_inst(number)?;
+        let (word, mask, by) = Field::converted_by(func, conversion)?;
+        let is_alone = [number, conversion.args[0]].iter().all(|&value| uses[value] == 1);
+        is_alone.then_some(Field { word, mask, scale: divide(scale, by)? })
+    }
+
+    /// What a conversion takes from a word: the word, the bits where they lie there, and how far they are shifted.
+    fn converted_by(func: &Function, conversion: &InstData) -> Option<(Value, u32, u32)> {
+        if !matches!(conversion.op, Op::Itof | Op::Utof) {
+            return None;
+        }
+        let literal = |value| func.constant(value).map(|bits| bits as u32);
+        let masked = func.def_inst(conversion.args[0]).filter(|def| def.op == Op::And)?;
         let shift = func.def_inst(masked.args[0]).filter(|def| matches!(def.op, Op::Ushr | Op::Sshr))?;
         let (mask, by) = (literal(masked.args[1])?, literal(shift.args[1])? & 31);
         // The top bit would be a sign.
-        let mask = (u64::from(mask) << by <= i32::MAX as u64).then(|| mask << by)?;
-        Some(Field { word: shift.args[0], mask, scale: divide(scale, by)? })
+        let is_positive = u64::from(mask) << by <= i32::MAX as u64;
+        is_positive.then_some((shift.args[0], mask << by, by))
     }
 }
 

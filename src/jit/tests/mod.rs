@@ -11,6 +11,7 @@ mod memory;
 mod negations;
 mod ops;
 mod phases;
+mod powers;
 #[cfg(target_arch = "x86_64")]
 mod prefetch;
 mod reciprocals;

@@ -2,7 +2,7 @@
 //! [general registers](super::scalar).
 
 use super::code::Source;
-use super::simd::{float, floats_with_signs, round};
+use super::simd::{float, float_classes, floats_with_signs, round};
 use super::table::Op as X;
 use super::{Selector, result};
 use crate::error::JitError;
@@ -55,6 +55,15 @@ impl Selector<'_> {
             Op::Ftoi if self.here.patterns.is_unsaturated(result) => {
                 let number = self.source(inst.args[0]);
                 self.simd.op(X::Cvttps2dq, &[], number)
+            }
+            Op::Fscale if self.simd.has_masks() => {
+                let [number, exponent] = [self.vector(inst.args[0]), self.vector(inst.args[1])];
+                self.simd.op(X::Scalefps, &[number], exponent)
+            }
+            Op::Flogcase if self.simd.has_masks() => {
+                let [logarithm, number] = [self.vector(inst.args[0]), self.vector(inst.args[1])];
+                let cases = self.simd.word_source(float_classes::LOGARITHM);
+                self.simd.op(X::Fixupimmps, &[logarithm, number], cases)
             }
             Op::Fdiv if self.simd.has_masks() && self.literal(inst.args[0]) == Some(1f32.to_bits()) => {
                 let number = self.vector(inst.args[1]);

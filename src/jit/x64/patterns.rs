@@ -4,7 +4,6 @@
 
 use super::Selector;
 use super::logic::Pairs;
-use super::simd::float_classes;
 use super::table::Op as X;
 use foldhash::{HashMap, HashSet};
 use shaderjit_ir::batch::BatchProgram;
@@ -14,8 +13,6 @@ use shaderjit_ir::{Block, Op, Value};
 /// The patterns that are found in a block.
 #[derive(Default)]
 pub struct Patterns {
-    /// By the root's result.
-    specials: HashMap<Value, Specials>,
     /// What is selected with a root.
     covered: HashSet<Value>,
     /// Conversions to signed integers whose results for NaN and for what is too large nobody sees.
@@ -32,13 +29,6 @@ struct Rotation {
     by: u32,
 }
 
-/// What is `ordinary` for positive numbers, and something else for other classes of `number`.
-#[derive(Clone, Copy)]
-struct Specials {
-    number: Value,
-    ordinary: Value,
-}
-
 impl Patterns {
     /// Finds those of a block. Only machines with masks have instructions for classes of numbers, for rotations, and
     /// for two bitwise ops.
@@ -47,9 +37,6 @@ impl Patterns {
         let mut made_here = HashSet::default();
         for inst in program.insts_in(block) {
             if inst.op == Op::Select {
-                if has_masks {
-                    patterns.find_specials(program, &made_here, inst);
-                }
                 patterns.find_unsaturated(program, inst);
             }
             if inst.op == Op::Fma {
@@ -67,30 +54,6 @@ impl Patterns {
             patterns.pairs = Pairs::of(program, block, |value| patterns.rotations.contains_key(&value));
         }
         patterns
-    }
-
-    /// What a logarithm ends with: `x == 0 ? -inf : x < 0 ? NaN : x < inf ? ordinary : x`.
-    fn find_specials(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) -> Option<()> {
-        let choice = |value: Value| Some(program.def_inst(value)?).filter(|def| def.op == Op::Select);
-        let is = |value: Value, bits: u32| program.constant(value) == Some(u64::from(bits));
-        let test = |value: Value, op: Op, bits: u32| {
-            let def = program.def_inst(value).filter(|def| def.op == op && is(def.args[1], bits))?;
-            Some(def.args[0])
-        };
-        let [is_zero, infinite, rest] = [0, 1, 2].map(|arg| root.args[arg]);
-        let number = test(is_zero, Op::Feq, 0)?;
-        let signed = choice(rest).filter(|_| is(infinite, float_classes::MINUS_INFINITY))?;
-        let is_negative = signed.args[0];
-        let finite = choice(signed.args[2]).filter(|_| is(signed.args[1], float_classes::NAN))?;
-        let (is_finite, ordinary) = (finite.args[0], finite.args[1]);
-        let asks = [test(is_negative, Op::Flt, 0)?, test(is_finite, Op::Flt, float_classes::INFINITY)?, finite.args[2]];
-        let inside = [is_zero, rest, is_negative, signed.args[2], is_finite];
-        let is_inner = |value: &Value| made_here.contains(value) && program.uses[*value].only().is_some();
-        if asks == [number; 3] && inside.iter().all(is_inner) {
-            self.specials.insert(root.result?, Specials { number, ordinary });
-            inside.into_iter().for_each(|value| _ = self.covered.insert(value));
-        }
-        Some(())
     }
 
     /// A conversion that counts only inside of a range: `n + offset < limit ? n : 0`, where `n` is a truncated float.
@@ -180,11 +143,6 @@ impl Selector<'_> {
             self.define_vector(value, vector);
             return true;
         }
-        let Some(&Specials { number, ordinary }) = self.here.patterns.specials.get(&value) else { return false };
-        let [ordinary, number] = [ordinary, number].map(|value| self.vector(value));
-        let responses = self.simd.word_source(float_classes::LOGARITHM);
-        let vector = self.simd.op(X::Fixupimmps, &[ordinary, number], responses);
-        self.define_vector(value, vector);
-        true
+        false
     }
 }

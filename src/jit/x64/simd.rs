@@ -29,11 +29,6 @@ pub mod float {
 
 /// Floats by their class, as `vfixupimmps` tells them apart, denormals being zero.
 pub mod float_classes {
-    pub const INFINITY: u32 = 0x7f80_0000;
-    pub const MINUS_INFINITY: u32 = 0xff80_0000;
-    /// The NaN that the machine makes.
-    pub const NAN: u32 = 0xffc0_0000;
-
     /// What takes the place of a logarithm, four bits a class: 0 keeps it, 1 is the operand, 3 NaN, 4 and 5 infinities.
     /// From the lowest bits on of quiet and other NaNs, zero, one, negative and positive infinity, what else is
     /// negative and what is positive.

@@ -334,6 +334,8 @@ define_ops! {
     Fnms231 "vfnmsub231ps" ACCUMULATE both(1, 2, 0xbe).flushes();
     Cmpps "vcmpps" VVV vex(0, 1, 0xc2).imm8().flushes();
     CmppsMask "vcmpps" KVV evex(0, 1, 0xc2).imm8().flushes();
+    // By the power of two below which the second operand is the next whole number.
+    Scalefps "vscalefps" VVV evex(1, 2, 0x2c).flushes();
     Fixupimmps "vfixupimmps" ACCUMULATE evex(1, 3, 0x54).imm8().flushes();
     Cvtdq2ps "vcvtdq2ps" VV both(0, 1, 0x5b);
     Cvttps2dq "vcvttps2dq" VV both(2, 1, 0x5b).flushes();

@@ -65,6 +65,14 @@ pub fn expansion<E: Emit>(e: &mut E, op: Op, args: &[E::Value]) -> E::Value {
     }
 }
 
+/// The expansion of [`Op::Fexp2`] or [`Op::Flog2`] that gives the same with [`Op::Fscale`] and [`Op::Flogcase`].
+pub(crate) fn planned_expansion<E: Emit>(e: &mut E, op: Op, number: E::Value) -> E::Value {
+    match op {
+        Op::Fexp2 => transcendental::exp2_by_scale(e, number),
+        _ => transcendental::log2_by_case(e, number),
+    }
+}
+
 /// What the expansions may use of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExpandOptions {

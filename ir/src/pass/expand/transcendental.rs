@@ -88,9 +88,20 @@ pub(super) fn exp2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     e.op(Op::Fmul, &[power, scale])
 }
 
+/// The same to the bit with [`Op::Fscale`], which needs no bounds: it gives zero and infinity as they have to be given.
+pub(super) fn exp2_by_scale<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let n = e.op(Op::Ffloor, &[x]);
+    let f = e.op(Op::Fsub, &[x, n]);
+    // Infinity less itself is NaN, for which `pmin` gives its second operand. It matters only that no NaN comes of it.
+    let one = e.f32(1.0);
+    let f = e.op(Op::Pmin, &[f, one]);
+    let power = polynomial(e, f, &EXP2);
+    e.op(Op::Fscale, &[power, x])
+}
+
 /// `log2(x) = n + log2(1 + t)` with `x = 2^n * (1 + t)` and `1 + t` around 1: so there is no cancellation next to 1,
 /// where `n` is zero, and the result is `t` times something.
-pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+fn ordinary_log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let bits = e.op(Op::BitcastI32, &[x]);
     let root_half = e.i32(std::f32::consts::FRAC_1_SQRT_2.to_bits());
     let above = e.op(Op::Isub, &[bits, root_half]);
@@ -104,8 +115,12 @@ pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let n = e.op(Op::Sshr, &[above, mantissa_bits]);
     let n = e.op(Op::Itof, &[n]);
     let slope = polynomial(e, t, &LOG2);
-    let log = e.op(Op::Fmad, &[slope, t, n]);
+    e.op(Op::Fmad, &[slope, t, n])
+}
 
+/// The logarithm, whatever the operand is.
+pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let log = ordinary_log2(e, x);
     // Infinity and NaN pass through; then what is below zero; then zeros of both signs, denormals among them.
     let (infinity, zero) = (e.f32(f32::INFINITY), e.f32(0.0));
     let is_finite = e.op(Op::Flt, &[x, infinity]);
@@ -117,6 +132,12 @@ pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let is_zero = e.op(Op::Feq, &[x, zero]);
     let minus_infinity = e.f32(f32::NEG_INFINITY);
     e.op(Op::Select, &[is_zero, minus_infinity, log])
+}
+
+/// The same to the bit with [`Op::Flogcase`].
+pub(super) fn log2_by_case<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let log = ordinary_log2(e, x);
+    e.op(Op::Flogcase, &[log, x])
 }
 
 /// An angle as `quadrant * pi/2 + r` with `r` around zero, and the functions of `r`.
