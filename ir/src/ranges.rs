@@ -42,8 +42,12 @@ struct Bound {
     before: u32,
 }
 
-/// How often a parameter's range may grow before it is widened, first to all numbers that have no sign.
+/// How often a parameter's range may grow before it is widened: to a number that something is compared with, then to
+/// all that have no sign.
 const MAX_CHANGES: u8 = 3;
+
+/// How often until it is all numbers.
+const WIDENED: u8 = MAX_CHANGES + 1;
 
 /// How often the function is gone over before all parameters are taken for anything. A range that loops hand on against
 /// the order of the blocks takes a round for each of them.
@@ -60,7 +64,8 @@ impl Ranges {
     pub fn of(func: &Function, tree: &DominatorTree, same: &SecondaryMap<Value, Option<Value>>) -> Ranges {
         let ranges = Ranges { values: SecondaryMap::new(), bounds: Vec::new(), last: SecondaryMap::new() };
         let predecessors = cfg::predecessors(func);
-        let mut finder = Finder { func, tree, same, predecessors, ranges, changes: SecondaryMap::new() };
+        let (changes, thresholds) = (SecondaryMap::new(), thresholds(func));
+        let mut finder = Finder { func, tree, same, predecessors, ranges, changes, thresholds };
         for _ in 0..MAX_ROUNDS {
             if !finder.round() {
                 return finder.ranges;
@@ -97,6 +102,8 @@ struct Finder<'f> {
     ranges: Ranges,
     /// How often the range of a parameter has grown.
     changes: SecondaryMap<Value, u8>,
+    /// The numbers that something is compared with, by size.
+    thresholds: Vec<u32>,
 }
 
 impl Finder<'_> {
@@ -131,14 +138,19 @@ impl Finder<'_> {
     /// A parameter may be in a range; says whether that is new.
     fn give(&mut self, param: Value, given: Range) -> bool {
         let (range, changes) = (&mut self.ranges.values[param], &mut self.changes[param]);
+        let thresholds = &self.thresholds;
         let known = range.map_or(given, |known| known.or(given));
         if *range == Some(known) {
             return false;
         }
         *range = match *changes {
             ..MAX_CHANGES => Some(known),
-            // What counts up to something with a sign stays below it.
-            MAX_CHANGES if known.has_no_sign() => Some(Range { most: i32::MAX as u32, ..known }),
+            // What counts up to something stays below it.
+            MAX_CHANGES if thresholds.last().is_some_and(|&last| last >= known.most) => {
+                let most = thresholds[thresholds.partition_point(|&threshold| threshold < known.most)];
+                Some(Range { most, ..known })
+            }
+            ..=WIDENED if known.has_no_sign() => Some(Range { most: i32::MAX as u32, ..known }),
             _ => Range::any(self.func.ty(param)),
         };
         *changes += 1;
@@ -190,6 +202,17 @@ impl Finder<'_> {
             _ => {}
         }
     }
+}
+
+/// The literals that comparisons have, by size.
+fn thresholds(func: &Function) -> Vec<u32> {
+    let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
+    let compares = insts.filter(|inst| matches!(inst.op, Op::Ult | Op::Ule | Op::Slt | Op::Sle | Op::Ieq | Op::Ine));
+    let args = compares.flat_map(|inst| inst.args.iter()).filter(|&&arg| func.ty(arg) == Type::I32);
+    let mut thresholds: Vec<u32> = args.filter_map(|&arg| func.constant(arg)).map(|bits| bits as u32).collect();
+    thresholds.sort_unstable();
+    thresholds.dedup();
+    thresholds
 }
 
 impl Range {
@@ -281,7 +304,9 @@ impl Range {
             }
             (Op::Isub, _) => {
                 let ((a, b, zeros), (c, d, others)) = (wide(0), wide(1));
-                Range::wrapped(a - d, b - c, zeros.min(others))
+                // What is a part of the other does not take it below zero.
+                let least = if is_part(func, known, data.args[1], data.args[0]) { 0.max(a - d) } else { a - d };
+                Range::wrapped(least, b - c, zeros.min(others))
             }
             (Op::Imul, _) => arg(0).times(arg(1)),
             (Op::Ishl, _) => match arg(1).literal() {
@@ -348,5 +373,23 @@ impl Range {
     /// The opposite of a truth.
     fn not(self) -> Range {
         Range { least: 1 - self.most, most: 1 - self.least, zeros: 0 }
+    }
+}
+
+/// Whether some bits of a number, or the number shifted to the right, are no more than another, which is that number or
+/// a multiple of it: `t & m` and `2 * t`, as in the indices of butterflies.
+fn is_part(func: &Function, known: &dyn Fn(Value) -> Option<Range>, part: Value, whole: Value) -> bool {
+    let is_of = |number: Value| match func.def_inst(whole) {
+        _ if number == whole => true,
+        Some(InstData { op: Op::Ishl, args, .. }) if args[0] == number => {
+            let (by, number) = (known(args[1]).and_then(Range::literal), known(number));
+            by.zip(number).is_some_and(|(by, number)| u64::from(number.most) << (by & 31) <= u64::from(u32::MAX))
+        }
+        _ => false,
+    };
+    match func.def_inst(part) {
+        Some(InstData { op: Op::And, args, .. }) => args.iter().any(|&arg| is_of(arg)),
+        Some(InstData { op: Op::Ushr, args, .. }) => is_of(args[0]),
+        _ => false,
     }
 }

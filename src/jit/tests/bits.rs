@@ -1,7 +1,8 @@
-//! Bitwise ops of each other's results, and rotations: with masks, one instruction does what two or three ops do.
+//! Bitwise ops of each other's results, rotations, and tests of bits: with masks, one instruction does what two or
+//! three ops do.
 
 use super::{Case, EDGES, Rows, check, lockstep};
-use shaderjit_ir::{FunctionBuilder, Op, Type, Value};
+use shaderjit_ir::{FunctionBuilder, Op, SysVal, Type, Value};
 
 const BITWISE: [Op; 4] = [Op::And, Op::Or, Op::Xor, Op::Not];
 
@@ -97,6 +98,31 @@ fn shifts_to_either_side() {
             b.output(0, 3, shifted[1]);
             b.ret();
             check(&lockstep(b), &[Case::new(rows())]);
+        }
+    }
+}
+
+/// Bits that words have in common, asked for alone, beside other uses, and of what is made of bits.
+#[test]
+fn tests_of_bits() {
+    for test in [Op::Ieq, Op::Ine] {
+        for compared in [0, 1] {
+            for is_literal in [false, true] {
+                let mut b = FunctionBuilder::new("tests", 1, 2);
+                let [x, y, z] = words(&mut b);
+                let (zero, id) = (b.i32(compared), b.sysval(SysVal::InstanceId));
+                let mask = if is_literal { b.i32(0x8000_0001) } else { y };
+                let (seen, made) = (b.and([z, mask]), b.xor([x, z]));
+                let bits = [b.and([x, mask]), seen, b.and([made, mask]), b.and([x, id]), b.and([id, id])];
+                for (at, bits) in (0..).zip(bits) {
+                    let truth = b.op(test, &[bits, zero]);
+                    let value = b.select([truth, x, z]);
+                    b.output(at / 4, (at % 4) as u8, value);
+                }
+                b.output(1, 1, seen);
+                b.ret();
+                check(&lockstep(b), &[Case { instance: 5, ..Case::new(rows()) }]);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use super::table::Op as X;
 use foldhash::{HashMap, HashSet};
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Block, Op, Value};
+use shaderjit_ir::{Block, Op, Type, Value};
 
 /// The patterns that are found in a block.
 #[derive(Default)]
@@ -20,6 +20,16 @@ pub struct Patterns {
     /// What words are rotated to the left by, by the result.
     rotations: HashMap<Value, Rotation>,
     pairs: Pairs,
+    /// Whether words have bits in common, or have none, by the result.
+    tests: HashMap<Value, Test>,
+}
+
+/// A question about the bits that two words have in common.
+#[derive(Clone, Copy)]
+struct Test {
+    words: [Value; 2],
+    /// Whether there is one, or none.
+    asks_any: bool,
 }
 
 /// A word rotated to the left.
@@ -45,13 +55,18 @@ impl Patterns {
             if has_masks && matches!(inst.op, Op::Or | Op::Xor | Op::Iadd) {
                 patterns.find_rotation(program, &made_here, inst);
             }
+            if has_masks && matches!(inst.op, Op::Ieq | Op::Ine) {
+                patterns.find_test(program, &made_here, inst);
+            }
             // What a pattern has inside.
-            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt | Op::Fneg | Op::Ishl | Op::Ushr) {
+            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt | Op::Fneg | Op::Ishl | Op::Ushr | Op::And) {
                 made_here.extend(inst.result);
             }
         }
         if has_masks {
-            patterns.pairs = Pairs::of(program, block, |value| patterns.rotations.contains_key(&value));
+            let Patterns { covered, rotations, .. } = &patterns;
+            let is_taken = |value| covered.contains(&value) || rotations.contains_key(&value);
+            patterns.pairs = Pairs::of(program, block, is_taken);
         }
         patterns
     }
@@ -108,6 +123,18 @@ impl Patterns {
         Some(())
     }
 
+    /// A comparison of `a & b` with zero.
+    fn find_test(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) -> Option<()> {
+        let is_inner = |value: &Value| made_here.contains(value) && program.uses[*value].only().is_some();
+        let result = root.result.filter(|&result| !program.uniform.contains(result))?;
+        let bits = root.args.first().copied().filter(is_inner).filter(|&bits| !program.uniform.contains(bits))?;
+        let is_zero = program.constant(root.args[1]) == Some(0);
+        let def = program.def_inst(bits).filter(|def| def.op == Op::And && def.ty == Type::I32 && is_zero)?;
+        self.tests.insert(result, Test { words: [def.args[0], def.args[1]], asks_any: root.op == Op::Ine });
+        self.covered.insert(bits);
+        Some(())
+    }
+
     /// Whether an op is selected with the root of its pattern.
     pub fn is_covered(&self, value: Value) -> bool {
         self.covered.contains(&value) || self.pairs.is_inner(value)
@@ -141,6 +168,12 @@ impl Selector<'_> {
             let word = self.source(word);
             let vector = self.simd.op_imm(X::Prold, &[], word, by);
             self.define_vector(value, vector);
+            return true;
+        }
+        if let Some(&Test { words: [a, b], asks_any }) = self.here.patterns.tests.get(&value) {
+            let (a, b) = (self.vector(a), self.source(b));
+            let mask = self.simd.op(if asks_any { X::PtestMask } else { X::PtestNoneMask }, &[a], b);
+            self.define_vector(value, mask);
             return true;
         }
         false

@@ -398,6 +398,9 @@ define_ops! {
     Pcmpgtd "vpcmpgtd" VVV vex(1, 1, 0x66);
     PcmpdMask "vpcmpd" KVV evex(1, 3, 0x1f).imm8();
     PcmpudMask "vpcmpud" KVV evex(1, 3, 0x1e).imm8();
+    // Whether any bit is set in both operands, and whether none is.
+    PtestMask "vptestmd" KVV evex(1, 2, 0x27);
+    PtestNoneMask "vptestnmd" KVV evex(2, 2, 0x27);
     Blendvps "vblendvps" VVVV vex(1, 3, 0x4a).imm8();
     Blendmps "vblendmps" VVV evex(1, 2, 0x65);
 

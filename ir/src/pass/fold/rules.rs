@@ -51,7 +51,9 @@ pub(super) fn simplify(f: &mut Folder<'_>, data: &InstData) -> Option<Simpler> {
         (UniformLoad | UniformLoadAt, _) => uniform_load(f, data),
         (Output | ArrayStore | ArrayStoreMasked, _) => stored_bitcast(f, data),
         (Any, &[a]) => (f.constant(a).is_some() || f.def(a, Any).is_some()).then_some(Simpler::Value(a)),
-        (op, &[a, b]) => same_operands(op, a, b).or_else(|| with_literal(f, op, a, b)),
+        (op, &[a, b]) => {
+            same_operands(op, a, b).or_else(|| with_literal(f, op, a, b)).or_else(|| with_negation(f, op, a, b))
+        }
         _ => None,
     })
 }
@@ -401,6 +403,18 @@ fn same_operands(op: Op, a: Value, b: Value) -> Option<Simpler> {
         Op::Ieq | Op::Sle | Op::Ule => bits(1),
         Op::Ine | Op::Slt | Op::Ult | Op::Flt | Op::Dlt => bits(0),
         Op::Smin | Op::Smax | Op::Umin | Op::Umax => value(a),
+        _ => None,
+    }
+}
+
+/// Sums and differences of integers with a negated operand: that is how Direct3D's programs subtract.
+fn with_negation(f: &Folder<'_>, op: Op, a: Value, b: Value) -> Option<Simpler> {
+    let negated =
+        |value| f.def(value, Op::Isub).filter(|sub| f.constant(sub.args[0]) == Some(0)).map(|sub| sub.args[1]);
+    match (op, negated(a), negated(b)) {
+        (Op::Iadd, _, Some(b)) => inst(Op::Isub, Type::I32, &[a, b]),
+        (Op::Iadd, Some(a), None) => inst(Op::Isub, Type::I32, &[b, a]),
+        (Op::Isub, _, Some(b)) => inst(Op::Iadd, Type::I32, &[a, b]),
         _ => None,
     }
 }
