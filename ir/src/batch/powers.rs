@@ -100,8 +100,12 @@ impl Pattern {
 
     /// The operand of the op, if an instruction is the last one of its expansion.
     fn operand_of(&self, func: &Function, inst: &InstData) -> Option<Value> {
-        let Some(Node::Plain(op, _)) = self.nodes.last() else { return None };
+        let Some(Node::Plain(op, args)) = self.nodes.last() else { return None };
         let result = inst.result.filter(|_| inst.op == *op)?;
+        // Most are told from the pattern by their last operand.
+        if let Node::Plain(op, _) = &self.nodes[*args.last()?] {
+            func.def_inst(*inst.args.last()?).filter(|def| def.op == *op)?;
+        }
         let mut matching = Matching { func, nodes: &self.nodes, bound: vec![None; self.nodes.len()] };
         if matching.is(self.nodes.len() - 1, result) { matching.bound[0] } else { None }
     }

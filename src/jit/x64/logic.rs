@@ -7,6 +7,7 @@ use super::table::Op as X;
 use foldhash::{HashMap, HashSet};
 use regalloc2::VReg;
 use shaderjit_ir::batch::BatchProgram;
+use shaderjit_ir::function::Operands;
 use shaderjit_ir::{Block, Op, Type, Value};
 
 /// A bitwise op, one operand of which is another's result.
@@ -41,49 +42,68 @@ pub struct Pairs {
     inner: HashSet<Value>,
 }
 
-/// An outer op: its result, and the operand that is not the inner op's result.
-struct User {
+/// A bitwise op of a block.
+struct Bitwise {
     op: Op,
     result: Value,
+    args: Operands,
+    /// How many times others use its result, and the last of those uses.
+    uses: u32,
+    last_use: Option<u32>,
+}
+
+/// A use of such a result by another such op.
+struct Use {
+    user: u32,
+    /// The other operand.
     other: Option<Value>,
+    /// The use of the same result before.
+    before: Option<u32>,
 }
 
 impl Pairs {
     /// Finds them: the inner op has no other use than outer ops. What is taken is part of another pattern.
     pub fn of(program: &BatchProgram, block: Block, is_taken: impl Fn(Value) -> bool) -> Pairs {
-        let (mut ops, mut users) = (Vec::new(), HashMap::<Value, Vec<User>>::default());
+        let (mut ops, mut uses) = (Vec::<Bitwise>::new(), Vec::<Use>::new());
+        let mut numbers: HashMap<Value, usize> = HashMap::default();
         for inst in program.insts_in(block) {
             let is_bitwise = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Not) && inst.ty == Type::I32;
             let is_alone = |&result: &Value| is_bitwise && !program.uniform.contains(result) && !is_taken(result);
             let Some(result) = inst.result.filter(is_alone) else { continue };
-            for (at, &arg) in inst.args.iter().enumerate() {
-                if let Some(users) = users.get_mut(&arg) {
-                    let other = inst.args.iter().copied().enumerate().find(|&(place, _)| place != at);
-                    users.push(User { op: inst.op, result, other: other.map(|(_, other)| other) });
-                }
+            for (at, arg) in inst.args.iter().enumerate() {
+                let Some(&number) = numbers.get(arg) else { continue };
+                let other = inst.args.iter().copied().enumerate().find(|&(place, _)| place != at);
+                let (used, use_number) = (&mut ops[number], uses.len() as u32);
+                used.uses += 1;
+                let before = used.last_use.replace(use_number);
+                uses.push(Use { user: ops.len() as u32, other: other.map(|(_, other)| other), before });
             }
-            users.insert(result, Vec::new());
-            ops.push((result, inst));
+            numbers.insert(result, ops.len());
+            ops.push(Bitwise { op: inst.op, result, args: inst.args, uses: 0, last_use: None });
         }
         let mut pairs = Pairs::default();
-        for (result, inst) in ops {
-            let (users, uses) = (&users[&result], program.uses[result]);
-            let is_outer = |value: &Value| pairs.by_outer.contains_key(value);
-            let is_used_twice = |user: &User| user.other == Some(result);
-            let are_all = (uses.guards + uses.others) as usize == users.len();
-            if users.is_empty()
-                || !are_all
-                || is_outer(&result)
-                || users.iter().any(|user| is_outer(&user.result) || is_used_twice(user))
-            {
+        for inner in &ops {
+            let at = |number: Option<u32>| number.map(|number| &uses[number as usize]);
+            let users = || {
+                let uses = std::iter::successors(at(inner.last_use), |found| at(found.before));
+                uses.map(|found| (&ops[found.user as usize], found.other))
+            };
+            let is_outer = |value: Value| pairs.by_outer.contains_key(&value);
+            let is_bound =
+                |(outer, other): (&Bitwise, Option<Value>)| is_outer(outer.result) || other == Some(inner.result);
+            let all = program.uses[inner.result];
+            let is_seen = all.guards + all.others != inner.uses;
+            if inner.uses == 0 || is_seen || is_outer(inner.result) || users().any(is_bound) {
                 continue;
             }
-            pairs.inner.insert(result);
-            let [a, b] = [inst.args[0], *inst.args.last().expect("it has operands")];
-            pairs.by_outer.extend(users.iter().map(|user| {
-                let operands = [a, b, user.other.unwrap_or(a)];
-                (user.result, Logic { inner: inst.op, outer: user.op, operands, is_only: users.len() == 1 })
-            }));
+            let (a, b) = (inner.args[0], *inner.args.last().expect("it has operands"));
+            let is_only = inner.uses == 1;
+            let pair = |(outer, other): (&Bitwise, Option<Value>)| {
+                let operands = [a, b, other.unwrap_or(a)];
+                (outer.result, Logic { inner: inner.op, outer: outer.op, operands, is_only })
+            };
+            pairs.by_outer.extend(users().map(pair));
+            pairs.inner.insert(inner.result);
         }
         pairs
     }
