@@ -194,7 +194,10 @@ impl TestFile {
         let (inputs, outputs) = layout.split_once("outputs").ok_or("`inputs FORMAT… outputs N…` is missing")?;
         let (pass, inputs) = inputs.split_once("inputs").ok_or("`inputs` is missing")?;
         let (pass, lanes) = pass.split_once("lanes").unwrap_or((pass, "4"));
-        let options = CodegenOptions::of_128_bits(lanes.trim().parse::<u8>()? / 4);
+        let options = match lanes.trim().parse::<u8>()? {
+            16 => CodegenOptions { lanes: 16, vectors: 1 },
+            lanes => CodegenOptions::of_128_bits(lanes / 4),
+        };
         let pass = match pass.trim() {
             "" => batch::Pass::LAST,
             name => batch::Pass::from_name(name).ok_or_else(|| format!("there is no pass `{name}`"))?,
