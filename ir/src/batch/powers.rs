@@ -58,7 +58,7 @@ impl Emit for Anew<'_> {
     type Value = Value;
 
     fn op(&mut self, op: Op, args: &[Value]) -> Value {
-        // Of a composite op its own would be written.
+        // The writer alone would expand composite ops with literals of its own.
         if op.attribute() == Attribute::Composite { expansion(self, op, args) } else { self.writer.op(op, args) }
     }
 

@@ -8,6 +8,7 @@ use crate::entity::{Block, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use crate::types::Type;
+use crate::uses::Uses;
 use cranelift_entity::SecondaryMap;
 
 /// Where the exponent of a float begins.
@@ -19,8 +20,7 @@ pub fn fields(func: &mut Function) {
     if !func.layout.iter().any(has_fields) {
         return;
     }
-    let mut uses: SecondaryMap<Value, u32> = func.value_map();
-    func.layout.iter().for_each(|&block| func.uses_in(block).for_each(|value| uses[value] += 1));
+    let uses = Uses::count(func, &func.layout);
     for index in 0..func.layout.len() {
         let block = func.layout[index];
         let insts = std::mem::take(&mut func.blocks[block].insts);
@@ -58,7 +58,7 @@ struct Field {
 
 impl Field {
     /// The field that a product multiplies by a literal.
-    fn scaled_by(func: &Function, uses: &SecondaryMap<Value, u32>, product: &InstData) -> Option<Field> {
+    fn scaled_by(func: &Function, uses: &SecondaryMap<Value, Uses>, product: &InstData) -> Option<Field> {
         if !matches!(product.op, Op::Fmul | Op::Fma | Op::Fmad) {
             return None;
         }
@@ -70,7 +70,7 @@ impl Field {
         };
         let conversion = func.def_inst(number)?;
         let (word, mask, by) = Field::converted_by(func, conversion)?;
-        let is_alone = [number, conversion.args[0]].iter().all(|&value| uses[value] == 1);
+        let is_alone = [number, conversion.args[0]].iter().all(|&value| uses[value].only().is_some());
         is_alone.then_some(Field { word, mask, scale: divide(scale, by)? })
     }
 

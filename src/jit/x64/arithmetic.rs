@@ -2,7 +2,7 @@
 //! [general registers](super::scalar).
 
 use super::code::Source;
-use super::simd::{float, float_classes, floats_with_signs, round};
+use super::simd::{LOGARITHM_CASES, float, floats_with_signs, round};
 use super::table::Op as X;
 use super::{Selector, result};
 use crate::error::JitError;
@@ -62,7 +62,7 @@ impl Selector<'_> {
             }
             Op::Flogcase if self.simd.has_masks() => {
                 let [logarithm, number] = [self.vector(inst.args[0]), self.vector(inst.args[1])];
-                let cases = self.simd.word_source(float_classes::LOGARITHM);
+                let cases = self.simd.word_source(LOGARITHM_CASES);
                 self.simd.op(X::Fixupimmps, &[logarithm, number], cases)
             }
             Op::Fdiv if self.simd.has_masks() && self.literal(inst.args[0]) == Some(1f32.to_bits()) => {

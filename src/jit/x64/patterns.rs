@@ -40,8 +40,8 @@ struct Rotation {
 }
 
 impl Patterns {
-    /// Finds those of a block. Only machines with masks have instructions for classes of numbers, for rotations, and
-    /// for two bitwise ops.
+    /// Finds those of a block. Only machines with masks have instructions for rotations, for tests of bits, and for two
+    /// bitwise ops.
     pub fn of(program: &BatchProgram, block: Block, has_masks: bool) -> Patterns {
         let mut patterns = Patterns::default();
         let mut made_here = HashSet::default();
@@ -59,7 +59,7 @@ impl Patterns {
                 patterns.find_test(program, &made_here, inst);
             }
             // What a pattern has inside.
-            if matches!(inst.op, Op::Select | Op::Feq | Op::Flt | Op::Fneg | Op::Ishl | Op::Ushr | Op::And) {
+            if matches!(inst.op, Op::Fneg | Op::Ishl | Op::Ushr | Op::And) {
                 made_here.extend(inst.result);
             }
         }
@@ -93,9 +93,7 @@ impl Patterns {
     /// Operands of a multiplication with addition that are negated for it alone: there are instructions for that.
     fn find_negations(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) {
         for &arg in root.args.iter() {
-            let is_negation = program.def_inst(arg).is_some_and(|def| def.op == Op::Fneg);
-            let is_inner = made_here.contains(&arg) && program.uses[arg].only().is_some();
-            if is_negation && is_inner && !program.uniform.contains(arg) {
+            if inner(program, made_here, arg, Op::Fneg).is_some() && !program.uniform.contains(arg) {
                 self.covered.insert(arg);
             }
         }
@@ -103,16 +101,9 @@ impl Patterns {
 
     /// Two shifts of a word, to either side, by 32 bits in all, joined.
     fn find_rotation(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) -> Option<()> {
-        let is_inner = |value: &Value| made_here.contains(value) && program.uses[*value].only().is_some();
         let result = root.result.filter(|&result| !program.uniform.contains(result))?;
         let shift = |op: Op| {
-            let value = root
-                .args
-                .iter()
-                .copied()
-                .filter(is_inner)
-                .find(|&arg| program.def_inst(arg).is_some_and(|def| def.op == op))?;
-            let def = program.def_inst(value)?;
+            let (value, def) = root.args.iter().find_map(|&arg| Some((arg, inner(program, made_here, arg, op)?)))?;
             Some((value, def.args[0], program.constant(def.args[1])? as u32 & 31))
         };
         let ((left, word, by), (right, other, back)) = (shift(Op::Ishl)?, shift(Op::Ushr)?);
@@ -125,11 +116,10 @@ impl Patterns {
 
     /// A comparison of `a & b` with zero.
     fn find_test(&mut self, program: &BatchProgram, made_here: &HashSet<Value>, root: &InstData) -> Option<()> {
-        let is_inner = |value: &Value| made_here.contains(value) && program.uses[*value].only().is_some();
         let result = root.result.filter(|&result| !program.uniform.contains(result))?;
-        let bits = root.args.first().copied().filter(is_inner).filter(|&bits| !program.uniform.contains(bits))?;
-        let is_zero = program.constant(root.args[1]) == Some(0);
-        let def = program.def_inst(bits).filter(|def| def.op == Op::And && def.ty == Type::I32 && is_zero)?;
+        let [bits, other] = [root.args[0], root.args[1]];
+        let is_test = program.constant(other) == Some(0) && !program.uniform.contains(bits);
+        let def = inner(program, made_here, bits, Op::And).filter(|def| is_test && def.ty == Type::I32)?;
         self.tests.insert(result, Test { words: [def.args[0], def.args[1]], asks_any: root.op == Op::Ine });
         self.covered.insert(bits);
         Some(())
@@ -159,23 +149,25 @@ impl Selector<'_> {
         if self.here.patterns.is_covered(value) || self.here.bounded.is_put_off(value) {
             return true;
         }
-        if let Some(pair) = self.here.patterns.pairs.get(value) {
-            let vector = self.logic(pair);
-            self.define_vector(value, vector);
-            return true;
-        }
-        if let Some(&Rotation { word, by }) = self.here.patterns.rotations.get(&value) {
+        let Patterns { pairs, rotations, tests, .. } = &self.here.patterns;
+        let vector = if let Some(pair) = pairs.get(value) {
+            self.logic(pair)
+        } else if let Some(&Rotation { word, by }) = rotations.get(&value) {
             let word = self.source(word);
-            let vector = self.simd.op_imm(X::Prold, &[], word, by);
-            self.define_vector(value, vector);
-            return true;
-        }
-        if let Some(&Test { words: [a, b], asks_any }) = self.here.patterns.tests.get(&value) {
+            self.simd.op_imm(X::Prold, &[], word, by)
+        } else if let Some(&Test { words: [a, b], asks_any }) = tests.get(&value) {
             let (a, b) = (self.vector(a), self.source(b));
-            let mask = self.simd.op(if asks_any { X::PtestMask } else { X::PtestNoneMask }, &[a], b);
-            self.define_vector(value, mask);
-            return true;
-        }
-        false
+            self.simd.op(if asks_any { X::PtestMask } else { X::PtestNoneMask }, &[a], b)
+        } else {
+            return false;
+        };
+        self.define_vector(value, vector);
+        true
     }
+}
+
+/// What makes a value, if it is of an op, in the block at hand, and for one use alone: it can be selected with that.
+fn inner<'p>(program: &'p BatchProgram, made_here: &HashSet<Value>, value: Value, op: Op) -> Option<&'p InstData> {
+    let is_inner = made_here.contains(&value) && program.uses[value].only().is_some();
+    program.def_inst(value).filter(|def| is_inner && def.op == op)
 }

@@ -27,13 +27,10 @@ pub mod float {
     pub const GREATER_EQUAL: u32 = 0x1d;
 }
 
-/// Floats by their class, as `vfixupimmps` tells them apart, denormals being zero.
-pub mod float_classes {
-    /// What takes the place of a logarithm, four bits a class: 0 keeps it, 1 is the operand, 3 NaN, 4 and 5 infinities.
-    /// From the lowest bits on of quiet and other NaNs, zero, one, negative and positive infinity, what else is
-    /// negative and what is positive.
-    pub const LOGARITHM: u32 = 0x0353_0411;
-}
+/// What takes the place of a logarithm by the class of its operand, as `vfixupimmps` tells floats apart, denormals
+/// being zero. Four bits a class: 0 keeps it, 1 is the operand, 3 NaN, 4 and 5 infinities. From the lowest bits on of
+/// quiet and other NaNs, zero, one, negative and positive infinity, what else is negative and what is positive.
+pub const LOGARITHM_CASES: u32 = 0x0353_0411;
 
 /// Predicates of comparisons of integers.
 pub mod integer {
