@@ -52,6 +52,7 @@ passes! {
     "expand" "replaces composite ops by plain arithmetic" |f, o| { pass::expand(f, &ExpandOptions { fused: o.fused }); Ok(()) };
     "fields" "takes shifts out of bit fields that are scaled" |f, _| { pass::fields(f); Ok(()) };
     "ranges" "decides bounds checks by the ranges of integers" |f, _| { pass::ranges(f); Ok(()) };
+    "carry" "computes what loops take in turn before them" |f, _| { pass::carry(f); Ok(()) };
     "fold2" "computes operations on literals, and simplifies others" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };
     "dce2" "removes unused values" |f, _| { pass::dce(f); Ok(()) };

@@ -31,7 +31,7 @@ macro_rules! total {
 }
 
 /// The passes a `pass` test can name that always succeed.
-const TOTAL_PASSES: [(&str, Pass); 12] = total!(dce fields fold gvn if_convert merge_returns ranges remove_unreachable retype simplify_params straighten thread);
+const TOTAL_PASSES: [(&str, Pass); 13] = total!(carry dce fields fold gvn if_convert merge_returns ranges remove_unreachable retype simplify_params straighten thread);
 
 /// The others.
 const PASSES: [(&str, Pass); 3] = [

@@ -41,7 +41,7 @@ pub fn passes(case: &FunctionCase) {
     let [options, ample] = [FUEL, FUEL * AMPLE].map(|fuel| InterpOptions { fuel: fuel.into(), fused: case.fused });
     let Some(want) = run_alone(&case.func, &case.data, &options) else { return };
     let mut func = case.func.clone();
-    let scalar: [(&str, Pass); 8] = [
+    let scalar: [(&str, Pass); 9] = [
         ("fold", |func, _| pass::fold(func)),
         ("retype", |func, _| pass::retype(func)),
         ("gvn", |func, _| pass::gvn(func)),
@@ -49,6 +49,7 @@ pub fn passes(case: &FunctionCase) {
         ("if_convert", |func, _| pass::if_convert(func)),
         ("straighten", |func, _| pass::straighten(func)),
         ("fields", |func, _| pass::fields(func)),
+        ("carry", |func, _| pass::carry(func)),
         ("expand", |func, fused| pass::expand(func, &ExpandOptions { fused })),
     ];
     for (name, run) in scalar {

@@ -1,7 +1,7 @@
 //! Statements: straight-line ones, nested control flow, and regions of blocks that jump at random.
 
 use super::{Exits, Generator};
-use crate::entity::{Block, Value};
+use crate::entity::{Block, Value, Variable};
 use crate::types::Type;
 use arbitrary::Result;
 
@@ -131,14 +131,50 @@ impl Generator<'_, '_> {
         Ok(self.b.and([is_counting, condition]))
     }
 
+    /// Variables that a loop takes in turn; none for most loops.
+    fn ring(&mut self) -> Result<Vec<Variable>> {
+        if !self.u.ratio(1, 4)? {
+            return Ok(Vec::new());
+        }
+        let mut ring = Vec::new();
+        for _ in 0..self.u.int_in_range(2..=4)? {
+            let (variable, value) = (self.b.declare_var(Type::I32), self.value(Type::I32)?);
+            self.b.def_var(variable, value);
+            ring.push(variable);
+        }
+        Ok(ring)
+    }
+
+    /// Computes something of the first variable of a ring, which becomes the last one.
+    fn turn(&mut self, ring: &[Variable]) -> Result<()> {
+        let mut values: Vec<Value> = ring.iter().map(|&variable| self.b.use_var(variable)).collect();
+        let Some(&(mut result)) = values.first() else { return Ok(()) };
+        for _ in 0..self.u.int_in_range(1..=3)? {
+            let number = self.u.int_in_range(0..=9)?;
+            let other = if self.u.ratio(7, 8)? { self.b.i32(number) } else { self.index(16)? };
+            result = match self.u.int_in_range(0..=3)? {
+                0 => self.b.iadd([result, other]),
+                1 => self.b.imul([result, other]),
+                2 => self.b.and([result, other]),
+                _ => self.b.xor([other, result]),
+            };
+        }
+        values.rotate_left(1);
+        ring.iter().zip(values).for_each(|(&variable, value)| self.b.def_var(variable, value));
+        self.scope.push(result);
+        Ok(())
+    }
+
     /// `while (condition) { … }` with a counter.
     fn loop_at_head(&mut self, depth: u32) -> Result<()> {
         let counter = self.b.declare_var(Type::I32);
         let zero = self.b.i32(0);
         self.b.def_var(counter, zero);
+        let ring = self.ring()?;
         let [head, body, next, exit] = [(); 4].map(|()| self.b.create_block());
         self.b.jump(head);
         self.b.switch_to_block(head);
+        self.turn(&ring)?;
         let count = self.b.use_var(counter);
         let condition = self.goes_on(count)?;
         self.b.br_if(condition, body, exit);
@@ -163,9 +199,11 @@ impl Generator<'_, '_> {
         let counter = self.b.declare_var(Type::I32);
         let zero = self.b.i32(0);
         self.b.def_var(counter, zero);
+        let ring = self.ring()?;
         let [head, body, next, exit] = [(); 4].map(|()| self.b.create_block());
         self.b.jump(head);
         self.b.switch_to_block(head);
+        self.turn(&ring)?;
         self.b.jump(body);
         self.exits.push(Exits { next: Some(next), leave: exit });
         self.arm(body, next, depth)?;

@@ -1,6 +1,7 @@
 //! Transformations: one pass, one file, one public function.
 
 mod aliases;
+mod carry;
 mod compact;
 mod dce;
 mod expand;
@@ -24,6 +25,7 @@ mod unreachable;
 mod weigh;
 
 pub(crate) use aliases::Aliases;
+pub use carry::carry;
 pub use compact::compact;
 pub use dce::dce;
 pub use expand::{Emit, ExpandOptions, expand, expansion};

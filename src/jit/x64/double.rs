@@ -11,10 +11,9 @@
 use super::code::Source;
 use super::constants::Constant;
 use super::encode::Size;
-use super::simd::{float, round};
+use super::simd::{EVEN_WORDS, ODD_WORDS, float, round};
 use super::table::Op as X;
 use super::value::Memo;
-use super::vector::{HIGH_WORDS, LOW_WORDS};
 use super::{Selector, result};
 use crate::error::JitError;
 use crate::jit::places::codegen;
@@ -148,7 +147,7 @@ impl Selector<'_> {
     /// Doubles of their low and high words.
     fn interleave(&mut self, low: VReg, high: VReg) -> [VReg; 2] {
         if !self.simd.has_masks() {
-            return [X::Unpcklps, X::Unpckhps].map(|unpack| self.simd.op(unpack, &[low], high));
+            return [X::Punpckldq, X::Punpckhdq].map(|unpack| self.simd.op(unpack, &[low], high));
         }
         let lanes = self.simd.lanes();
         [0, lanes / 2].map(|first| {
@@ -161,7 +160,7 @@ impl Selector<'_> {
     /// The low (0) or high (1) words of doubles.
     fn words_of_halves(&mut self, [first, second]: [VReg; 2], word: usize) -> VReg {
         if !self.simd.has_masks() {
-            return self.simd.shuffle(first, second, [LOW_WORDS, HIGH_WORDS][word]);
+            return self.simd.shuffle(first, second, [EVEN_WORDS, ODD_WORDS][word]);
         }
         let order = self.simd.code.constant(Constant::Count(word as u32, 2, self.simd.lanes()));
         let order = self.simd.load(order);
@@ -260,7 +259,7 @@ impl Selector<'_> {
                 self.define_vector(result, mask);
             }
             [first, second] => {
-                let mask = self.simd.shuffle(first, second, LOW_WORDS);
+                let mask = self.simd.shuffle(first, second, EVEN_WORDS);
                 self.define_vector(result, mask);
             }
             _ => {
@@ -287,7 +286,7 @@ impl Selector<'_> {
             let half = u32::from(self.simd.lanes() / 2);
             return [mask, self.simd.row_op(X::Kshiftr, &[], mask, half)];
         }
-        [X::Unpcklps, X::Unpckhps].map(|unpack| self.simd.op(unpack, &[mask], mask))
+        [X::Punpckldq, X::Punpckhdq].map(|unpack| self.simd.op(unpack, &[mask], mask))
     }
 
     /// One of two doubles, in each lane.

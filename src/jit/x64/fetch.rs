@@ -6,6 +6,7 @@
 
 use super::code::{Address, Source};
 use super::encode::{Condition, Size};
+use super::simd::{EVEN_WORDS, ODD_WORDS};
 use super::table::Op as X;
 use super::value::Memo;
 use super::{Level, Selector};
@@ -261,7 +262,7 @@ impl Selector<'_> {
                         this.simd.row_op(X::LoadHigh, &[low], rows.of_lane(first + lane + 1), 0).into()
                     })
                 });
-                for (word, lanes) in [[0, 2, 0, 2], [1, 3, 1, 3]].into_iter().enumerate() {
+                for (word, lanes) in [EVEN_WORDS, ODD_WORDS].into_iter().enumerate() {
                     if wanted >> word & 1 == 1 {
                         words[word] = self.simd.shuffle(pairs[0], pairs[1], lanes);
                     }
@@ -280,7 +281,7 @@ impl Selector<'_> {
         match *components {
             [x] => self.scatter_lanes(x, |_, lane| rows.of_lane(lane)),
             [x, y] => {
-                for (unpack, lane) in [(X::Unpcklps, 0), (X::Unpckhps, 2)] {
+                for (unpack, lane) in [(X::Punpckldq, 0), (X::Punpckhdq, 2)] {
                     let pairs = self.simd.op(unpack, &[x], y);
                     for number in 0..self.simd.lanes() / 4 {
                         let row = self.simd.row(pairs, u32::from(number));

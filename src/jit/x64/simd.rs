@@ -7,6 +7,11 @@ use super::encode::{Condition, Size};
 use super::table::{Class, Op};
 use regalloc2::VReg;
 
+/// Of each row of two vectors, the low words of its pairs, as [`Simd::shuffle`] takes them.
+pub const EVEN_WORDS: [u8; 4] = [0, 2, 0, 2];
+/// Their high words.
+pub const ODD_WORDS: [u8; 4] = [1, 3, 1, 3];
+
 /// What rounding instructions do, exceptions suppressed.
 pub mod round {
     pub const NEAREST: u32 = 8;
@@ -253,20 +258,21 @@ impl Simd {
 
     /// In each row, its words in another order.
     pub fn permute(&mut self, a: impl Into<Source>, lanes: [u8; 4]) -> VReg {
-        self.op_imm(Op::Permilps, &[], a, shuffle_immediate(lanes))
+        self.op_imm(Op::Pshufd, &[], a, shuffle_immediate(lanes))
     }
 
     /// Rows to columns in each four rows: those columns that are wanted, bit 0 for the first.
     pub fn transpose(&mut self, rows: [VReg; 4], wanted: u8) -> [VReg; 4] {
         let mut columns = [VReg::invalid(); 4];
-        for (half, unpack) in [Op::Unpcklps, Op::Unpckhps].into_iter().enumerate() {
+        for (half, words) in [[0, 1, 0, 1], [2, 3, 2, 3]].into_iter().enumerate() {
             if wanted >> (2 * half) & 3 == 0 {
                 continue;
             }
-            let [first, second] = [[rows[0], rows[1]], [rows[2], rows[3]]].map(|[a, b]| self.op(unpack, &[a], b));
-            for (column, unpack) in [Op::Unpcklpd, Op::Unpckhpd].into_iter().enumerate() {
+            let pairs = [[rows[0], rows[1]], [rows[2], rows[3]]];
+            let [first, second] = pairs.map(|[a, b]| self.shuffle(a, b, words));
+            for (column, words) in [EVEN_WORDS, ODD_WORDS].into_iter().enumerate() {
                 if wanted >> (2 * half + column) & 1 == 1 {
-                    columns[2 * half + column] = self.op(unpack, &[first], second);
+                    columns[2 * half + column] = self.shuffle(first, second, words);
                 }
             }
         }

@@ -292,12 +292,12 @@ define_ops! {
     Scatter "vpscatterdd" STORE evex(1, 2, 0xa0).unit(4);
 
     // ---- shuffles within rows of 128 bits
-    Permilps "vpermilps" VV both(1, 3, 0x04).imm8();
+    // Of floats or integers alike. Intel's processors have two units for these in vectors of 256 bits, and one for
+    // `vpermilps` and `vunpcklps`, which do the same.
+    Pshufd "vpshufd" VV both(1, 1, 0x70).imm8();
     Shufps "vshufps" VVV both(0, 1, 0xc6).imm8();
-    Unpcklps "vunpcklps" VVV both(0, 1, 0x14);
-    Unpckhps "vunpckhps" VVV both(0, 1, 0x15);
-    Unpcklpd "vunpcklpd" VVV both(1, 1, 0x14).w();
-    Unpckhpd "vunpckhpd" VVV both(1, 1, 0x15).w();
+    Punpckldq "vpunpckldq" VVV both(1, 1, 0x62);
+    Punpckhdq "vpunpckhdq" VVV both(1, 1, 0x6a);
     Pshufb "vpshufb" VVV both(1, 2, 0x00);
 
     // ---- shuffles among rows

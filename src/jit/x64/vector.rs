@@ -3,17 +3,12 @@
 
 use super::Selector;
 use super::code::Source;
-use super::simd::{float, integer, round};
+use super::simd::{EVEN_WORDS, ODD_WORDS, float, integer, round};
 use super::table::Op as X;
 use crate::error::JitError;
 use crate::jit::places::codegen;
 use regalloc2::VReg;
 use shaderjit_ir::Op;
-
-/// The low words of the pairs of two vectors, in each row.
-pub const LOW_WORDS: [u8; 4] = [0, 2, 0, 2];
-/// Their high words.
-pub const HIGH_WORDS: [u8; 4] = [1, 3, 1, 3];
 
 /// The high word of 2^52 as a double, whose low word counts ones.
 const TWO_TO_52: u32 = 0x4330_0000;
@@ -137,14 +132,14 @@ impl Selector<'_> {
         let even = self.simd.op(op, &[a], b);
         let [odd_a, odd_b] = [a, b].map(|vector| self.simd.op_imm(X::Psrlq, &[], vector, 32));
         let odd = self.simd.op(op, &[odd_a], odd_b);
-        let high = self.simd.shuffle(even, odd, HIGH_WORDS);
+        let high = self.simd.shuffle(even, odd, ODD_WORDS);
         self.simd.permute(high, [0, 2, 1, 3])
     }
 
     /// Unsigned integers less `raised` as doubles: two of each row, and the other two.
     pub(super) fn integers_as_doubles(&mut self, integers: VReg, raised: u32) -> [VReg; 2] {
         let high = self.simd.word(TWO_TO_52);
-        [X::Unpcklps, X::Unpckhps].map(|unpack| {
+        [X::Punpckldq, X::Punpckhdq].map(|unpack| {
             let biased = self.simd.op(unpack, &[integers], high);
             let bias = self.simd.pair_source([raised, TWO_TO_52]);
             self.simd.op(X::Subpd, &[biased], bias)
@@ -161,7 +156,7 @@ impl Selector<'_> {
             let bias = self.simd.pair_source([0, TWO_TO_52]);
             self.simd.op(X::Addpd, &[whole], bias)
         });
-        let mut value = self.simd.shuffle(first, second, LOW_WORDS);
+        let mut value = self.simd.shuffle(first, second, EVEN_WORDS);
         if is_remainder {
             let product = self.simd.op(X::Pmulld, &[value], b);
             value = self.simd.op(X::Psubd, &[a], product);
