@@ -107,7 +107,7 @@ impl Selector<'_> {
 
     /// The addresses where words are apart. What it makes, no other code may use.
     pub(super) fn bounded_addresses(&mut self, Number { value, factor, most }: Number) -> VReg {
-        let (number, last) = (self.vector(value), self.simd.word_source(most));
+        let (number, last) = (self.late_vector(value), self.simd.word_source(most));
         let inside = self.at_most(number, last);
         let multiple = if factor.is_power_of_two() {
             self.shift(Op::Ishl, number, factor.trailing_zeros())

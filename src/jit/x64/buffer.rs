@@ -53,7 +53,7 @@ impl Selector<'_> {
         if let Some(number) = self.here.bounded.number(address) {
             return self.bounded_addresses(number);
         }
-        let addresses = self.vector(address);
+        let addresses = self.late_vector(address);
         if !is_memory || self.is_aligned(address) {
             return addresses;
         }
@@ -144,7 +144,7 @@ impl Selector<'_> {
     }
 
     /// Whether an address in memory is that of a word, whatever it is.
-    fn is_aligned(&self, address: Value) -> bool {
+    pub(super) fn is_aligned(&self, address: Value) -> bool {
         self.addresses.ranges[address].is_some_and(|range| range.zeros >= 2)
     }
 

@@ -149,18 +149,25 @@ impl Selector<'_> {
         let is_certain = number.is_some() || self.addresses.steps[address].is_some_and(|known| known.is_certain);
         let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
         let [first, second, last, _] = self.memoised_all(key, |this| {
-            let addresses = match number {
-                Some(number) => this.vector(number.value),
-                None => this.word_addresses(address, is_memory),
-            };
-            match (shape, number) {
-                (None, _) => this.first_in_rows(addresses, is_certain),
-                (Some(shape), None) => [this.first_in_shape(addresses, shape, is_certain); 4],
-                (Some(shape), Some(number)) => {
-                    let first = this.first_in_shape(addresses, shape, is_certain);
-                    [if shift > 0 { first } else { this.simd.general_imm(X::ImulImmediate64, first, number.factor) }; 4]
+            let leader = number.map_or(address, |number| number.value);
+            let mut found = if is_certain && this.here.leaders.has(leader) {
+                let first = this.lane_word(leader, 0);
+                let second = if shape.is_none() { this.lane_word(leader, 8) } else { first };
+                [first, second, first, second]
+            } else {
+                let addresses = match number {
+                    Some(number) => this.vector(number.value),
+                    None => this.word_addresses(address, is_memory),
+                };
+                match shape {
+                    None => this.first_in_rows(addresses, is_certain),
+                    Some(shape) => [this.first_in_shape(addresses, shape, is_certain); 4],
                 }
+            };
+            if let Some(number) = number.filter(|_| shape.is_some() && shift == 0) {
+                found = [this.simd.general_imm(X::ImulImmediate64, found[0], number.factor); 4];
             }
+            found
         });
         let rows = [first, second];
         // What is loaded behind the word of the last lane.

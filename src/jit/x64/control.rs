@@ -146,6 +146,7 @@ impl Selector<'_> {
         self.here.patterns = Patterns::of(self.program, block, self.simd.has_masks());
         self.here.elements = self.find_elements(block);
         self.here.bounded = self.bounded(block);
+        self.here.leaders = self.leaders(block);
         self.here.near_loads = self.near_loads(block);
         self.look_ahead(block);
         let data = &func.blocks[block];

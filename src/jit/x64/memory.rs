@@ -136,10 +136,8 @@ impl Selector<'_> {
                 self.define_scalar(result(inst), instance);
             }
             SysVal::VertexId => {
-                let (_, elements) = self.elements(inst.vector);
-                let first = self.simd.load(Address::at(self.args, offset::FIRST_VERTEX).in_all_lanes());
-                let vertices = self.simd.op(X::Paddd, &[elements], first);
-                self.define_vector(result(inst), vertices);
+                let numbers = self.thread_numbers(inst.vector);
+                self.define_vector(result(inst), numbers);
             }
             // Those whose numbers rise.
             SysVal::Active => {
@@ -152,6 +150,13 @@ impl Selector<'_> {
             other => return Err(codegen(format!("{} has no native form", other.name()))),
         }
         Ok(())
+    }
+
+    /// The numbers of vertices, or of threads of a group.
+    pub(super) fn thread_numbers(&mut self, vector: u8) -> VReg {
+        let (_, elements) = self.elements(vector);
+        let first = self.simd.load(Address::at(self.args, offset::FIRST_VERTEX).in_all_lanes());
+        self.simd.op(X::Paddd, &[elements], first)
     }
 
     /// The numbers of a vector's elements as they rise, and as lanes of the tail repeat the last.

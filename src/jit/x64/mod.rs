@@ -40,6 +40,7 @@ mod finish;
 mod fuel;
 mod guard;
 mod lanes;
+mod leaders;
 mod logic;
 mod memory;
 mod near;
@@ -237,6 +238,7 @@ struct Here {
     memo: HashMap<Memo, [VReg; 4]>,
     patterns: patterns::Patterns,
     bounded: bounded::Bounded,
+    leaders: leaders::Leaders,
     elements: elements::Elements,
     /// Loads of slots that are operands in memory.
     near_loads: HashSet<Value>,

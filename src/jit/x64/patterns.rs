@@ -2,9 +2,9 @@
 //!
 //! The ops below the root of a pattern are selected with it: nothing else uses them.
 
-use super::Selector;
 use super::logic::Pairs;
 use super::table::Op as X;
+use super::{Here, Selector};
 use foldhash::{HashMap, HashSet};
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::function::InstData;
@@ -146,7 +146,8 @@ impl Selector<'_> {
     /// Selects for an instruction that is part of a pattern or put off; false if it is neither.
     pub(super) fn pattern(&mut self, inst: &InstData) -> bool {
         let Some(value) = inst.result else { return false };
-        if self.here.patterns.is_covered(value) || self.here.bounded.is_put_off(value) {
+        let Here { patterns, bounded, leaders, .. } = &self.here;
+        if patterns.is_covered(value) || bounded.is_put_off(value) || leaders.is_put_off(value) {
             return true;
         }
         let Patterns { pairs, rotations, tests, .. } = &self.here.patterns;

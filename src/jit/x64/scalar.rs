@@ -77,7 +77,7 @@ impl Selector<'_> {
     }
 
     /// The instruction, the operand and the immediate that an op is of whose other operand is a literal.
-    fn by_literal(&self, inst: &InstData) -> Option<(X, Value, u32)> {
+    pub(super) fn by_literal(&self, inst: &InstData) -> Option<(X, Value, u32)> {
         let &[first, second] = &inst.args[..] else { return None };
         let commutes = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Iadd | Op::Imul);
         let (value, literal) = match self.literal(second) {

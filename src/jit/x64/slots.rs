@@ -38,11 +38,7 @@ impl Selector<'_> {
 
     /// Loads or stores a slot of the wave: a vector for each word of a value.
     pub(super) fn slot(&mut self, inst: &InstData, slot: u32) {
-        let size = self.simd.size().bytes();
-        let first = match self.wave.record {
-            Some(record) => Address::at(record, size * slot as i32),
-            None => Address::at(self.frame, self.places.frame.kept.start as i32 + size * slot as i32),
-        };
+        let (size, first) = (self.simd.size().bytes(), self.slot_address(slot));
         if inst.op == Op::SlotLoad {
             if self.here.near_loads.contains(&result(inst)) {
                 self.slots[result(inst)] = Some(first);
@@ -70,6 +66,15 @@ impl Selector<'_> {
                 let vector = if ty == Type::I1 { self.simd.mask_to_vector(lanes) } else { lanes };
                 self.simd.store(vector, first);
             }
+        }
+    }
+
+    /// Where a slot of the wave is.
+    pub(super) fn slot_address(&self, slot: u32) -> Address {
+        let at = self.simd.size().bytes() * slot as i32;
+        match self.wave.record {
+            Some(record) => Address::at(record, at),
+            None => Address::at(self.frame, self.places.frame.kept.start as i32 + at),
         }
     }
 

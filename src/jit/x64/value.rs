@@ -43,6 +43,8 @@ pub enum Memo {
     First(Value, bool, Option<Steps>),
     /// The larger one of those of both halves.
     Last(Value, bool),
+    /// A lane's word of a value.
+    Lane(Value, u8),
     /// The last address behind which a resource has so many bytes, shifted to the right.
     Limit(Resource, u32, u8),
     /// A literal in all lanes.
