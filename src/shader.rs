@@ -32,6 +32,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Shader {
     source: Arc<Source>,
+    format: ShaderFormat,
     /// Hash of the source.
     content: Key,
 }
@@ -88,6 +89,18 @@ impl ShaderFormat {
     }
 }
 
+impl From<&Container<'_>> for ShaderFormat {
+    fn from(container: &Container<'_>) -> ShaderFormat {
+        match container {
+            Container::Dxbc(_) => ShaderFormat::Dxbc,
+            Container::Shbin(_) => ShaderFormat::Shbin,
+            Container::Dvoj(_) => ShaderFormat::Dvoj,
+            Container::Vbc(_) => ShaderFormat::Vbc,
+            Container::Spirv(_) => ShaderFormat::Spirv,
+        }
+    }
+}
+
 impl From<vbc::VbcStage> for Stage {
     fn from(stage: vbc::VbcStage) -> Stage {
         match stage {
@@ -125,9 +138,9 @@ impl Shader {
     /// # Errors
     /// It is no container this crate knows, or its header or index is malformed.
     pub fn parse(bytes: &[u8]) -> Result<Shader, Error> {
-        Container::parse(bytes)?;
+        let format = ShaderFormat::from(&Container::parse(bytes)?);
         let content = KeyBuilder::new("container").bytes(bytes).finish();
-        Ok(Shader { source: Arc::new(Source::Container(bytes.into())), content })
+        Ok(Shader { source: Arc::new(Source::Container(bytes.into())), format, content })
     }
 
     /// Takes a PICA200 program without a container: program memory from word 0, operand descriptors, and the word at
@@ -150,19 +163,13 @@ impl Shader {
             content.bytes(components);
         }
         let program = PicaProgram { words: words.into(), descriptors: descriptors.into(), entry, emitted };
-        Shader { source: Arc::new(Source::Pica(program)), content: content.finish() }
+        let (source, format) = (Arc::new(Source::Pica(program)), ShaderFormat::PicaWords);
+        Shader { source, format, content: content.finish() }
     }
 
     /// The format.
     pub fn format(&self) -> ShaderFormat {
-        match self.container() {
-            Some(Container::Dxbc(_)) => ShaderFormat::Dxbc,
-            Some(Container::Shbin(_)) => ShaderFormat::Shbin,
-            Some(Container::Dvoj(_)) => ShaderFormat::Dvoj,
-            Some(Container::Vbc(_)) => ShaderFormat::Vbc,
-            Some(Container::Spirv(_)) => ShaderFormat::Spirv,
-            None => ShaderFormat::PicaWords,
-        }
+        self.format
     }
 
     /// The container, unless it is a raw program.
@@ -201,6 +208,10 @@ impl Shader {
     /// Number of programs: one, but in a `SHBIN` the number of its executables, in a `VBC` that of its stages, and in
     /// a SPIR-V module that of its entry points.
     pub fn entry_count(&self) -> usize {
+        // Nothing has to be read for that.
+        if matches!(self.format, ShaderFormat::Dxbc | ShaderFormat::Dvoj | ShaderFormat::PicaWords) {
+            return 1;
+        }
         match self.container() {
             Some(Container::Shbin(shbin)) => shbin.dvle_count(),
             Some(Container::Vbc(vbc)) => vbc.stage_list().count(),
@@ -280,12 +291,13 @@ impl Shader {
         let pica_options = &pica::LowerOptions { debug, ..options.pica };
         let index = options.entry;
         self.check_entry(index)?;
-        let dxbc = match self.container() {
+        let container = self.container();
+        let dxbc = match &container {
             Some(Container::Dxbc(dxbc)) => Some(dxbc),
             _ => None,
         };
-        let classes = interfaces::resolve(dxbc.as_ref(), &options.classes)?;
-        match (self.container(), &*self.source) {
+        let classes = interfaces::resolve(dxbc, &options.classes)?;
+        match (container, &*self.source) {
             (Some(Container::Dxbc(dxbc)), _) => {
                 let program = sm4_program(&dxbc)?;
                 let inputs = dxbc.input_signature()?.ok_or(ContainerError::MissingPart { what: "ISGN" })?;

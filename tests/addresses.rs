@@ -412,3 +412,74 @@ fn words_near_each_other_are_exchanged() {
         }
     }
 }
+
+/// Threads take words side by side, and in rows of eight, from addresses that a loop with barriers hands on: each is
+/// used behind the place where the next one is there.
+#[test]
+fn addresses_that_a_loop_hands_on_are_those_of_the_round() {
+    const THREADS: u32 = 64;
+    const ROUNDS: u32 = 6;
+    let text = format!(
+        "cs_5_0
+        dcl_thread_group {THREADS}, 1, 1
+        dcl_input vThreadIDInGroup.x
+        dcl_resource_raw t0
+        dcl_uav_raw u0
+        dcl_tgsm_raw g0, {}
+        ishl r0.x, vThreadIDInGroup.x, l(2)
+        ld_raw r1.x, r0.x, t0.xxxx
+        store_raw g0.x, r0.x, r1.x
+        iadd r0.y, r0.x, l({})
+        ld_raw r1.x, r0.y, t0.xxxx
+        store_raw g0.x, r0.y, r1.x
+        ushr r0.z, vThreadIDInGroup.x, l(3)
+        ishl r0.z, r0.z, l(3)
+        and r0.w, vThreadIDInGroup.x, l(7)
+        iadd r0.z, r0.z, r0.w
+        ishl r0.z, r0.z, l(2)
+        mov r2.xyzw, l(0, 0, 0, 0)
+        mov r3.x, r0.x
+        mov r3.y, r0.z
+        loop
+          sync_g_t
+          uge r2.z, r2.w, l({ROUNDS})
+          breakc_nz r2.z
+          iadd r2.w, r2.w, l(1)
+          mov r4.xy, r3.xyxx
+          iadd r3.x, r3.x, l(4)
+          iadd r3.y, r3.y, l(8)
+          ld_raw r5.x, r4.x, g0.xxxx
+          ld_raw r5.y, r4.y, t0.xxxx
+          imul null, r2.x, r2.x, l(3)
+          iadd r2.x, r2.x, r5.x
+          imul null, r2.y, r2.y, l(5)
+          iadd r2.y, r2.y, r5.y
+        endloop
+        store_raw u0.x, r0.x, r2.x
+        store_raw u0.x, r0.y, r2.y",
+        8 * THREADS,
+        4 * THREADS,
+    );
+    let word = |number: u32| number.wrapping_mul(0x9e37_79b1) | 1;
+    let bytes: Vec<u8> = (0..2 * THREADS).flat_map(|number| word(number).to_le_bytes()).collect();
+    let sum = |factor: u32, step: u32| {
+        let of = move |thread| {
+            (0..ROUNDS).fold(0u32, |sum, round| sum.wrapping_mul(factor).wrapping_add(word(thread + step * round)))
+        };
+        (0..THREADS).map(of)
+    };
+    let wanted: Vec<u32> = sum(3, 1).chain(sum(5, 2)).collect();
+    let shader = Shader::parse(&Source::new(&text).container()).unwrap();
+    for vectors in Vectors::of_this_machine() {
+        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let code = engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+            let memory = AtomicBuffer::zeroed(bytes.len());
+            let mut call = code.call();
+            call.buffer(0, BufferView::raw(&bytes)).unwrap();
+            call.unordered_access(0, MemoryView::raw(&memory)).unwrap().dispatch([1; 3]).unwrap();
+            let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
+            assert_eq!(got, wanted, "{vectors:?}, {backend:?}");
+        }
+    }
+}
