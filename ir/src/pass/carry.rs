@@ -19,6 +19,9 @@ const MOST_PARAMS: usize = 8;
 /// The most operations that are moved.
 const MOST_OPS: usize = 16;
 
+/// The most rings of a loop: all that it computes is looked at for each.
+const MOST_RINGS: usize = 16;
+
 /// Moves what loops compute of rotating parameters, and of literals, out of them.
 ///
 /// What masks an index stays: who reads by the index sees its bounds there.
@@ -94,6 +97,9 @@ fn rings(func: &Function, head: Block, incoming: &[Edge]) -> Vec<Ring> {
         let rounds = incoming.iter().filter(|edge| of_ring(edge) > 0);
         if (2..=MOST_PARAMS).contains(&members.len()) && rounds.clone().all(goes_around) {
             rings.push(Ring { head, rounds: rounds.count() as u32, members });
+            if rings.len() == MOST_RINGS {
+                break;
+            }
         }
     }
     rings
