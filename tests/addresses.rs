@@ -204,6 +204,17 @@ fn elements_are_where_their_numbers_say() {
     }
 }
 
+/// A shader on every engine.
+fn codes(text: &str) -> Vec<Arc<CompiledShader>> {
+    let shader = Shader::parse(&Source::new(text).container()).unwrap();
+    let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
+        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
+        let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
+        [Backend::Jit, Backend::Interpreter].map(compile)
+    });
+    codes.collect()
+}
+
 /// A group on every engine that loads elements of some bytes, and stores some.
 struct ElementGroup<'b> {
     codes: Vec<Arc<CompiledShader>>,
@@ -215,13 +226,7 @@ struct ElementGroup<'b> {
 
 impl<'b> ElementGroup<'b> {
     fn new(text: &str, bytes: &'b [u8], loaded: &'b [u32], stored: [u32; 3]) -> ElementGroup<'b> {
-        let shader = Shader::parse(&Source::new(text).container()).unwrap();
-        let codes = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
-            let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
-            let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
-            [Backend::Jit, Backend::Interpreter].map(compile)
-        });
-        ElementGroup { codes: codes.collect(), bytes, loaded, stored }
+        ElementGroup { codes: codes(text), bytes, loaded, stored }
     }
 
     /// Runs it with two constants, and checks the words that it stores.
@@ -381,13 +386,7 @@ fn words_near_each_other_are_exchanged() {
             iadd r0.y, r0.x, l(512)
             store_raw u0.x, r0.y, r2.x"
         );
-        let shader = Shader::parse(&Source::new(&text).container()).unwrap();
-        let engines = Vectors::of_this_machine().into_iter().flat_map(|vectors| {
-            let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
-            let compile = |backend| engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
-            [Backend::Jit, Backend::Interpreter].map(compile)
-        });
-        for code in engines {
+        for code in codes(&text) {
             for (number, exchange) in exchanges.iter().enumerate() {
                 let mut words: Vec<u32> = (0..128).map(|word| if word < shared / 4 { 4 * word } else { 0 }).collect();
                 let word = |address: u32| ((address & !3) < shared).then_some(address as usize / 4);
@@ -469,17 +468,46 @@ fn addresses_that_a_loop_hands_on_are_those_of_the_round() {
         (0..THREADS).map(of)
     };
     let wanted: Vec<u32> = sum(3, 1).chain(sum(5, 2)).collect();
-    let shader = Shader::parse(&Source::new(&text).container()).unwrap();
-    for vectors in Vectors::of_this_machine() {
-        let engine = Engine::new(Config::default().vectors(vectors)).unwrap();
-        for backend in [Backend::Jit, Backend::Interpreter] {
-            let code = engine.compile(&shader, &CompileOptions::default().backend(backend)).unwrap();
-            let memory = AtomicBuffer::zeroed(bytes.len());
-            let mut call = code.call();
-            call.buffer(0, BufferView::raw(&bytes)).unwrap();
-            call.unordered_access(0, MemoryView::raw(&memory)).unwrap().dispatch([1; 3]).unwrap();
-            let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
-            assert_eq!(got, wanted, "{vectors:?}, {backend:?}");
-        }
+    check_words(&text, BufferView::raw(&bytes), &wanted);
+}
+
+/// One address is a number of elements, and that of bytes inside of words.
+#[test]
+fn an_address_inside_of_words_may_be_a_number_of_elements() {
+    const THREADS: u32 = 64;
+    let text = format!(
+        "cs_5_0
+        dcl_thread_group {THREADS}, 1, 1
+        dcl_input vThreadIDInGroup.x
+        dcl_resource_structured t0, 4
+        dcl_uav_raw u0
+        dcl_tgsm_raw g0, {}
+        ishl r0.x, vThreadIDInGroup.x, l(2)
+        iadd r0.y, r0.x, l(1)
+        iadd r0.z, vThreadIDInGroup.x, l(1)
+        store_raw g0.x, r0.x, r0.z
+        sync_g_t
+        ld_structured r1.x, r0.y, l(0), t0.xxxx
+        ld_raw r1.y, r0.y, g0.xxxx
+        store_raw u0.x, r0.x, r1.x
+        iadd r0.z, r0.x, l({})
+        store_raw u0.x, r0.z, r1.y",
+        4 * THREADS,
+        4 * THREADS,
+    );
+    let bytes: Vec<u8> = (0..4 * THREADS).flat_map(|number| (number * 3).to_le_bytes()).collect();
+    let wanted: Vec<u32> = (0..THREADS).map(|thread| (4 * thread + 1) * 3).chain(1..=THREADS).collect();
+    check_words(&text, BufferView::structured(&bytes, 4), &wanted);
+}
+
+/// Runs a group on every engine, and checks the words that it stores.
+fn check_words(text: &str, view: BufferView<'_>, wanted: &[u32]) {
+    for code in codes(text) {
+        let memory = AtomicBuffer::zeroed(4 * wanted.len());
+        let mut call = code.call();
+        call.buffer(0, view).unwrap();
+        call.unordered_access(0, MemoryView::raw(&memory)).unwrap().dispatch([1; 3]).unwrap();
+        let got: Vec<u32> = (0..wanted.len()).map(|word| memory.word(word).unwrap()).collect();
+        assert_eq!(got, wanted, "{:?}", code.native_status());
     }
 }

@@ -42,7 +42,7 @@ pub fn carry(func: &mut Function) {
             ring.rewrite(func, &incoming[ring.head], front, &chain);
         }
     }
-    func.replace_uses(|value| carried.get(value).copied().flatten().unwrap_or(value));
+    func.replace_uses(|value| carried[value].unwrap_or(value));
 }
 
 /// Parameters of a block, which edges back to it set to each other, and other edges to something else.
@@ -85,16 +85,16 @@ fn rings(func: &Function, head: Block, incoming: &[Edge]) -> Vec<Ring> {
         // What leads to a ring is no part of it.
         let first = members.iter().position(|&member| Some(member) == at).unwrap_or(members.len());
         members.drain(..first);
-        let of_ring = |edge: &Edge| {
-            let args = &func.edge(*edge).args;
-            members.iter().filter(|&&member| is_param(args[member])).count()
+        let goes_back = |edge: &&Edge| {
+            let args = &func.edge(**edge).args;
+            members.iter().any(|&member| is_param(args[member]))
         };
         let goes_around = |edge: &Edge| {
             let args = &func.edge(*edge).args;
             let after = members.iter().cycle().skip(1);
             members.iter().zip(after).all(|(&member, &after)| args[member] == params[after])
         };
-        let rounds = incoming.iter().filter(|edge| of_ring(edge) > 0);
+        let rounds = incoming.iter().filter(goes_back);
         if (2..=MOST_PARAMS).contains(&members.len()) && rounds.clone().all(goes_around) {
             rings.push(Ring { head, rounds: rounds.count() as u32, members });
             if rings.len() == MOST_RINGS {

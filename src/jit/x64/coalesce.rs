@@ -150,7 +150,8 @@ impl Selector<'_> {
         let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
         let [first, second, last, _] = self.memoised_all(key, |this| {
             let leader = number.map_or(address, |number| number.value);
-            let mut found = if is_certain && this.here.leaders.has(leader) {
+            let is_whole = number.is_some() || !is_memory || this.is_aligned(address);
+            let mut found = if is_certain && is_whole && this.here.leaders.has(leader) {
                 let first = this.lane_word(leader, 0);
                 let second = if shape.is_none() { this.lane_word(leader, 8) } else { first };
                 [first, second, first, second]

@@ -3,6 +3,7 @@
 
 use super::Selector;
 use super::code::{Address, Source};
+use super::scalar::binary;
 use super::table::Op as X;
 use super::value::Memo;
 use crate::jit::abi::offset;
@@ -166,13 +167,7 @@ impl Selector<'_> {
             let word = self.lane_word(value, lane);
             return self.simd.general_imm(op, word, literal);
         }
-        let op = match inst.op {
-            Op::Iadd => X::Add,
-            Op::Isub => X::Sub,
-            Op::Imul => X::Imul,
-            Op::And => X::And,
-            _ => X::Or,
-        };
+        let op = binary(inst.op).expect("shifts are by literals");
         let [mut first, mut second] = [inst.args[0], inst.args[1]];
         if inst.op != Op::Isub && matches!(self.lane_source(first, lane), Source::Memory(_)) {
             std::mem::swap(&mut first, &mut second);

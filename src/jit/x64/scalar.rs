@@ -20,6 +20,19 @@ fn condition(op: Op) -> Option<Condition> {
     })
 }
 
+/// The instruction on general registers that an op of two operands is.
+pub fn binary(op: Op) -> Option<X> {
+    Some(match op {
+        Op::And => X::And,
+        Op::Or => X::Or,
+        Op::Xor => X::Xor,
+        Op::Iadd => X::Add,
+        Op::Isub => X::Sub,
+        Op::Imul => X::Imul,
+        _ => return None,
+    })
+}
+
 impl Selector<'_> {
     /// An op whose operands and result are no floats; `None` if vectors do it.
     pub(super) fn scalar_op(&mut self, inst: &InstData) -> Option<VReg> {
@@ -37,11 +50,10 @@ impl Selector<'_> {
         }
         let a = self.scalar(inst.args[0]);
         let b = if inst.args.len() > 1 { self.scalar(inst.args[1]) } else { a };
-        let update = |this: &mut Self, op| Some(this.simd.general(op, &[a], b));
+        if let Some(machine) = binary(op) {
+            return Some(self.simd.general(machine, &[a], b));
+        }
         match op {
-            Op::And => update(self, X::And),
-            Op::Or => update(self, X::Or),
-            Op::Xor => update(self, X::Xor),
             Op::Not if inst.ty == Type::I1 => Some(self.simd.general_imm(X::XorImmediate, a, 1)),
             Op::Not => Some(self.simd.general_imm(X::Not, a, 0)),
             Op::Ishl => Some(self.shifted(X::Shlx, a, b)),
@@ -50,9 +62,6 @@ impl Selector<'_> {
             Op::Popcnt => Some(self.simd.general(X::Popcnt, &[], a)),
             Op::Clz => Some(self.simd.general(X::Lzcnt, &[], a)),
             Op::Ctz => Some(self.simd.general(X::Tzcnt, &[], a)),
-            Op::Iadd => update(self, X::Add),
-            Op::Isub => update(self, X::Sub),
-            Op::Imul => update(self, X::Imul),
             Op::Umulhi => {
                 let product = self.simd.general(X::Imul64, &[a], b);
                 Some(self.simd.general_imm(X::Shr64, product, 32))
