@@ -16,6 +16,7 @@
 mod abi;
 mod back_end;
 mod call;
+mod coalesce;
 mod cranelift;
 mod double;
 mod limits;

@@ -4,11 +4,12 @@
 use super::value::Memo;
 use super::{Emitter, result};
 use crate::jit::abi::offset;
+use crate::jit::coalesce::Place;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::{Op, Resource, Type};
+use shaderjit_ir::{Op, Resource, Type, Value};
 
 /// What loads at one fixed offset of a resource have in common.
 #[derive(Clone, Copy)]
@@ -33,44 +34,54 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn resource_load(&mut self, inst: &InstData, resource: Resource, at: u32) {
-        let (window, operand) = (self.window(resource, at), inst.args[0]);
-        if self.is_uniform(operand) {
-            let mut operand = self.scalar(operand);
-            if inst.op == Op::MemoryLoad {
-                let mask = self.simd.iconst(!3);
-                operand = self.simd.ins().band(operand, mask);
-            }
-            let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, operand, window.last);
-            let operand = self.simd.ins().uextend(I64, operand);
-            let address = self.simd.ins().iadd(window.base, operand);
-            let zero = self.zero_word();
-            let address = self.simd.ins().select(inside, address, zero);
-            // A float's load and the splat right after it become one instruction.
-            let ty = if inst.ty == Type::F32 { F32 } else { I32 };
-            let word = self.simd.load(ty, address, 0);
-            self.define_scalar(result(inst), word);
-        } else {
-            let operands = self.vector(operand);
-            let operands = self.word_aligned(inst, operands);
-            let vector = self.gather_words(window, resource, at, operands);
-            self.define_vector(result(inst), vector);
+        let (operand, is_memory) = (inst.args[0], inst.op == Op::MemoryLoad);
+        if !self.is_uniform(operand) {
+            let vector = self.load_words((operand, is_memory), (resource, at));
+            return self.define_vector(result(inst), vector);
         }
+        let mut word = self.scalar(operand);
+        if is_memory && !self.coalescing.is_aligned(operand) {
+            let mask = self.simd.iconst(!3);
+            word = self.simd.ins().band(word, mask);
+        }
+        let address = if self.coalescing.is_inside(operand, (resource, at), 0) {
+            let word = self.simd.ins().uextend(I64, word);
+            let data = self.resource_data(resource);
+            self.simd.ins().iadd(data, word)
+        } else {
+            let window = self.window(resource, at);
+            let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, word, window.last);
+            let word = self.simd.ins().uextend(I64, word);
+            let address = self.simd.ins().iadd(window.base, word);
+            let zero = self.zero_word();
+            self.simd.ins().select(inside, address, zero)
+        };
+        // A float's load and the splat right after it become one instruction.
+        let ty = if inst.ty == Type::F32 { F32 } else { I32 };
+        let word = self.simd.load(ty, address, 0);
+        self.define_scalar(result(inst), word);
     }
 
-    /// Byte offsets; of memory, those of the words that they are in.
-    fn word_aligned(&mut self, inst: &InstData, operands: clif::Value) -> clif::Value {
-        if inst.op == Op::ResourceLoad {
-            return operands;
+    /// A vector of addresses; of memory, those of the words that they are in.
+    pub(super) fn word_addresses(&mut self, address: Value, is_memory: bool) -> clif::Value {
+        let addresses = self.vector(address);
+        if !is_memory || self.coalescing.is_aligned(address) {
+            return addresses;
         }
         let mask = self.word(I32X4, !3);
-        self.simd.ins().band(operands, mask)
+        self.simd.ins().band(addresses, mask)
     }
 
-    /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
-    pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
+    /// Words that do not lie together.
+    pub(super) fn load_apart(&mut self, (address, is_memory): (Value, bool), (resource, at): Place) -> clif::Value {
+        let (window, addresses) = (self.window(resource, at), self.word_addresses(address, is_memory));
+        self.gather_words(window, resource, at, addresses)
+    }
+
+    /// Stores words that do not lie together. What is outside goes to the word in front of the memory.
+    pub(super) fn store_apart(&mut self, address: Value, (resource, at): Place, value: clif::Value, mask: clif::Value) {
         let (data, bytes) = offset::resource(resource.as_u32());
-        let [operands, value, mask] = [0, 1, 2].map(|operand| self.vector(inst.args[operand]));
-        let operands = self.word_aligned(inst, operands);
+        let operands = self.word_addresses(address, true);
         // Memory is never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.word(I32X4, at.saturating_add(4));
         let bytes = self.simd.load(I32, self.resources, bytes);
@@ -115,8 +126,14 @@ impl Emitter<'_, '_> {
         let room = self.simd.ins().isub(bytes, needed);
         let nothing = self.simd.iconst(0);
         let last = self.simd.ins().select(fits, room, nothing);
-        self.here.memo.insert(key, [base, last, base, last]);
+        self.memoise(key, [base, last, base, last]);
         Window { base, last }
+    }
+
+    /// Where a resource begins.
+    pub(super) fn resource_data(&mut self, resource: Resource) -> clif::Value {
+        let (data, _) = offset::resource(resource.as_u32());
+        self.memoised(Memo::Data(resource), |this| this.simd.load(I64, this.resources, data))
     }
 
     /// The address of the zero word among the arguments.

@@ -133,6 +133,7 @@ impl Emitter<'_, '_> {
             None => self.simd.builder.switch_to_block(self.blocks[block]),
         }
         self.here = Here::default();
+        self.here.elements = self.coalescing.elements(block);
         self.count_outputs(block);
         let data = &self.func.blocks[block];
         self.insts(&data.insts)?;
@@ -173,7 +174,9 @@ impl Emitter<'_, '_> {
                 continue;
             }
             rest = behind;
-            self.inst(&self.func.insts[inst])?;
+            if !self.element_access(inst) {
+                self.inst(&self.func.insts[inst])?;
+            }
             let emitted = self.simd.builder.func.dfg.num_insts() as u64;
             limit("the number of native instructions", emitted, limits::EMITTED_INSTS)?;
         }

@@ -4,8 +4,6 @@
 //! or a store for each component.
 
 use super::simd::Simd;
-use crate::jit::abi;
-use crate::vertex_format::VertexFormat;
 use cranelift_codegen::ir::types::{F32, F32X4, F64X2, I8X16, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
@@ -15,10 +13,10 @@ pub fn row_address(simd: &mut Simd<'_>, data: Value, stride: Value, element: Val
     simd.ins().iadd(data, offset)
 }
 
-/// The 32-bit words of four vertices whose rows are at `rows`, each in a vector of its own, of any type. Bits past the
-/// end of a row are anything.
-pub fn fetch(simd: &mut Simd<'_>, format: VertexFormat, rows: [Value; 4]) -> Vec<Value> {
-    match abi::read_bytes(format) {
+/// The 32-bit words of four vertices whose rows are at `rows`, of so many bytes, each in a vector of its own, of any
+/// type. Bits past the end of a row are anything.
+pub fn fetch(simd: &mut Simd<'_>, bytes: usize, rows: [Value; 4]) -> Vec<Value> {
+    match bytes {
         bytes @ (1 | 2 | 4) => {
             let first = simd.load_bytes(bytes, rows[0]);
             let mut word = simd.ins().scalar_to_vector(I32X4, first);

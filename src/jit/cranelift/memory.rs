@@ -4,7 +4,7 @@ use super::fetch;
 use super::value::{Memo, vector_type};
 use super::{Emitter, result};
 use crate::error::JitError;
-use crate::jit::abi::{ArrayPlace, offset};
+use crate::jit::abi::{self, ArrayPlace, offset};
 use crate::jit::places::codegen;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
@@ -81,7 +81,8 @@ impl Emitter<'_, '_> {
         if self.program.facts.wanted[element as usize] > 0 && self.fetched[at].is_empty() {
             let rows = self.rows(Stream::Input(element), vector);
             let rows = rows.try_into().expect("a vector has four lanes");
-            self.fetched[at] = fetch::fetch(&mut self.simd, self.layout.inputs[element as usize], rows);
+            self.fetched[at] =
+                fetch::fetch(&mut self.simd, abi::read_bytes(self.layout.inputs[element as usize]), rows);
         }
     }
 
@@ -144,7 +145,7 @@ impl Emitter<'_, '_> {
                 };
                 let twice = if self.step > 2 { self.simd.shl(stride, 1) } else { stride };
                 let known = [first, stride, twice, first];
-                self.here.memo.insert(Memo::Stream(stream), known);
+                self.memoise(Memo::Stream(stream), known);
                 known
             }
         };

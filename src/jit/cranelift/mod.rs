@@ -20,6 +20,7 @@
 mod arithmetic;
 mod buffer;
 mod call_out;
+mod coalesce;
 mod compile;
 mod control;
 mod fetch;
@@ -38,6 +39,7 @@ mod value;
 mod vector;
 mod worklists;
 
+use super::coalesce::{Abilities, Coalescing, Elements};
 use super::places::Places;
 use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
@@ -63,6 +65,9 @@ use value::{HeldLiterals, Memo, Parts};
 /// are shaded more slowly.
 const ROWS_AT_ONCE: usize = 2;
 
+/// What its vectors can do about memory.
+const ABILITIES: Abilities = Abilities { lanes: 4, has_masks: false, gathers: false };
+
 /// Emits the function's code into `output`, which has its signature already. With `origins`, the byte offsets of source
 /// instructions are Cranelift's source locations.
 fn emit(
@@ -83,6 +88,7 @@ fn emit(
         program,
         func: &program.func,
         layout,
+        coalescing: Coalescing::new(program, ABILITIES),
         simd,
         target,
         values: SecondaryMap::new(),
@@ -121,6 +127,7 @@ struct Emitter<'a, 'b> {
     func: &'a Function,
     layout: &'a Layout,
     places: Places,
+    coalescing: Coalescing<'a>,
     /// How many vertices a round of the native loop shades.
     step: usize,
     simd: Simd<'b>,
@@ -165,6 +172,11 @@ struct Emitter<'a, 'b> {
 /// What has been made so far in the block at hand.
 #[derive(Default)]
 struct Here {
+    /// Whether code is emitted that may not run: what it makes, none behind it has.
+    is_aside: bool,
+    elements: Elements,
+    /// The words of rows that are loaded, by the number of their loads.
+    element_words: HashMap<usize, [Option<clif::Value>; 4]>,
     memo: HashMap<Memo, [clif::Value; 4]>,
     /// Literals that were loaded, and the number of instructions then.
     loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,
@@ -235,7 +247,7 @@ impl Emitter<'_, '_> {
             (Op::ResourceLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset),
             (Op::MemoryLoad, Imm::ResourceByte { resource, offset }) => self.resource_load(inst, resource, offset & !3),
             (Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset }) => {
-                self.memory_store(inst, resource, offset & !3);
+                self.store_words(inst, (resource, offset & !3));
             }
             (Op::ResourceBytes, Imm::Resource(resource)) => self.resource_bytes(inst, resource),
             // Its operands are what its users see of it.

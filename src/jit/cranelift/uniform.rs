@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
                 self.simd.load(I8X16, address, window.byte)
             });
             let columns = self.simd.transpose(rows);
-            self.here.memo.insert(key, columns);
+            self.memoise(key, columns);
         }
         self.here.memo[&key][usize::from(component)]
     }

@@ -4,7 +4,7 @@ use super::Emitter;
 use cranelift_codegen::ir::types::{F32X4, I8, I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
 use cranelift_entity::packed_option::ReservedValue;
-use shaderjit_ir::batch::Stream;
+use shaderjit_ir::batch::{Steps, Stream};
 use shaderjit_ir::{Op, Resource, Space, Type, Value};
 
 /// How many native instructions after its load something is used from its register.
@@ -47,6 +47,13 @@ pub enum Memo {
     Window(Resource, u32),
     /// The last operand that is in range, in all lanes.
     LastInWindow(Resource, u32),
+    /// Where a resource begins, 64-bit.
+    Data(Resource),
+    /// The last address, 64-bit, from which so many bytes of a resource can be read; below zero where none is.
+    Limit(Resource, u32),
+    /// Lane 0's address, 64-bit, if the others have those of a shape, else one that is out of every range. Whether they
+    /// are in memory, where they are those of words.
+    First(Value, bool, Steps),
 }
 
 impl Emitter<'_, '_> {
@@ -72,8 +79,15 @@ impl Emitter<'_, '_> {
             return values[0];
         }
         let value = make(self);
-        self.here.memo.insert(key, [value; 4]);
+        self.memoise(key, [value; 4]);
         value
+    }
+
+    /// Notes what has been made, unless that is in code which may not run.
+    pub(super) fn memoise(&mut self, key: Memo, values: [clif::Value; 4]) {
+        if !self.here.is_aside {
+            self.here.memo.insert(key, values);
+        }
     }
 
     // ---- uses
@@ -89,7 +103,9 @@ impl Emitter<'_, '_> {
             Some(&(vector, made)) if now - made < REACH => vector,
             _ => {
                 let vector = self.simd.word(ty, word);
-                self.here.loaded.insert((ty, word), (vector, now));
+                if !self.here.is_aside {
+                    self.here.loaded.insert((ty, word), (vector, now));
+                }
                 vector
             }
         }

@@ -6,8 +6,8 @@
 //! as much of the numbers, and addresses are computed only where words are apart.
 
 use super::Selector;
-use super::coalesce::MAX_DISTANCE;
 use super::table::Op as X;
+use crate::jit::coalesce::MAX_DISTANCE;
 use foldhash::{HashMap, HashSet};
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
@@ -52,14 +52,14 @@ impl Selector<'_> {
     /// Finds the addresses of a block that nothing but accesses use which take their words together.
     pub(super) fn bounded(&self, block: Block) -> Bounded {
         let mut bounded = Bounded::default();
-        if !self.has_scattered_resources() {
+        if !self.coalescing.has_scattered_resources() {
             return bounded;
         }
         let mut together: HashMap<Value, u32> = HashMap::default();
         for &inst in &self.func.blocks[block].insts {
             let data = &self.func.insts[inst];
             let is_access = matches!(data.op, Op::ResourceLoad | Op::MemoryLoad | Op::MemoryStoreMasked);
-            if is_access && (self.here.elements.has(inst) || self.may_lie_together(data)) {
+            if is_access && (self.here.elements.has(inst) || self.coalescing.may_lie_together(data)) {
                 *together.entry(data.args[0]).or_default() += 1;
             }
         }
@@ -101,7 +101,7 @@ impl Selector<'_> {
             && self.literal(outside) == Some(u32::MAX)
             && factor.is_multiple_of(4)
             && factor < MAX_DISTANCE;
-        let known = self.addresses.steps[value].filter(|known| is_bounded && known.is_certain)?;
+        let known = self.coalescing.steps(value).filter(|known| is_bounded && known.is_certain)?;
         known.steps.allows_factor(factor).then_some(Number { value, factor, most })
     }
 

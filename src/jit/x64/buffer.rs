@@ -1,16 +1,15 @@
 //! Loads from resources, the caller's bytes as they are, and stores to memory. Every one is checked against the length
 //! in the table.
 
-use super::coalesce::Place;
 use super::code::{Address, Source};
 use super::encode::Condition;
 use super::table::Op as X;
 use super::value::Memo;
 use super::{Selector, result};
 use crate::jit::abi::offset;
+use crate::jit::coalesce::Place;
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
-use shaderjit_ir::memory::MemoryKind;
 use shaderjit_ir::{Op, Resource, Value};
 
 impl Selector<'_> {
@@ -29,7 +28,7 @@ impl Selector<'_> {
             operand =
                 self.memoised(Memo::Aligned(inst.args[0]), |this| this.simd.general_imm(X::AndImmediate, operand, !3));
         }
-        if self.is_inside(inst.args[0], (resource, at), 0) {
+        if self.coalescing.is_inside(inst.args[0], (resource, at), 0) {
             let data = self.resource_data(resource);
             return self.define_loaded(result(inst), Address::indexed(data, operand, 0, at as i32));
         }
@@ -54,7 +53,7 @@ impl Selector<'_> {
             return self.bounded_addresses(number);
         }
         let addresses = self.late_vector(address);
-        if !is_memory || self.is_aligned(address) {
+        if !is_memory || self.coalescing.is_aligned(address) {
             return addresses;
         }
         let mask = self.simd.word_source(!3);
@@ -130,29 +129,11 @@ impl Selector<'_> {
         self.gather_lanes(inside, address, operands)
     }
 
-    /// The largest operand for which four bytes can be read of memory that a group shares, if that has any there. A
-    /// call has checked that it is as long as declared.
-    pub(super) fn last_shared(&self, resource: Resource, at: u32) -> Option<u32> {
-        let Some(MemoryKind::Shared(bytes)) = self.func.resources[resource].memory else { return None };
-        (bytes & !3).checked_sub(4)?.checked_sub(at)
-    }
-
-    /// Whether so many bytes more than a word can be read of shared memory at every address that this one ever is.
-    pub(super) fn is_inside(&self, address: Value, (resource, at): (Resource, u32), more: u32) -> bool {
-        let last = self.last_shared(resource, at).and_then(|last| last.checked_sub(more));
-        last.zip(self.addresses.ranges[address]).is_some_and(|(last, range)| range.most <= last)
-    }
-
-    /// Whether an address in memory is that of a word, whatever it is.
-    pub(super) fn is_aligned(&self, address: Value) -> bool {
-        self.addresses.ranges[address].is_some_and(|range| range.zeros >= 2)
-    }
-
     /// The window of loads at a fixed offset of a resource: the address that operand 0 loads from, and the largest
     /// operand for which four bytes can be read there, in all lanes. Loads behind this one in the block have it again
     /// if it is kept.
     pub(super) fn window(&mut self, resource: Resource, at: u32, is_kept: bool) -> (Address, Source) {
-        if let Some(last) = self.last_shared(resource, at) {
+        if let Some(last) = self.coalescing.last_shared((resource, at)) {
             let data = self.resource_data(resource);
             return (Address::at(data, at as i32), self.simd.word_source(last));
         }

@@ -1,8 +1,5 @@
-//! Coalesced accesses: where the words of all lanes lie side by side, one access of memory has them all.
-//!
-//! The [steps](Steps) of an address say how they lie. Where that is only likely, code sees whether they do, and gathers
-//! or scatters where they do not; so it does where some of them may be outside. Of an address without steps it tries
-//! whether its words are in order, as threads like to have them.
+//! Coalesced accesses: one access of memory for the words of all lanes where they lie together, and code that sees
+//! whether they do where [that](crate::jit::coalesce) is only likely.
 
 use super::Selector;
 use super::bounded::Number;
@@ -12,21 +9,11 @@ use super::encode::{Condition, Size};
 use super::simd::{integer, wanted_words};
 use super::table::{Class, Op as X};
 use super::value::Memo;
+use crate::jit::coalesce::{Certainty, IN_ORDER, Place, Shape};
 use regalloc2::VReg;
 use shaderjit_ir::batch::Steps;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Op, Resource, Value};
-
-/// Words side by side.
-const IN_ORDER: [u32; 4] = [4, 8, 16, 32];
-
-/// How lanes' words lie behind that of lane 0.
-#[derive(Clone, Copy)]
-pub struct Shape {
-    pub steps: Steps,
-    /// Bytes from the first word to the last that an access takes.
-    pub reach: u32,
-}
 
 /// How the words of a shape are loaded.
 #[derive(Clone, Copy)]
@@ -48,9 +35,6 @@ enum Way {
     },
 }
 
-/// A resource at a fixed offset.
-pub type Place = (Resource, u32);
-
 /// The largest address from which all that an access takes is inside a resource.
 #[derive(Clone, Copy)]
 enum Limit {
@@ -69,17 +53,6 @@ pub enum Together {
     Rows([Address; 2]),
 }
 
-/// How it is known that words lie together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    Certain,
-    /// `LessEqual` says whether they do.
-    Compared,
-}
-
-/// Two words have a distance below this.
-pub const MAX_DISTANCE: u32 = 1 << 16;
-
 /// The lanes of the upper half of a vector of sixteen.
 pub const UPPER_HALF: u32 = 0xff00;
 
@@ -87,70 +60,26 @@ pub const UPPER_HALF: u32 = 0xff00;
 const ROW_REACH: u32 = 28;
 
 impl Selector<'_> {
-    /// Whether lanes have addresses of their own in resources.
-    pub(super) fn has_scattered_resources(&self) -> bool {
-        self.program.facts.scattered && self.program.facts.uses_resources
-    }
-
-    pub(super) fn steps_in_vector(&self, address: Value) -> Steps {
-        let steps = self.addresses.steps[address].map_or(IN_ORDER, |known| known.steps.0);
-        Steps(std::array::from_fn(|bit| if 1 << bit < self.simd.lanes() { steps[bit] } else { 0 }))
-    }
-
-    /// How the words at an address likely lie, if one access can have them.
-    fn shape(&self, address: Value) -> Option<Shape> {
-        let (lanes, steps) = (self.simd.lanes(), self.steps_in_vector(address));
-        let bytes = 4 * u32::from(lanes);
-        let is_small = steps.0.iter().all(|&step| step < bytes && step % 4 == 0);
-        let reach = steps.0.iter().copied().fold(0, u32::saturating_add);
-        // Without registers of masks, part of a vector cannot be loaded.
-        let takes_all = !self.simd.has_masks() && reach > 0;
-        let fits = is_small && reach < bytes || self.is_two_words(steps);
-        fits.then_some(Shape { steps, reach: if takes_all { bytes - 4 } else { reach } })
-    }
-
-    /// Whether the lower half of the lanes has one word and the upper half another one.
-    pub(super) fn is_two_words(&self, Steps([a, b, c, distance]): Steps) -> bool {
-        self.simd.has_masks() && [a, b, c] == [0; 3] && distance % 4 == 0 && (1..MAX_DISTANCE).contains(&distance)
-    }
-
-    fn is_in_order(&self, shape: Shape) -> bool {
-        (0..self.simd.lanes()).all(|lane| shape.steps.of_lane(lane) == 4 * u32::from(lane))
-    }
-
-    /// Whether the lower and the upper half of the lanes likely have their words in order, wherever the two lie, as
-    /// where a group is eight threads wide.
-    fn is_in_rows(&self, address: Value) -> bool {
-        let Steps(steps) = self.steps_in_vector(address);
-        self.simd.has_masks() && steps[..3] == IN_ORDER[..3]
-    }
-
-    /// Whether a load's or a store's words may lie so that one access, or one for each half of the lanes, has them.
-    pub(super) fn may_lie_together(&self, access: &InstData) -> bool {
-        let (address, stores) = (access.args[0], access.op == Op::MemoryStoreMasked);
-        self.shape(address).is_some_and(|shape| !stores || self.is_in_order(shape)) || self.is_in_rows(address)
-    }
-
-    /// Finds out whether the words of all lanes lie together: `LessEqual` holds then, unless that is certain. Nothing
-    /// where they never do.
+    /// Finds out whether the words of all lanes lie together: `LessEqual` says so where code compares. Nothing where they
+    /// never do.
     pub(super) fn compare_addresses(
         &mut self,
         (address, is_memory): (Value, bool),
         place: Place,
         shape: Option<Shape>,
     ) -> Option<(Together, Certainty)> {
-        if shape.is_none() && !self.is_in_rows(address) {
+        if shape.is_none() && !self.coalescing.is_in_rows(address) {
             return None;
         }
         let number = self.here.bounded.number(address);
         let shift = number.map_or(0, Number::shift);
         let reach = shape.map_or(ROW_REACH, |shape| shape.reach);
         let limit = self.limit(place, reach, shift)?;
-        let is_certain = number.is_some() || self.addresses.steps[address].is_some_and(|known| known.is_certain);
+        let is_certain = number.is_some() || self.coalescing.is_certain(address);
         let key = Memo::First(address, is_memory, shape.map(|shape| shape.steps));
         let [first, second, last, _] = self.memoised_all(key, |this| {
             let leader = number.map_or(address, |number| number.value);
-            let is_whole = number.is_some() || !is_memory || this.is_aligned(address);
+            let is_whole = number.is_some() || !is_memory || this.coalescing.is_aligned(address);
             let mut found = if is_certain && is_whole && this.here.leaders.has(leader) {
                 let first = this.lane_word(leader, 0);
                 let second = if shape.is_none() { this.lane_word(leader, 8) } else { first };
@@ -173,7 +102,7 @@ impl Selector<'_> {
         let rows = [first, second];
         // What is loaded behind the word of the last lane.
         let more = shape.map_or(0, |shape| shape.reach - shape.steps.of_lane(self.simd.lanes() - 1));
-        let certainty = if is_certain && self.is_inside(address, place, more) {
+        let certainty = if is_certain && self.coalescing.is_inside(address, place, more) {
             Certainty::Certain
         } else {
             let last = match shape {
@@ -200,7 +129,7 @@ impl Selector<'_> {
     /// The last address from which so many bytes more can be read than a word, unless none is, shifted to the right.
     fn limit(&mut self, (resource, at): Place, reach: u32, shift: u8) -> Option<Limit> {
         let needed = i32::try_from(u64::from(at) + u64::from(reach) + 4).ok()? as u32;
-        if let Some(last) = self.last_shared(resource, at) {
+        if let Some(last) = self.coalescing.last_shared((resource, at)) {
             return last.checked_sub(reach).map(|limit| Limit::Known(limit >> shift));
         }
         let bytes = self.resource_length(resource);
@@ -266,7 +195,7 @@ impl Selector<'_> {
     /// Each lane's word of a resource. Lanes that are outside get zero.
     pub(super) fn load_words(&mut self, inst: &InstData, resource: Resource, at: u32) -> VReg {
         let (address, is_memory) = (inst.args[0], inst.op != Op::ResourceLoad);
-        let shape = self.shape(address);
+        let shape = self.coalescing.shape(address);
         // What loads of a block share is made in front of branches.
         let way = shape.map_or(Way::InOrder, |shape| self.way(shape));
         let Some((words, certainty)) = self.compare_addresses((address, is_memory), (resource, at), shape) else {
@@ -332,10 +261,10 @@ impl Selector<'_> {
         if steps == [0; 4] {
             return Way::Word;
         }
-        if self.is_in_order(shape) {
+        if self.coalescing.is_in_order(shape) {
             return Way::InOrder;
         }
-        if self.is_two_words(shape.steps) {
+        if self.coalescing.is_two_words(shape.steps) {
             return Way::TwoWords { upper: self.some_lanes(UPPER_HALF), distance: steps[3] as i32 };
         }
         let make = |this: &mut Self| {
@@ -394,7 +323,7 @@ impl Selector<'_> {
         apart: impl FnOnce(&mut Self),
     ) {
         let address = inst.args[0];
-        let shape = self.shape(address).filter(|&shape| self.is_in_order(shape));
+        let shape = self.coalescing.shape(address).filter(|&shape| self.coalescing.is_in_order(shape));
         let Some((words, certainty)) = self.compare_addresses((address, true), (resource, at), shape) else {
             return apart(self);
         };

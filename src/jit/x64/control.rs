@@ -144,7 +144,7 @@ impl Selector<'_> {
         }
         self.here = Here::default();
         self.here.patterns = Patterns::of(self.program, block, self.simd.has_masks());
-        self.here.elements = self.find_elements(block);
+        self.here.elements = self.coalescing.elements(block);
         self.here.bounded = self.bounded(block);
         self.here.leaders = self.leaders(block);
         self.here.near_loads = self.near_loads(block);

@@ -46,7 +46,7 @@ impl Selector<'_> {
     /// Finds those of a block, whose elements and bounded addresses have been found.
     pub(super) fn leaders(&self, block: Block) -> Leaders {
         let mut leaders = Leaders::default();
-        if !self.has_scattered_resources() {
+        if !self.coalescing.has_scattered_resources() {
             return leaders;
         }
         let insts = &self.func.blocks[block].insts;
@@ -101,14 +101,14 @@ impl Selector<'_> {
             _ => return None,
         };
         let address = access.args[0];
-        let is_tried = self.here.elements.has(inst) || self.may_lie_together(access);
+        let is_tried = self.here.elements.has(inst) || self.coalescing.may_lie_together(access);
         if self.is_uniform(address) || !is_tried {
             return None;
         }
         match self.here.bounded.number(address) {
             Some(number) => Some(number.value),
-            None if is_memory && !self.is_aligned(address) => None,
-            None => self.addresses.steps[address].filter(|known| known.is_certain).map(|_| address),
+            None if is_memory && !self.coalescing.is_aligned(address) => None,
+            None => self.coalescing.is_certain(address).then_some(address),
         }
     }
 

@@ -59,6 +59,7 @@ mod vector;
 mod worklists;
 
 use super::back_end::{BackEnd, Origins, Selected, contained};
+use super::coalesce::{Abilities, Coalescing, Elements};
 use super::places::Places;
 use super::{CodeInfo, Layout, Target, limits};
 use crate::error::JitError;
@@ -70,7 +71,7 @@ use finish::Finished;
 use foldhash::{HashMap, HashSet};
 use lanes::OffsetSlots;
 use regalloc2::VReg;
-use shaderjit_ir::batch::{Addresses, BatchProgram};
+use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::set::EntitySet;
@@ -105,6 +106,21 @@ impl Level {
     /// Lanes of a vector.
     pub fn lanes(self) -> u8 {
         self.size().bytes() as u8 / 4
+    }
+
+    /// Whether there are registers of masks.
+    fn has_masks(self) -> bool {
+        matches!(self, Level::Avx512 { .. })
+    }
+
+    /// Whether words at addresses of lanes' own are accessed by one instruction.
+    fn gathers(self) -> bool {
+        self == Level::Avx512 { gathers: true }
+    }
+
+    /// What its vectors can do about memory.
+    fn abilities(self) -> Abilities {
+        Abilities { lanes: self.lanes(), has_masks: self.has_masks(), gathers: self.gathers() }
     }
 }
 
@@ -198,7 +214,7 @@ struct Selector<'a> {
     values: SecondaryMap<Value, Parts>,
     /// Values that are read where they are used.
     slots: SecondaryMap<Value, Option<Address>>,
-    addresses: Addresses,
+    coalescing: Coalescing<'a>,
     /// The doubles whose bits code may see.
     seen_doubles: EntitySet<Value>,
     blocks: SecondaryMap<Block, u32>,
@@ -239,7 +255,9 @@ struct Here {
     patterns: patterns::Patterns,
     bounded: bounded::Bounded,
     leaders: leaders::Leaders,
-    elements: elements::Elements,
+    elements: Elements,
+    /// The words of rows that are loaded, by the number of their loads.
+    element_words: HashMap<usize, [VReg; 4]>,
     /// Loads of slots that are operands in memory.
     near_loads: HashSet<Value>,
     /// Offsets that differ among lanes.
@@ -287,7 +305,7 @@ impl<'a> Selector<'a> {
             simd,
             values: program.value_map(),
             slots: program.value_map(),
-            addresses: Addresses::of(program),
+            coalescing: Coalescing::new(program, level.abilities()),
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
             here: Here::default(),

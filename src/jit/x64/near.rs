@@ -5,12 +5,12 @@
 //! That is tried in memory that a group shares, which is known to have all of both vectors, wherever they begin.
 
 use super::Selector;
-use super::coalesce::Place;
 use super::code::Address;
 use super::constants::Constant;
 use super::encode::Condition;
 use super::simd::integer;
 use super::table::Op as X;
+use crate::jit::coalesce::Place;
 use regalloc2::VReg;
 
 /// Words of two vectors.
@@ -30,16 +30,16 @@ struct Window {
 
 impl Selector<'_> {
     /// Two vectors of a group's memory, from the word of lane 0 on, or ahead of it where they would go beyond the end.
-    fn two_vectors(&mut self, (resource, at): Place, addresses: VReg) -> Option<Window> {
-        let limit = self.last_shared(resource, at).and_then(|last| last.checked_sub(REACH));
+    fn two_vectors(&mut self, place: Place, addresses: VReg) -> Option<Window> {
+        let limit = self.coalescing.last_shared(place).and_then(|last| last.checked_sub(REACH));
         let limit = limit.filter(|_| self.simd.has_masks())?;
         let (first, limit) = (self.simd.first_word(addresses), self.simd.literal(limit));
         let first = self.simd.umin(first, limit);
         let start = self.simd.splat(first);
         let bytes = self.simd.op(X::Psubd, &[addresses], start);
         let numbers = self.simd.op_imm(X::Psrld, &[], bytes, 2);
-        let data = self.resource_data(resource);
-        Some(Window { first: Address::indexed(data, first, 0, at as i32), numbers })
+        let data = self.resource_data(place.0);
+        Some(Window { first: Address::indexed(data, first, 0, place.1 as i32), numbers })
     }
 
     /// The words at addresses in a group's memory, by `far` where they are not near each other.

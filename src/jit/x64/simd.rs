@@ -75,12 +75,12 @@ impl Simd {
 
     /// Whether masks have registers of their own, and memory operands broadcast.
     pub fn has_masks(&self) -> bool {
-        matches!(self.level, Level::Avx512 { .. })
+        self.level.has_masks()
     }
 
     /// Whether words at addresses of lanes' own are accessed by one instruction.
     pub fn gathers(&self) -> bool {
-        self.level == Level::Avx512 { gathers: true }
+        self.level.gathers()
     }
 
     /// Lanes of a vector.
