@@ -251,6 +251,49 @@ impl<'b> ElementGroup<'b> {
     }
 }
 
+/// All threads load the same word of shared memory, each of an element one after the other: all of them are inside, or
+/// the last is not.
+#[test]
+fn one_word_of_an_element_is_loaded_for_all_threads() {
+    for elements in [16, 15] {
+        let mut text = format!(
+            "cs_5_0
+            dcl_thread_group 16, 1, 1
+            dcl_input vThreadIDInGroup.x
+            dcl_uav_structured u0, 4
+            dcl_tgsm_structured g0, 32, {elements}
+            imad r0.xyzw, vThreadIDInGroup.xxxx, l(8, 8, 8, 8), l(1, 2, 3, 4)
+            store_structured g0.xyzw, vThreadIDInGroup.x, l(0), r0.xyzw
+            iadd r0.xyzw, r0.xyzw, l(4, 4, 4, 4)
+            store_structured g0.xyzw, vThreadIDInGroup.x, l(16), r0.xyzw
+            sync_g_t
+            mov r1.xy, l(0, 0, 0, 0)
+            loop
+              uge r1.z, r1.x, l(16)
+              breakc_nz r1.z\n"
+        );
+        for at in [28, 0, 20] {
+            text += &format!("ld_structured r1.z, r1.x, l({at}), g0.xxxx\nimad r1.y, r1.y, l(3), r1.z\n");
+        }
+        text += "iadd r1.x, r1.x, l(1)
+            endloop
+            iadd r1.y, r1.y, vThreadIDInGroup.x
+            store_structured u0.x, vThreadIDInGroup.x, l(0), r1.y";
+        let load = |number: u32, word: u32| if number < elements { number * 8 + word + 1 } else { 0 };
+        let loaded = (0..16).flat_map(|number| [7, 0, 5].map(|word| load(number, word)));
+        let sum = loaded.fold(0u32, |sum, word| sum.wrapping_mul(3).wrapping_add(word));
+        for code in codes(&text) {
+            let memory = AtomicBuffer::zeroed(64);
+            let mut call = code.call();
+            call.unordered_access(0, MemoryView::structured(&memory, 4)).unwrap().dispatch([1; 3]).unwrap();
+            for thread in 0..16 {
+                let got = memory.word(thread as usize).unwrap();
+                assert_eq!(got, sum.wrapping_add(thread), "{elements} elements, thread {thread}");
+            }
+        }
+    }
+}
+
 /// Elements of several words, of a buffer, of shared memory and of memory, some of which are outside; all of an
 /// element's words or some, of all threads or some, and what has been stored in between.
 #[test]

@@ -44,21 +44,21 @@ impl Emitter<'_, '_> {
             let mask = self.simd.iconst(!3);
             word = self.simd.ins().band(word, mask);
         }
-        let address = if self.coalescing.is_inside(operand, (resource, at), 0) {
+        let (address, at) = if self.coalescing.is_inside(operand, (resource, at), 0) {
             let word = self.simd.ins().uextend(I64, word);
             let data = self.resource_data(resource);
-            self.simd.ins().iadd(data, word)
+            (self.simd.ins().iadd(data, word), at as i32)
         } else {
             let window = self.window(resource, at);
             let inside = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, word, window.last);
             let word = self.simd.ins().uextend(I64, word);
             let address = self.simd.ins().iadd(window.base, word);
             let zero = self.zero_word();
-            self.simd.ins().select(inside, address, zero)
+            (self.simd.ins().select(inside, address, zero), 0)
         };
         // A float's load and the splat right after it become one instruction.
         let ty = if inst.ty == Type::F32 { F32 } else { I32 };
-        let word = self.simd.load(ty, address, 0);
+        let word = self.simd.load(ty, address, at);
         self.define_scalar(result(inst), word);
     }
 
