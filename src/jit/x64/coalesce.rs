@@ -60,8 +60,8 @@ pub const UPPER_HALF: u32 = 0xff00;
 const ROW_REACH: u32 = 28;
 
 impl Selector<'_> {
-    /// Finds out whether the words of all lanes lie together: `LessEqual` says so where code compares. Nothing where they
-    /// never do.
+    /// Finds out whether the words of all lanes lie together: `LessEqual` says so where code compares. Nothing where
+    /// they never do.
     pub(super) fn compare_addresses(
         &mut self,
         (address, is_memory): (Value, bool),
