@@ -67,6 +67,16 @@ impl Stores {
     }
 }
 
+/// What is done for an instruction that is part of an access to elements.
+pub enum ElementAccess {
+    /// It loads one of these words, which have a number.
+    Load { number: usize, loads: Loads, word: usize },
+    /// It stores the last of these words, and all of them are stored.
+    Store(Stores),
+    /// It stores a word that one behind it stores.
+    Put,
+}
+
 /// The accesses of a block to elements.
 #[derive(Default)]
 pub struct Elements {
@@ -82,14 +92,14 @@ impl Elements {
         self.load_of.contains_key(&inst) || self.store_of.contains_key(&inst)
     }
 
-    /// The words that an instruction loads one of, and their number.
-    pub fn loads(&self, inst: Inst) -> Option<(usize, Loads)> {
-        self.load_of.get(&inst).map(|&number| (number, self.loads[number]))
-    }
-
-    /// The words that an instruction stores one of.
-    pub fn stores(&self, inst: Inst) -> Option<&Stores> {
-        self.store_of.get(&inst).map(|&number| &self.stores[number])
+    /// What is to be done for an instruction, if it is part of them.
+    pub fn access(&self, inst: Inst, imm: Imm) -> Option<ElementAccess> {
+        if let (Some(&number), Imm::ResourceByte { offset, .. }) = (self.load_of.get(&inst), imm) {
+            return Some(ElementAccess::Load { number, loads: self.loads[number], word: offset as usize / 4 % 4 });
+        }
+        let stores = &self.stores[*self.store_of.get(&inst)?];
+        let is_last = stores.insts.last() == Some(&inst);
+        Some(if is_last { ElementAccess::Store(stores.clone()) } else { ElementAccess::Put })
     }
 }
 

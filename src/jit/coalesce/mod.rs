@@ -6,7 +6,7 @@
 
 mod elements;
 
-pub use elements::{Elements, Lie, Loads, Stores};
+pub use elements::{ElementAccess, Elements, Lie, Loads, Stores};
 
 use shaderjit_ir::batch::{Addresses, BatchProgram, LaneSteps, Steps};
 use shaderjit_ir::function::InstData;

@@ -4,13 +4,13 @@
 use super::value::Memo;
 use super::{Emitter, fetch, result};
 use crate::jit::abi::offset;
-use crate::jit::coalesce::{IN_ORDER, Loads, Place, Shape, Stores};
+use crate::jit::coalesce::{ElementAccess, IN_ORDER, Loads, Place, Shape, Stores};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
 use shaderjit_ir::batch::Steps;
-use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Inst, Resource, Value};
+use shaderjit_ir::function::InstData;
+use shaderjit_ir::{Inst, Value};
 
 /// Where the words of all lanes lie together.
 #[derive(Clone, Copy)]
@@ -181,23 +181,17 @@ impl Emitter<'_, '_> {
     /// Emits an access to elements; false if it is none.
     pub(super) fn element_access(&mut self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
-        if let Some((number, loads)) = self.here.elements.loads(inst) {
-            self.set_origin(data.origin);
-            let words = match self.here.element_words.get(&number) {
-                Some(&words) => words,
-                None => self.load_elements(&loads),
-            };
-            self.here.element_words.insert(number, words);
-            let Imm::ResourceByte { offset, .. } = data.imm else { unreachable!("it loads from a place") };
-            let word = words[offset as usize / 4 % 4].expect("a word that is loaded is wanted");
-            self.define_vector(result(data), word);
-            return true;
-        }
-        let Some(stores) = self.here.elements.stores(inst) else { return false };
-        if stores.insts.last() == Some(&inst) {
-            let stores = stores.clone();
-            self.set_origin(data.origin);
-            self.store_elements(&stores);
+        let Some(access) = self.here.elements.access(inst, data.imm) else { return false };
+        self.set_origin(data.origin);
+        match access {
+            ElementAccess::Load { number, loads, word } => {
+                let known = self.here.element_words.get(&number).copied();
+                let words = known.unwrap_or_else(|| self.load_elements(&loads));
+                self.here.element_words.insert(number, words);
+                self.define_vector(result(data), words[word].expect("a word that is loaded is wanted"));
+            }
+            ElementAccess::Store(stores) => self.store_elements(&stores),
+            ElementAccess::Put => {}
         }
         true
     }

@@ -10,32 +10,26 @@ use super::code::Address;
 use super::encode::Condition;
 use super::fetch::RowAddresses;
 use super::simd::wanted_words;
-use crate::jit::coalesce::{Certainty, Lie, Loads, Place, Stores};
+use crate::jit::coalesce::{Certainty, ElementAccess, Lie, Loads, Place, Stores};
 use regalloc2::VReg;
-use shaderjit_ir::function::{Imm, InstData};
+use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Inst, Value};
 
 impl Selector<'_> {
     /// Selects for an access to elements; false if it is none.
     pub(super) fn element_access(&mut self, inst: Inst) -> bool {
         let data = &self.func.insts[inst];
-        let elements = &self.here.elements;
-        if let Some((number, loads)) = elements.loads(inst) {
-            self.set_origin(data.origin);
-            let words = match self.here.element_words.get(&number) {
-                Some(&words) => words,
-                None => self.load_elements(&loads),
-            };
-            self.here.element_words.insert(number, words);
-            let Imm::ResourceByte { offset, .. } = data.imm else { unreachable!("it loads from a place") };
-            self.define_vector(super::result(data), words[offset as usize / 4 % 4]);
-            return true;
-        }
-        let Some(stores) = elements.stores(inst) else { return false };
-        if stores.insts.last() == Some(&inst) {
-            let stores = stores.clone();
-            self.set_origin(data.origin);
-            self.store_elements(&stores);
+        let Some(access) = self.here.elements.access(inst, data.imm) else { return false };
+        self.set_origin(data.origin);
+        match access {
+            ElementAccess::Load { number, loads, word } => {
+                let known = self.here.element_words.get(&number).copied();
+                let words = known.unwrap_or_else(|| self.load_elements(&loads));
+                self.here.element_words.insert(number, words);
+                self.define_vector(super::result(data), words[word]);
+            }
+            ElementAccess::Store(stores) => self.store_elements(&stores),
+            ElementAccess::Put => {}
         }
         true
     }
