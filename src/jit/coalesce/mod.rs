@@ -30,14 +30,6 @@ pub struct Shape {
     pub reach: u32,
 }
 
-/// How it is known that words lie together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    Certain,
-    /// By what code has compared.
-    Compared,
-}
-
 /// What vectors can do.
 #[derive(Clone, Copy)]
 pub struct Abilities {

@@ -80,11 +80,10 @@ impl Emitter<'_, '_> {
 
     /// Stores words that do not lie together. What is outside goes to the word in front of the memory.
     pub(super) fn store_apart(&mut self, address: Value, (resource, at): Place, value: clif::Value, mask: clif::Value) {
-        let (data, bytes) = offset::resource(resource.as_u32());
         let operands = self.word_addresses(address, true);
         // Memory is never so long that this is in range where the sum is not a number of 32 bits.
         let needed = self.word(I32X4, at.saturating_add(4));
-        let bytes = self.simd.load(I32, self.resources, bytes);
+        let bytes = self.simd.load(I32, self.resources, offset::resource(resource.as_u32()).1);
         let bytes = self.simd.ins().splat(I32X4, bytes);
         let fits = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, needed, bytes);
         let room = self.simd.ins().isub(bytes, needed);
@@ -94,7 +93,7 @@ impl Emitter<'_, '_> {
         // The word in front is at 0.
         let offsets = self.simd.ins().iadd(operands, needed);
         let offsets = self.simd.ins().band(offsets, inside);
-        let data = self.simd.load(I64, self.resources, data);
+        let data = self.resource_data(resource);
         self.scatter_to(data, value, offsets, |_| -4);
     }
 
@@ -109,24 +108,21 @@ impl Emitter<'_, '_> {
 
     /// Where a resource shorter than four bytes past `at` is read only the zero word is in the window, at operand 0.
     fn window(&mut self, resource: Resource, at: u32) -> Window {
-        let key = Memo::Window(resource, at);
-        if let Some(&[base, last, ..]) = self.here.memo.get(&key) {
-            return Window { base, last };
-        }
-        let (data, bytes) = offset::resource(resource.as_u32());
-        let data = self.simd.load(I64, self.resources, data);
-        let bytes = self.simd.load(I32, self.resources, bytes);
-        // Resources are never so long that this is in range where the sum is not a number of 32 bits.
-        let needed = self.simd.iconst(at.saturating_add(4));
-        let fits = self.simd.icmp(IntCC::UnsignedLessThanOrEqual, needed, bytes);
-        let start = self.simd.ins().iconst(I64, i64::from(at));
-        let start = self.simd.ins().iadd(data, start);
-        let zero = self.zero_word();
-        let base = self.simd.ins().select(fits, start, zero);
-        let room = self.simd.ins().isub(bytes, needed);
-        let nothing = self.simd.iconst(0);
-        let last = self.simd.ins().select(fits, room, nothing);
-        self.memoise(key, [base, last, base, last]);
+        let [base, last, ..] = self.memoised_all(Memo::Window(resource, at), |this| {
+            let data = this.resource_data(resource);
+            let bytes = this.simd.load(I32, this.resources, offset::resource(resource.as_u32()).1);
+            // Resources are never so long that this is in range where the sum is not a number of 32 bits.
+            let needed = this.simd.iconst(at.saturating_add(4));
+            let fits = this.simd.icmp(IntCC::UnsignedLessThanOrEqual, needed, bytes);
+            let start = this.simd.ins().iconst(I64, i64::from(at));
+            let start = this.simd.ins().iadd(data, start);
+            let zero = this.zero_word();
+            let base = this.simd.ins().select(fits, start, zero);
+            let room = this.simd.ins().isub(bytes, needed);
+            let nothing = this.simd.iconst(0);
+            let last = this.simd.ins().select(fits, room, nothing);
+            [base, last, base, last]
+        });
         Window { base, last }
     }
 

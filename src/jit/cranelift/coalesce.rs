@@ -8,6 +8,7 @@ use crate::jit::coalesce::{ElementAccess, IN_ORDER, Loads, Place, Shape, Stores}
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, BlockArg, InstBuilder};
+use cranelift_entity::packed_option::ReservedValue;
 use shaderjit_ir::batch::Steps;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Inst, Value};
@@ -185,10 +186,8 @@ impl Emitter<'_, '_> {
         self.set_origin(data.origin);
         match access {
             ElementAccess::Load { number, loads, word } => {
-                let known = self.here.element_words.get(&number).copied();
-                let words = known.unwrap_or_else(|| self.load_elements(&loads));
-                self.here.element_words.insert(number, words);
-                self.define_vector(result(data), words[word].expect("a word that is loaded is wanted"));
+                let words = self.memoised_all(Memo::Elements(number), |this| this.load_elements(&loads));
+                self.define_vector(result(data), words[word]);
             }
             ElementAccess::Store(stores) => self.store_elements(&stores),
             ElementAccess::Put => {}
@@ -197,7 +196,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The words of all lanes, in order of a row, those that are wanted.
-    fn load_elements(&mut self, loads: &Loads) -> [Option<clif::Value>; 4] {
+    fn load_elements(&mut self, loads: &Loads) -> [clif::Value; 4] {
         let &Loads { address, lie, is_memory, resource, at, wanted } = loads;
         let (skipped, bytes) = loads.part();
         let at = at + 4 * skipped;
@@ -217,9 +216,9 @@ impl Emitter<'_, '_> {
                 self.likely(together, numbers.len(), fetch, apart)
             }
         };
-        let mut words = [None; 4];
+        let mut words = [clif::Value::reserved_value(); 4];
         for (number, word) in numbers.iter().zip(found) {
-            words[(skipped + number) as usize] = Some(word);
+            words[(skipped + number) as usize] = word;
         }
         words
     }

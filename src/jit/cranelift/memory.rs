@@ -133,22 +133,17 @@ impl Emitter<'_, '_> {
     /// The addresses of the rows of a vector's lanes in a stream, or of all vertices of a round if those are fewer, in
     /// forms that are addressing modes where they can be.
     pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> Vec<clif::Value> {
-        let [mut first, stride, twice, _] = match self.here.memo.get(&Memo::Stream(stream)) {
-            Some(&known) => known,
-            None => {
-                let (first, stride) = match self.carried().iter().position(|&carried| carried == stream) {
-                    Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
-                    None => {
-                        let [data, stride] = self.load_stream(stream);
-                        (fetch::row_address(&mut self.simd, data, stride, self.wave.element), stride)
-                    }
-                };
-                let twice = if self.step > 2 { self.simd.shl(stride, 1) } else { stride };
-                let known = [first, stride, twice, first];
-                self.memoise(Memo::Stream(stream), known);
-                known
-            }
-        };
+        let [mut first, stride, twice, _] = self.memoised_all(Memo::Stream(stream), |this| {
+            let (first, stride) = match this.carried().iter().position(|&carried| carried == stream) {
+                Some(index) => (this.wave.first_rows[index], this.wave.strides[index]),
+                None => {
+                    let [data, stride] = this.load_stream(stream);
+                    (fetch::row_address(&mut this.simd, data, stride, this.wave.element), stride)
+                }
+            };
+            let twice = if this.step > 2 { this.simd.shl(stride, 1) } else { stride };
+            [first, stride, twice, first]
+        });
         for _ in 0..vector {
             let four = self.simd.shl(stride, 2);
             first = self.simd.ins().iadd(first, four);

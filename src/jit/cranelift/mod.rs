@@ -175,8 +175,6 @@ struct Here {
     /// Whether code is emitted that may not run: what it makes, none behind it has.
     is_aside: bool,
     elements: Elements,
-    /// The words of rows that are loaded, by the number of their loads.
-    element_words: HashMap<usize, [Option<clif::Value>; 4]>,
     memo: HashMap<Memo, [clif::Value; 4]>,
     /// Literals that were loaded, and the number of instructions then.
     loaded: HashMap<(clif::Type, u32), (clif::Value, usize)>,

@@ -44,19 +44,17 @@ impl Emitter<'_, '_> {
     /// One component of the rows at an index that differs among lanes. Whole rows are gathered, for the other
     /// components.
     fn gather_rows(&mut self, space: Space, row: u32, index: Value, component: u8) -> clif::Value {
-        let key = Memo::Rows(space, row, index);
-        if !self.here.memo.contains_key(&key) {
-            let window = Window::of(self.func, space, row, Some(index));
-            let base = self.spaces[space.as_u32() as usize];
+        let columns = self.memoised_all(Memo::Rows(space, row, index), |this| {
+            let window = Window::of(this.func, space, row, Some(index));
+            let base = this.spaces[space.as_u32() as usize];
             let rows = [0, 1, 2, 3].map(|lane| {
-                let offsets = self.window_offsets(window);
-                let address = self.lane_address(base, offsets, lane);
-                self.simd.load(I8X16, address, window.byte)
+                let offsets = this.window_offsets(window);
+                let address = this.lane_address(base, offsets, lane);
+                this.simd.load(I8X16, address, window.byte)
             });
-            let columns = self.simd.transpose(rows);
-            self.memoise(key, columns);
-        }
-        self.here.memo[&key][usize::from(component)]
+            this.simd.transpose(rows)
+        });
+        columns[usize::from(component)]
     }
 
     /// The address of a window that is the same in all lanes.

@@ -54,6 +54,8 @@ pub enum Memo {
     /// Lane 0's address, 64-bit, if the others have those of a shape, else one that is out of every range. Whether they
     /// are in memory, where they are those of words.
     First(Value, bool, Steps),
+    /// The words of rows that are loaded together, those that are wanted.
+    Elements(usize),
 }
 
 impl Emitter<'_, '_> {
@@ -75,19 +77,23 @@ impl Emitter<'_, '_> {
 
     /// One vector that is made at its first use in a block.
     pub(super) fn memoised(&mut self, key: Memo, make: impl FnOnce(&mut Self) -> clif::Value) -> clif::Value {
-        if let Some(values) = self.here.memo.get(&key) {
-            return values[0];
-        }
-        let value = make(self);
-        self.memoise(key, [value; 4]);
-        value
+        self.memoised_all(key, |this| [make(this); 4])[0]
     }
 
-    /// Notes what has been made, unless that is in code which may not run.
-    pub(super) fn memoise(&mut self, key: Memo, values: [clif::Value; 4]) {
+    /// Several that are. What is made in code which may not run is not noted.
+    pub(super) fn memoised_all(
+        &mut self,
+        key: Memo,
+        make: impl FnOnce(&mut Self) -> [clif::Value; 4],
+    ) -> [clif::Value; 4] {
+        if let Some(&values) = self.here.memo.get(&key) {
+            return values;
+        }
+        let values = make(self);
         if !self.here.is_aside {
             self.here.memo.insert(key, values);
         }
+        values
     }
 
     // ---- uses

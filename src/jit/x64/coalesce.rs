@@ -9,7 +9,7 @@ use super::encode::{Condition, Size};
 use super::simd::{integer, wanted_words};
 use super::table::{Class, Op as X};
 use super::value::Memo;
-use crate::jit::coalesce::{Certainty, IN_ORDER, Place, Shape};
+use crate::jit::coalesce::{IN_ORDER, Place, Shape};
 use regalloc2::VReg;
 use shaderjit_ir::batch::Steps;
 use shaderjit_ir::function::InstData;
@@ -51,6 +51,14 @@ pub enum Together {
     Shape(Address),
     /// In order, those of the lower and of the upper half of the lanes.
     Rows([Address; 2]),
+}
+
+/// How it is known that words lie together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    Certain,
+    /// `LessEqual` says whether they do.
+    Compared,
 }
 
 /// The lanes of the upper half of a vector of sixteen.

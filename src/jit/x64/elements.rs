@@ -5,12 +5,13 @@
 //! instead of each word of both.
 
 use super::Selector;
-use super::coalesce::{Together, UPPER_HALF};
+use super::coalesce::{Certainty, Together, UPPER_HALF};
 use super::code::Address;
 use super::encode::Condition;
 use super::fetch::RowAddresses;
 use super::simd::wanted_words;
-use crate::jit::coalesce::{Certainty, ElementAccess, Lie, Loads, Place, Stores};
+use super::value::Memo;
+use crate::jit::coalesce::{ElementAccess, Lie, Loads, Place, Stores};
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Inst, Value};
@@ -23,9 +24,7 @@ impl Selector<'_> {
         self.set_origin(data.origin);
         match access {
             ElementAccess::Load { number, loads, word } => {
-                let known = self.here.element_words.get(&number).copied();
-                let words = known.unwrap_or_else(|| self.load_elements(&loads));
-                self.here.element_words.insert(number, words);
+                let words = self.memoised_all(Memo::Elements(number), |this| this.load_elements(&loads));
                 self.define_vector(super::result(data), words[word]);
             }
             ElementAccess::Store(stores) => self.store_elements(&stores),

@@ -256,8 +256,6 @@ struct Here {
     bounded: bounded::Bounded,
     leaders: leaders::Leaders,
     elements: Elements,
-    /// The words of rows that are loaded, by the number of their loads.
-    element_words: HashMap<usize, [VReg; 4]>,
     /// Loads of slots that are operands in memory.
     near_loads: HashSet<Value>,
     /// Offsets that differ among lanes.

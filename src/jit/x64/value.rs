@@ -53,6 +53,8 @@ pub enum Memo {
     Order(Steps),
     /// A mask, in a register for masks, of the lanes whose bits are set.
     Lanes(u32),
+    /// The words of rows that are loaded together, those that are wanted.
+    Elements(usize),
 }
 
 impl Selector<'_> {
