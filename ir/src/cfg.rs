@@ -15,27 +15,27 @@ pub struct Edge {
     pub call: usize,
 }
 
-/// A list of things for each block, all in one allocation.
+/// A list of things for each block, or each of other things that have numbers, all in one allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Lists<T> {
-    /// Where the list of each block begins, and behind the last one where that ends.
+    /// Where the list of each number begins, and behind the last one where that ends.
     starts: Vec<u32>,
     items: Vec<T>,
 }
 
 impl<T: Copy> Lists<T> {
-    /// The lists of what is given with blocks of a function, in the order in which it is given: a counting sort.
-    pub fn new(func: &Function, given: impl Iterator<Item = (Block, T)> + Clone) -> Lists<T> {
-        let mut starts = vec![0; func.blocks.len() + 1];
-        given.clone().for_each(|(block, _)| starts[block.index() + 1] += 1);
+    /// So many lists of what is given with the numbers of lists, in the order in which it is given: a counting sort.
+    pub fn new(count: usize, given: impl Iterator<Item = (usize, T)> + Clone) -> Lists<T> {
+        let mut starts = vec![0; count + 1];
+        given.clone().for_each(|(list, _)| starts[list + 1] += 1);
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let Some((_, any)) = given.clone().next() else { return Lists { starts, items: Vec::new() } };
         let mut items = vec![any; starts[starts.len() - 1] as usize];
         let mut ends = starts.clone();
-        for (block, item) in given {
-            let end = &mut ends[block.index()];
+        for (list, item) in given {
+            let end = &mut ends[list];
             items[*end as usize] = item;
             *end += 1;
         }
@@ -43,19 +43,39 @@ impl<T: Copy> Lists<T> {
     }
 }
 
+impl<T> Lists<T> {
+    /// The lists, by their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &[T]> {
+        self.starts.windows(2).map(|ends| &self.items[ends[0] as usize..ends[1] as usize])
+    }
+}
+
+impl<T> Index<usize> for Lists<T> {
+    type Output = [T];
+
+    fn index(&self, list: usize) -> &[T] {
+        // What is newer than the lists has an empty one.
+        let Some(&[start, end]) = self.starts.get(list..list + 2) else { return &[] };
+        &self.items[start as usize..end as usize]
+    }
+}
+
 impl<T> Index<Block> for Lists<T> {
     type Output = [T];
 
     fn index(&self, block: Block) -> &[T] {
-        // Blocks that are newer than the lists have empty ones.
-        let Some(&[start, end]) = self.starts.get(block.index()..block.index() + 2) else { return &[] };
-        &self.items[start as usize..end as usize]
+        &self[block.index()]
     }
 }
 
 /// The incoming edges of every block, in layout order of their sources. A source with two edges to one block is there
 /// twice.
 pub fn predecessors(func: &Function) -> Lists<Edge> {
+    if let [only] = func.layout[..]
+        && successors(func, only).next().is_none()
+    {
+        return Lists { starts: Vec::new(), items: Vec::new() };
+    }
     let mut edges = Vec::with_capacity(2 * func.layout.len());
     for &from in &func.layout {
         let mut edge = |call: usize, to: &BlockCall| edges.push((to.block, Edge { from, call }));
@@ -71,7 +91,7 @@ pub fn predecessors(func: &Function) -> Lists<Edge> {
             Some(Terminator::Return) | None => {}
         }
     }
-    Lists::new(func, edges.iter().copied())
+    Lists::new(func.blocks.len(), edges.iter().map(|&(to, edge)| (to.index(), edge)))
 }
 
 /// The targets of a block's edges, in the order of its terminator's calls.

@@ -4,7 +4,7 @@ use crate::cfg::{self, Lists};
 use crate::dom::DominatorTree;
 use crate::set::EntitySet;
 use crate::{Block, Function};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use std::ops::Deref;
 
 /// A set of blocks, which are kept in the order in which they are added.
@@ -69,8 +69,9 @@ impl<'f> Graph<'f> {
             let targets = cfg::successors(func, from).filter(|&to| seen[to].replace(from) != Some(from));
             pairs.extend(targets.map(|to| (from, to)));
         }
-        let predecessors = Lists::new(func, pairs.iter().map(|&(from, to)| (to, from)));
-        let successors = Lists::new(func, pairs.iter().copied());
+        let blocks = func.blocks.len();
+        let predecessors = Lists::new(blocks, pairs.iter().map(|&(from, to)| (to.index(), from)));
+        let successors = Lists::new(blocks, pairs.iter().map(|&(from, to)| (from.index(), to)));
         let mut graph = Graph { func, tree, predecessors, successors, loops: Vec::new() };
         let mut loops = Vec::new();
         for &head in graph.order() {

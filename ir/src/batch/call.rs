@@ -144,19 +144,19 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
     let floats = used_floats(func, order, values, &rows);
     let mut part = CallPart::default();
     let mut hoisting = Hoisting { insts: Vec::new(), copies: HashMap::new() };
-    let (mut slots, mut held) = (SecondaryMap::<Value, Option<u32>>::new(), SecondaryMap::new());
-    let (mut needed, mut stored) = (EntitySet::<Value>::new(), Vec::new());
+    let (mut slots, mut held) = (func.value_map::<Option<u32>>(), SecondaryMap::new());
+    let (mut needed, mut stored) = (EntitySet::<Value>::with_capacity(func.values.len()), Vec::new());
+    part.fills.reserve(floats.len() + rows.len());
     for (slot, &value) in (0..).zip(floats.iter().chain(&rows)) {
         slots[value] = Some(slot);
-        let words = match func.def_inst(value) {
-            Some(join) if func.ty(value) == Type::Row => join.args.to_vec(),
-            _ => vec![value; 4],
+        let words: [Value; 4] = match func.def_inst(value) {
+            Some(join) if func.ty(value) == Type::Row => std::array::from_fn(|at| join.args[at]),
+            _ => [value; 4],
         };
-        let filled: Option<Vec<Word>> = words.iter().map(|&word| Word::of(func, word)).collect();
-        match filled.and_then(|words| words.try_into().ok()) {
-            Some(words) => part.fills.push(Fill { slot, words }),
-            None => {
-                needed.extend(words.iter().copied());
+        match words.map(|word| Word::of(func, word)) {
+            [Some(x), Some(y), Some(z), Some(w)] => part.fills.push(Fill { slot, words: [x, y, z, w] }),
+            _ => {
+                needed.extend(words);
                 stored.push((slot, value, words));
             }
         }
@@ -175,11 +175,12 @@ pub fn hoist(func: &mut Function, order: &[Block], values: &CallValues, vectors:
     func.origin = Origin::default();
     for (slot, value, words) in stored {
         let ty = func.ty(value);
-        let mut words: Vec<Value> = words.into_iter().map(|word| hoisting.copy_of(func, word)).collect();
+        let mut stored = hoisting.copy_of(func, words[0]);
         if ty == Type::Row {
-            words = hoisting.push(func, Op::RowJoin, Type::F32, &words, Imm::None).into_iter().collect();
+            let words = words.map(|word| hoisting.copy_of(func, word));
+            stored = hoisting.push(func, Op::RowJoin, Type::F32, &words, Imm::None).expect("a row is a value");
         }
-        hoisting.push(func, Op::CallStore, ty, &words[..1], Imm::Slot(slot));
+        hoisting.push(func, Op::CallStore, ty, &[stored], Imm::Slot(slot));
     }
     for &row in rows.iter().filter(|_| holds_rows) {
         let slot = slots[row].expect("rows have slots");

@@ -5,21 +5,26 @@
 //! edge.
 
 use super::regions::{Exit, Regions};
+use crate::cfg::Lists;
 use crate::graph::Graph;
 use crate::{Block, Value};
 use foldhash::{HashMap, HashMapExt};
 
 /// Where a value is live.
-pub struct Live {
+#[derive(Clone, Copy)]
+pub struct Live<'l> {
     /// The region that makes it.
     pub own: usize,
     /// The others that begin with it.
-    pub regions: Vec<usize>,
+    pub regions: &'l [usize],
 }
 
-/// A parameter that has one slot. The regions where it is live are in order.
+/// A parameter that has one slot.
 struct Target {
-    live: Live,
+    /// The region that makes it.
+    own: usize,
+    /// The others that begin with it, in order.
+    regions: Vec<usize>,
     stay: usize,
 }
 
@@ -28,37 +33,42 @@ pub struct Coalescer<'a> {
     graph: &'a Graph<'a>,
     regions: &'a Regions,
     /// The regions that each may go on in.
-    next: &'a [Vec<usize>],
+    next: &'a Lists<usize>,
     targets: HashMap<Value, Target>,
     /// The parameter that each value is given to, the first if there are several.
     given: HashMap<Value, Value>,
 }
 
 impl<'a> Coalescer<'a> {
-    pub fn new(graph: &'a Graph<'a>, regions: &'a Regions, next: &'a [Vec<usize>]) -> Coalescer<'a> {
+    pub fn new(graph: &'a Graph<'a>, regions: &'a Regions, next: &'a Lists<usize>) -> Coalescer<'a> {
         Coalescer { graph, regions, next, targets: HashMap::new(), given: HashMap::new() }
     }
 
     /// Adds a parameter of a head that one stay has where edges set it and where it is used.
-    pub fn add(&mut self, param: Value, mut live: Live, stay: usize) {
-        let head = self.regions.regions[live.own].blocks[0];
-        let args: Vec<Value> = self.args(head, param).map(|(_, arg)| arg).collect();
+    pub fn add(&mut self, param: Value, live: Live<'_>, stay: usize) {
+        let args: Vec<Value> = self.args(self.regions.head(live.own), param).map(|(_, arg)| arg).collect();
         args.into_iter().for_each(|arg| _ = self.given.entry(arg).or_insert(param));
-        live.regions.sort_unstable();
-        self.targets.insert(param, Target { live, stay });
+        let mut regions = live.regions.to_vec();
+        regions.sort_unstable();
+        self.targets.insert(param, Target { own: live.own, regions, stay });
     }
 
     /// The parameter whose slot a value may have, and which stay that is. No other value can have it then.
-    pub fn param_for(&mut self, value: Value, live: &Live, is_live: impl Fn(usize) -> bool) -> Option<(Value, usize)> {
+    pub fn param_for(
+        &mut self,
+        value: Value,
+        live: Live<'_>,
+        is_live: impl Fn(usize) -> bool,
+    ) -> Option<(Value, usize)> {
         let param = *self.given.get(&value)?;
         let target = self.targets.get(&param)?;
-        let is_needed = |region: usize| region == target.live.own || target.live.regions.binary_search(&region).is_ok();
+        let is_needed = |region: usize| region == target.own || target.regions.binary_search(&region).is_ok();
         let is_free = |region: &usize| !is_needed(*region);
         // From where the value is made to the edges, all of which give it, nothing needs what the parameter was.
         let may_share = live.regions.iter().all(is_free)
             && self.next[live.own].iter().all(is_free)
             && self.is_behind_uses(param, value, live.own)
-            && self.args(self.regions.regions[target.live.own].blocks[0], param).all(|(from, arg)| {
+            && self.args(self.regions.head(target.own), param).all(|(from, arg)| {
                 let from = self.regions.of[from];
                 from != live.own && (arg == value) == is_live(from)
             });
@@ -83,11 +93,11 @@ impl<'a> Coalescer<'a> {
     /// instruction, or in others.
     fn is_behind_uses(&self, param: Value, value: Value, region: usize) -> bool {
         let func = self.graph.func;
-        let region = &self.regions.regions[region];
-        let Exit::To(_, leaving) = &region.exit else { return false };
-        let makes = |block: &&Block| func.insts_in(**block).any(|inst| inst.result == Some(value));
-        let Some(&block) = leaving.iter().find(makes) else { return false };
-        let is_last = self.graph.successors[block].iter().all(|next| !region.blocks[1..].contains(next));
+        let Exit::To(head) = self.regions.exits[region] else { return false };
+        let makes = |block: &Block| func.insts_in(*block).any(|inst| inst.result == Some(value));
+        let Some(block) = self.regions.leading_to(func, region, head).find(makes) else { return false };
+        let others = &self.regions.blocks[region][1..];
+        let is_last = self.graph.successors[block].iter().all(|next| !others.contains(next));
         let mut behind = func.insts_in(block).skip_while(|inst| inst.result != Some(value)).skip(1);
         let terminator = func.blocks[block].terminator();
         is_last

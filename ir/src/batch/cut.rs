@@ -134,7 +134,7 @@ pub fn cut(
     let (tile, worklists) = loop {
         let tile = tile_values(&graph, uniform, (&regions, &effects), &parted);
         // Where a region ends with a branch that each wave takes by itself.
-        let branches = regions.regions.iter().filter_map(|region| match region.exit {
+        let branches = regions.exits.iter().filter_map(|exit| match *exit {
             Exit::Branch(block) => func.blocks[block].terminator().selector().map(|selector| (block, selector)),
             _ => None,
         });
@@ -179,17 +179,17 @@ fn tile_values(
     // Passes before this one make literals.
     let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
     tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
-    let has_one_way_out = |block: &Block| match &regions.regions[regions.of[*block]].exit {
+    let has_one_way_out = |block: &Block| match regions.exits[regions.of[*block]] {
         Exit::Return => false,
-        Exit::To(_, leaving) => leaving.len() == 1,
+        Exit::To(head) => regions.leading_to(func, regions.of[*block], head).nth(1).is_none(),
         Exit::Branch(_) => true,
     };
     let mut changed = true;
     while changed {
         changed = false;
-        for block in regions.regions.iter().flat_map(|region| region.blocks.iter().copied()) {
+        for &block in regions.blocks.iter().flatten() {
             for (at, &param) in func.blocks[block].params.iter().enumerate() {
-                let is_head = regions.regions[regions.of[block]].blocks[0] == block;
+                let is_head = regions.head(regions.of[block]) == block;
                 let is_same = |from: &Block| {
                     let mut calls = func.blocks[*from].terminator().calls().filter(|call| call.block == block);
                     has_one_way_out(from) && calls.all(|call| tile.contains(call.args[at]))

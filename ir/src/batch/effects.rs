@@ -57,7 +57,7 @@ impl Effects {
             }
             effect
         };
-        Effects(regions.regions.iter().map(|region| of_region(&region.blocks)).collect())
+        Effects(regions.blocks.iter().map(of_region).collect())
     }
 
     /// Whether an instruction of a region reads a word that all waves share and none of them writes meanwhile.
@@ -74,9 +74,9 @@ impl Effects {
         behind_barriers: &EntitySet<Block>,
     ) -> Result<(), CutError> {
         let next = |region: usize| {
-            let targets: Vec<Block> = match regions.regions[region].exit {
+            let targets: Vec<Block> = match regions.exits[region] {
                 Exit::Return => Vec::new(),
-                Exit::To(block, _) => vec![block],
+                Exit::To(block) => vec![block],
                 Exit::Branch(block) => func.blocks[block].terminator().calls().map(|call| call.block).collect(),
             };
             targets.into_iter().filter(|&block| !behind_barriers.contains(block)).map(|block| regions.of[block])
@@ -89,7 +89,7 @@ impl Effects {
                     continue;
                 }
                 if self.0[first].conflicts(&self.0[region]) {
-                    return Err(CutError::Effects(regions.regions[region].blocks[0]));
+                    return Err(CutError::Effects(regions.head(region)));
                 }
                 work.extend(next(region));
             }

@@ -3,7 +3,7 @@
 
 use super::cut::{CutError, Phase, Phases};
 use super::records::{Kept, Records};
-use super::regions::{Exit, Region, Regions};
+use super::regions::{Exit, Regions};
 use super::rewrite::{load, rewrite, store};
 use super::worklists::{Split, Worklists};
 use crate::fuel::EdgeCosts;
@@ -30,15 +30,16 @@ pub fn write(func: &mut Function, costs: &mut EdgeCosts, plan: &Plan) -> Result<
     let whole = costs.whole();
     let reads_memory = func.accesses_memory();
     let (costs_of_phases, layout, follows) = (EdgeCosts::none(whole), Vec::new(), following(func, plan));
+    let loaded = Loaded::new();
     let mut cutter =
-        Cutter { func, old_costs: costs, costs: costs_of_phases, plan, layout, phases, reads_memory, follows };
-    for region in 0..plan.regions.regions.len() {
+        Cutter { func, old_costs: costs, costs: costs_of_phases, plan, layout, phases, reads_memory, follows, loaded };
+    for region in 0..plan.regions.exits.len() {
         cutter.region(region)?;
     }
     let Cutter { layout, phases, costs: new_costs, .. } = cutter;
     (func.layout, *costs) = (layout, new_costs);
-    for region in &plan.regions.regions {
-        func.blocks[region.blocks[0]].params.retain(|&param| plan.tile.contains(param));
+    for blocks in plan.regions.blocks.iter() {
+        func.blocks[blocks[0]].params.retain(|&param| plan.tile.contains(param));
     }
     Ok(phases)
 }
@@ -88,12 +89,14 @@ struct Cutter<'a> {
     reads_memory: bool,
     /// What may have gone through memory.
     follows: EntitySet<Value>,
+    /// Working memory: what the block at hand has loaded.
+    loaded: Loaded,
 }
 
 /// A region that becomes a phase.
-struct Making<'a> {
+struct Making {
     region: usize,
-    exit: &'a Exit,
+    exit: Exit,
     split: Option<Split>,
     /// The blocks of the phase so far.
     blocks: Vec<Block>,
@@ -111,11 +114,11 @@ impl Cutter<'_> {
     /// tile, if waves have nothing to do.
     fn region(&mut self, region: usize) -> Result<(), CutError> {
         let Plan { regions, worklists, .. } = self.plan;
-        let Region { blocks, exit } = &regions.regions[region];
+        let (blocks, exit) = (&regions.blocks[region], regions.exits[region]);
         let head = blocks[0];
-        let split = if let Exit::Branch(block) = *exit { worklists.splits[block] } else { None };
+        let split = if let Exit::Branch(block) = exit { worklists.splits[block] } else { None };
         let worklist = worklists.of[head];
-        let (from, terminator) = self.way_out(blocks, exit);
+        let (from, terminator) = self.way_out(region);
         let (of_tile, of_waves) = self.sorted(blocks, split);
         self.phases.comes[head] = worklist;
         self.layout.push(head);
@@ -141,37 +144,41 @@ impl Cutter<'_> {
 
     /// How the tile goes on behind a region: the branch that ends it, or the way that all its edges lead, and whose
     /// block's that is.
-    fn way_out(&self, blocks: &[Block], exit: &Exit) -> (Block, Terminator) {
-        match exit {
-            Exit::Return => (blocks[0], Terminator::Return),
-            Exit::Branch(from) => (*from, self.func.blocks[*from].terminator().clone()),
-            Exit::To(to, leaving) => {
+    fn way_out(&self, region: usize) -> (Block, Terminator) {
+        let regions = &self.plan.regions;
+        match regions.exits[region] {
+            Exit::Return => (regions.head(region), Terminator::Return),
+            Exit::Branch(from) => (from, self.func.blocks[from].terminator().clone()),
+            Exit::To(to) => {
                 // Where several blocks leave, what they give is what waves keep, and costs nothing.
-                let mut calls = self.func.blocks[leaving[0]].terminator().calls();
-                let call = calls.find(|call| call.block == *to).expect("it leads there");
-                (leaving[0], Terminator::Jump(call.clone()))
+                let from = regions.leading_to(self.func, region, to).next().expect("one leads there");
+                let mut calls = self.func.blocks[from].terminator().calls();
+                let call = calls.find(|call| call.block == to).expect("it leads there");
+                (from, Terminator::Jump(call.clone()))
             }
         }
     }
 
     /// What a tile computes of the blocks of a region, and what waves do in each.
     fn sorted(&mut self, blocks: &[Block], split: Option<Split>) -> (Vec<Inst>, Vec<Vec<Inst>>) {
-        let (mut of_tile, mut of_waves) = (Vec::new(), Vec::<Vec<Inst>>::new());
+        let (mut of_tile, mut of_waves) = (Vec::new(), Vec::<Vec<Inst>>::with_capacity(blocks.len()));
         for &block in blocks {
-            let insts = std::mem::take(&mut self.func.blocks[block].insts);
-            let mut rest = Vec::with_capacity(insts.len());
-            for inst in insts {
+            let mut insts = std::mem::take(&mut self.func.blocks[block].insts);
+            insts.retain(|&inst| {
                 let data = &self.func.insts[inst];
-                if data.result.is_some_and(|result| self.plan.tile.contains(result)) {
-                    of_tile.push(inst);
-                } else if matches!(data.op, Op::Input | Op::InputWord) && !of_waves.is_empty() {
+                let list = if data.result.is_some_and(|result| self.plan.tile.contains(result)) {
+                    Some(&mut of_tile)
+                } else if matches!(data.op, Op::Input | Op::InputWord) {
                     // Elements are fetched where the phase begins.
-                    of_waves[0].push(inst);
-                } else if split.is_none_or(|split| split.any != inst) {
-                    rest.push(inst);
-                }
-            }
-            of_waves.push(rest);
+                    of_waves.first_mut()
+                } else {
+                    None
+                };
+                let stays = list.is_none() && split.is_none_or(|split| split.any != inst);
+                list.into_iter().for_each(|list| list.push(inst));
+                stays
+            });
+            of_waves.push(insts);
         }
         (of_tile, of_waves)
     }
@@ -218,9 +225,10 @@ impl Cutter<'_> {
     }
 
     /// Makes a block of a phase: its instructions, with what comes from other phases and goes there, and its end.
-    fn block(&mut self, phase: &mut Making<'_>, old: Block, block: Block, insts: &[Inst]) -> Result<(), CutError> {
+    fn block(&mut self, phase: &mut Making, old: Block, block: Block, insts: &[Inst]) -> Result<(), CutError> {
         phase.blocks.push(block);
-        let mut new = Vec::with_capacity(insts.len());
+        // Loads and stores come in.
+        let mut new = Vec::with_capacity(2 * insts.len() + 8);
         self.func.origin = Origin::default();
         for param in self.func.blocks[old].params.clone() {
             let Kept { edge, slot, .. } = self.plan.records.of(param);
@@ -234,7 +242,9 @@ impl Cutter<'_> {
                 _ => {}
             }
         }
-        let mut loaded = phase.entered.clone();
+        let mut loaded = std::mem::take(&mut self.loaded);
+        loaded.clear();
+        loaded.extend(&phase.entered);
         let region = phase.region;
         let used = |cutter: &mut Cutter<'_>, new: &mut _, value| cutter.local(region, new, &mut loaded, value);
         rewrite(self, insts, &mut new, used, |cutter, new, inst| {
@@ -248,13 +258,14 @@ impl Cutter<'_> {
         let terminator = self.end_of_block(phase, &mut new, &mut loaded, (old, block))?;
         let data = &mut self.func.blocks[block];
         (data.insts, data.terminator) = (new, Some(terminator));
+        self.loaded = loaded;
         Ok(())
     }
 
     /// How a block of a phase ends.
     fn end_of_block(
         &mut self,
-        phase: &mut Making<'_>,
+        phase: &mut Making,
         insts: &mut Vec<Inst>,
         loaded: &mut Loaded,
         (old, block): (Block, Block),
@@ -262,8 +273,8 @@ impl Cutter<'_> {
         let &mut Making { region, exit, end, .. } = phase;
         let leaves = |call: &BlockCall| match exit {
             Exit::Return => false,
-            Exit::Branch(last) => *last == old,
-            Exit::To(head, _) => *head == call.block,
+            Exit::Branch(last) => last == old,
+            Exit::To(head) => head == call.block,
         };
         let mut terminator = self.func.blocks[old].terminator().clone();
         if terminator.calls().all(leaves) {

@@ -5,6 +5,7 @@
 use super::coalesce::{Coalescer, Live};
 use super::regions::{Exit, Regions};
 use crate::Value;
+use crate::cfg::Lists;
 use crate::graph::Graph;
 use cranelift_entity::SecondaryMap;
 use std::cmp::Reverse;
@@ -33,8 +34,8 @@ struct Going {
     value: Value,
     /// Whether edges between regions set it.
     is_param: bool,
-    /// The regions that use it and do not make it.
-    users: Vec<usize>,
+    /// The last region that has been seen to use it and does not make it; none at first.
+    user: usize,
 }
 
 /// A stay in a slot, by numbers of regions.
@@ -51,21 +52,21 @@ struct Stay {
 impl Records {
     /// Gives each value that goes on its slots, if it [is kept](is_kept) in any.
     pub fn find(graph: &Graph<'_>, regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Records {
-        let next = successors(graph, regions);
-        let mut before = vec![Vec::new(); next.len()];
-        for (from, targets) in next.iter().enumerate() {
-            targets.iter().for_each(|&to| before[to].push(from));
-        }
+        let edges = edges(graph, regions);
+        let count = regions.exits.len();
+        let next = Lists::new(count, edges.iter().copied());
+        let before = Lists::new(count, edges.iter().map(|&(from, to)| (to, from)));
         let mut records = Records { kept: graph.func.value_map(), slots: 0 };
         let mut coalescer = Coalescer::new(graph, regions, &next);
         let (mut stays, mut shared) = (Vec::new(), Vec::new());
-        let mut live = vec![usize::MAX; next.len()];
-        for (number, Going { value, is_param, users: mut new }) in
-            records.going(graph, regions, is_kept).into_iter().enumerate()
-        {
+        let mut live = vec![usize::MAX; count];
+        let (going, users) = records.going(graph, regions, is_kept);
+        let (mut new, mut others) = (Vec::new(), Vec::new());
+        for (number, Going { value, is_param, .. }) in going.into_iter().enumerate() {
             let own = records.kept[value].made;
             let (mut first, mut last) = (own, own);
-            let mut others = Vec::new();
+            others.clear();
+            new.extend(&users[number]);
             while let Some(region) = new.pop() {
                 if region != own && std::mem::replace(&mut live[region], number) != number {
                     (first, last) = (first.min(region), last.max(region));
@@ -73,8 +74,8 @@ impl Records {
                     others.push(region);
                 }
             }
-            let here = Live { own, regions: others };
-            if let Some((param, stay)) = coalescer.param_for(value, &here, |region| live[region] == number) {
+            let here = Live { own, regions: &others };
+            if let Some((param, stay)) = coalescer.param_for(value, here, |region| live[region] == number) {
                 let stay: &mut Stay = &mut stays[stay];
                 (stay.first, stay.last) = (stay.first.min(first), stay.last.max(last));
                 shared.push((value, param));
@@ -115,18 +116,24 @@ impl Records {
         records
     }
 
-    /// Notes which region makes each value, and gives those that go on: first what edges set.
-    fn going(&mut self, graph: &Graph<'_>, regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Vec<Going> {
-        let mut going = Vec::new();
+    /// Notes which region makes each value, and gives those that go on, first what edges set, and the regions that use
+    /// each of them and do not make it.
+    fn going(
+        &mut self,
+        graph: &Graph<'_>,
+        regions: &Regions,
+        is_kept: impl Fn(Value) -> bool,
+    ) -> (Vec<Going>, Lists<usize>) {
+        let (mut going, mut users) = (Vec::<Going>::new(), Vec::new());
         // Where each value is in there, plus 1.
         let mut places = graph.func.value_map::<usize>();
-        for (number, region) in regions.regions.iter().enumerate() {
-            for value in region.blocks.iter().flat_map(|&block| graph.func.defs_in(block)) {
+        for (number, blocks) in regions.blocks.iter().enumerate() {
+            for value in blocks.iter().flat_map(|&block| graph.func.defs_in(block)) {
                 self.kept[value].made = number;
             }
-            let params = graph.func.blocks[region.blocks[0]].params.iter().copied();
+            let params = graph.func.blocks[blocks[0]].params.iter().copied();
             for value in params.filter(|&param| is_kept(param)) {
-                going.push(Going { value, is_param: true, users: Vec::new() });
+                going.push(Going { value, is_param: true, user: usize::MAX });
                 places[value] = going.len();
             }
         }
@@ -135,16 +142,17 @@ impl Records {
             let strange = graph.func.uses_in(block).filter(|&value| self.kept[value].made != region && is_kept(value));
             for value in strange {
                 if places[value] == 0 {
-                    going.push(Going { value, is_param: false, users: Vec::new() });
+                    going.push(Going { value, is_param: false, user: usize::MAX });
                     places[value] = going.len();
                 }
-                let users = &mut going[places[value] - 1].users;
-                if users.last() != Some(&region) {
-                    users.push(region);
+                let number = places[value] - 1;
+                if std::mem::replace(&mut going[number].user, region) != region {
+                    users.push((number, region));
                 }
             }
         }
-        going
+        let users = Lists::new(going.len(), users.iter().copied());
+        (going, users)
     }
 
     fn new_slot(&mut self, words: u32) -> u32 {
@@ -164,12 +172,17 @@ impl Records {
     }
 }
 
-/// The regions that each region may go on in.
-fn successors(graph: &Graph<'_>, regions: &Regions) -> Vec<Vec<usize>> {
-    let next = |exit: &Exit| match exit {
-        Exit::Return => Vec::new(),
-        Exit::To(head, _) => vec![regions.of[*head]],
-        Exit::Branch(block) => graph.successors[*block].iter().map(|&head| regions.of[head]).collect(),
-    };
-    regions.regions.iter().map(|region| next(&region.exit)).collect()
+/// Which region may go on in which.
+fn edges(graph: &Graph<'_>, regions: &Regions) -> Vec<(usize, usize)> {
+    let mut edges = Vec::with_capacity(2 * regions.exits.len());
+    for (region, &exit) in regions.exits.iter().enumerate() {
+        match exit {
+            Exit::Return => {}
+            Exit::To(head) => edges.push((region, regions.of[head])),
+            Exit::Branch(block) => {
+                edges.extend(graph.successors[block].iter().map(|&head| (region, regions.of[head])));
+            }
+        }
+    }
+    edges
 }

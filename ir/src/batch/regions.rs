@@ -6,35 +6,31 @@
 //! regions, where all waves of a tile take them together.
 
 use super::cut::CutError;
-use crate::Block;
+use crate::cfg::Lists;
 use crate::fuel::EdgeCosts;
 use crate::function::Terminator;
 use crate::graph::Graph;
 use crate::set::EntitySet;
+use crate::{Block, Function};
 use cranelift_entity::SecondaryMap;
 
 /// How a region ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The function returns.
     Return,
-    /// All edges that leave it lead to this head. They come from these blocks.
-    To(Block, Vec<Block>),
+    /// All edges that leave it lead to this head.
+    To(Block),
     /// The branch of a block decides where the tile goes on.
     Branch(Block),
 }
 
-/// A region.
-#[derive(Clone, Debug)]
-pub struct Region {
-    /// Its blocks in reverse postorder; the first one is its head.
-    pub blocks: Vec<Block>,
-    pub exit: Exit,
-}
-
 /// The regions of a function, by their heads in reverse postorder.
 pub struct Regions {
-    pub regions: Vec<Region>,
+    /// The blocks of each in reverse postorder; the first one is its head.
+    pub blocks: Lists<Block>,
+    /// How each ends.
+    pub exits: Vec<Exit>,
     /// The region of each block.
     pub of: SecondaryMap<Block, usize>,
 }
@@ -54,30 +50,37 @@ impl Regions {
     pub fn find(graph: &Graph<'_>, costs: &EdgeCosts, heads: EntitySet<Block>) -> Result<Regions, CutError> {
         let mut finder = Finder { graph, costs, heads };
         loop {
-            let (of, members) = finder.assign();
-            let exits = members.iter().map(|blocks| finder.exit(blocks)).collect::<Result<Vec<_>, _>>()?;
+            let (of, blocks) = finder.assign();
+            let exits = blocks.iter().map(|blocks| finder.exit(blocks)).collect::<Result<Vec<_>, _>>()?;
             // Whoever ends in several ways is smaller now.
             if let Some(exits) = exits.into_iter().collect::<Option<Vec<Exit>>>() {
-                let regions = members.into_iter().zip(exits).map(|(blocks, exit)| Region { blocks, exit }).collect();
-                return Ok(Regions { regions, of });
+                return Ok(Regions { blocks, exits, of });
             }
         }
+    }
+
+    /// The block that a region begins with.
+    pub fn head(&self, region: usize) -> Block {
+        self.blocks[region][0]
+    }
+
+    /// The blocks of a region that edges to a head come from.
+    pub fn leading_to<'r>(&'r self, func: &'r Function, region: usize, head: Block) -> impl Iterator<Item = Block> {
+        let leads = move |block: &Block| func.blocks[*block].terminator().calls().any(|call| call.block == head);
+        self.blocks[region].iter().copied().filter(leads)
     }
 }
 
 impl Finder<'_> {
     /// Gives each block to the region of the block that dominates it immediately. Where edges come from another one, it
     /// is a head: those are the iterated dominance frontier of the heads.
-    fn assign(&mut self) -> (SecondaryMap<Block, usize>, Vec<Vec<Block>>) {
+    fn assign(&mut self) -> (SecondaryMap<Block, usize>, Lists<Block>) {
         loop {
-            let (mut of, mut members) = (SecondaryMap::<Block, usize>::new(), Vec::<Vec<Block>>::new());
+            let (mut of, mut count) = (self.graph.func.block_map::<usize>(), 0);
             for &block in self.graph.order() {
                 let region = self.graph.idom(block).map(|idom| of[idom]).filter(|_| !self.heads.contains(block));
-                of[block] = region.unwrap_or(members.len());
-                match region {
-                    Some(region) => members[region].push(block),
-                    None => members.push(vec![block]),
-                }
+                of[block] = region.unwrap_or(count);
+                count += usize::from(region.is_none());
             }
             let mut is_closed = true;
             for &block in self.graph.order() {
@@ -86,7 +89,8 @@ impl Finder<'_> {
                 }
             }
             if is_closed {
-                return (of, members);
+                let blocks = Lists::new(count, self.graph.order().iter().map(|&block| (of[block], block)));
+                return (of, blocks);
             }
         }
     }
@@ -105,6 +109,11 @@ impl Finder<'_> {
 
     /// How a region ends; `None` if it has to be smaller, for which it has more heads now.
     fn exit(&mut self, blocks: &[Block]) -> Result<Option<Exit>, CutError> {
+        if let &[block] = blocks
+            && let Some(exit) = self.only_end(block)
+        {
+            return Ok(Some(exit));
+        }
         let leaving: Vec<Block> = blocks.iter().copied().filter(|&block| self.ends(block).next().is_some()).collect();
         let mut targets: Vec<Option<Block>> = leaving.iter().flat_map(|&block| self.ends(block)).collect();
         targets.sort_unstable();
@@ -113,13 +122,23 @@ impl Finder<'_> {
             ([], _) => return Err(CutError::Endless(blocks[0])),
             ([None], _) => return Ok(Some(Exit::Return)),
             (&[Some(to)], from) if from.len() == 1 || from.iter().all(|&from| self.costs.edge(from, to) == 0) => {
-                return Ok(Some(Exit::To(to, leaving)));
+                return Ok(Some(Exit::To(to)));
             }
             (_, &[block]) if self.inside(block).next().is_none() => return Ok(Some(Exit::Branch(block))),
             _ => {}
         }
         self.open(blocks, &leaving, &targets);
         Ok(None)
+    }
+
+    /// How a region of one block ends, if that has one way out and no other edge.
+    fn only_end(&self, block: Block) -> Option<Exit> {
+        let returns = *self.graph.func.blocks[block].terminator() == Terminator::Return;
+        match self.graph.successors[block] {
+            [] if returns => Some(Exit::Return),
+            [to] if self.heads.contains(to) => Some(Exit::To(to)),
+            _ => None,
+        }
     }
 
     /// Makes heads in a region with several ends: what a branch leads to that decides for some of them. If no branch

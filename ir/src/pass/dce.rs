@@ -1,7 +1,7 @@
 //! Removes what nothing observable depends on.
 
 use crate::cfg;
-use crate::entity::{Array, Inst, Value};
+use crate::entity::{Array, Block, Inst, Value};
 use crate::function::{Function, Imm, ValueDef};
 use crate::op::Effect;
 use crate::set::EntitySet;
@@ -74,7 +74,7 @@ impl Liveness {
             }
             position
         });
-        let give = |live: &mut Liveness, block, index: usize| {
+        let give = |live: &mut Liveness, block: Block, index: usize| {
             predecessors[block].iter().for_each(|&edge| live.need(func.edge(edge).args[index]));
         };
         for &block in func.layout.iter().rev() {

@@ -101,20 +101,27 @@ impl<'a> Order<'a> {
     /// The instructions in their new order.
     fn insts(self) -> Vec<Inst> {
         // At each place: inputs that only outputs need, those, inputs of the next instruction, and that.
-        let mut keyed: Vec<((usize, u8, usize), Inst)> =
-            Vec::with_capacity(self.others.len() + self.inputs.len() + self.outputs.len());
-        keyed.extend(self.inputs.iter().map(|&inst| {
+        let mut moved: Vec<((usize, u8, usize), Inst)> = Vec::with_capacity(self.inputs.len() + self.outputs.len());
+        moved.extend(self.inputs.iter().map(|&inst| {
             let (element, _) = element(self.func, inst);
             let (place, is_for_other) = self.first_use[element];
             ((place, if is_for_other { 2 } else { 0 }, element), inst)
         }));
-        keyed.extend(self.outputs.iter().map(|&inst| {
+        moved.extend(self.outputs.iter().map(|&inst| {
             let (element, _) = element(self.func, inst);
             ((self.complete[element], 1, element), inst)
         }));
-        keyed.extend(self.others.iter().enumerate().map(|(place, &inst)| ((place, 3, 0), inst)));
-        keyed.sort_by_key(|&(key, _)| key);
-        keyed.into_iter().map(|(_, inst)| inst).collect()
+        moved.sort_by_key(|&(key, _)| key);
+        let mut insts = Vec::with_capacity(self.others.len() + moved.len());
+        let mut moved = moved.into_iter().peekable();
+        for (place, &inst) in self.others.iter().enumerate() {
+            while let Some((_, moved)) = moved.next_if(|&((at, ..), _)| at <= place) {
+                insts.push(moved);
+            }
+            insts.push(inst);
+        }
+        insts.extend(moved.map(|(_, inst)| inst));
+        insts
     }
 }
 

@@ -125,12 +125,13 @@ impl From<Address> for Source {
 pub struct BlockData {
     /// Its instructions, once it is ended.
     pub insts: Range<u32>,
-    pub params: Vec<VReg>,
+    /// Its [parameters](Code::params_of).
+    params: Range<u32>,
     pub successors: Successors,
     /// Its [predecessors](Code::predecessors_of), once all blocks are emitted.
     predecessors: Range<u32>,
-    /// What its jump gives the successor's parameters.
-    pub args: Vec<VReg>,
+    /// What its jump gives the successor's parameters, among [`Code::args`].
+    pub args: Range<u32>,
     /// Whether it hardly ever runs: it is laid out behind all others.
     pub is_cold: bool,
 }
@@ -167,8 +168,12 @@ pub struct Code {
     pub registers: usize,
     /// Where each block is among the emitted ones.
     numbers: Vec<u32>,
-    /// Blocks that are not emitted yet have their parameters here.
-    params: Vec<Vec<VReg>>,
+    /// The parameters of all blocks, those of each side by side.
+    params: Vec<VReg>,
+    /// What all jumps give.
+    pub args: Vec<VReg>,
+    /// Those of blocks that are not emitted yet.
+    params_of: Vec<Range<u32>>,
     cold: Vec<bool>,
     /// Edges by [`BlockId`], by their sources.
     edges: Vec<(u32, BlockId)>,
@@ -192,13 +197,15 @@ pub fn class_of(class: Class) -> RegClass {
 impl Code {
     /// Forgets the function.
     pub fn clear(&mut self) {
-        let Code { insts, operands, blocks, constants, numbers, params, cold, edges, predecessors, .. } = self;
+        let Code { insts, operands, blocks, constants, numbers, cold, edges, predecessors, .. } = self;
         insts.clear();
         operands.clear();
         blocks.clear();
         constants.clear();
         numbers.clear();
-        params.clear();
+        self.params.clear();
+        self.args.clear();
+        self.params_of.clear();
         cold.clear();
         edges.clear();
         predecessors.clear();
@@ -216,7 +223,7 @@ impl Code {
     /// A block to be emitted later.
     pub fn block(&mut self) -> BlockId {
         self.numbers.push(u32::MAX);
-        self.params.push(Vec::new());
+        self.params_of.push(0..0);
         self.cold.push(false);
         BlockId(self.numbers.len() as u32 - 1)
     }
@@ -231,7 +238,14 @@ impl Code {
     /// Another parameter of a block that is not emitted yet.
     pub fn param(&mut self, block: BlockId, class: Class) -> VReg {
         let param = self.register(class);
-        self.params[block.0 as usize].push(param);
+        let (list, end) = (&mut self.params_of[block.0 as usize], self.params.len());
+        if list.end as usize != end {
+            // Others came in between.
+            self.params.extend_from_within(list.start as usize..list.end as usize);
+            *list = end as u32..self.params.len() as u32;
+        }
+        self.params.push(param);
+        list.end += 1;
         param
     }
 
@@ -243,7 +257,7 @@ impl Code {
         let start = self.insts.len() as u32;
         self.blocks.push(BlockData {
             insts: start..start,
-            params: std::mem::take(&mut self.params[index]),
+            params: self.params_of[index].clone(),
             is_cold: self.cold[index],
             ..BlockData::default()
         });
@@ -251,7 +265,9 @@ impl Code {
 
     /// Ends the block with a jump.
     pub fn jump(&mut self, block: BlockId, args: &[VReg]) {
-        self.blocks.last_mut().expect("a block is being emitted").args = args.to_vec();
+        let start = self.args.len() as u32;
+        self.args.extend_from_slice(args);
+        self.blocks.last_mut().expect("a block is being emitted").args = start..self.args.len() as u32;
         self.end(Kind::Jump, &[block]);
     }
 
@@ -320,6 +336,16 @@ impl Code {
     /// The blocks that lead to a block.
     pub fn predecessors_of(&self, block: &BlockData) -> &[regalloc2::Block] {
         &self.predecessors[block.predecessors.start as usize..block.predecessors.end as usize]
+    }
+
+    /// The parameters of a block.
+    pub fn params_of(&self, block: &BlockData) -> &[VReg] {
+        &self.params[block.params.start as usize..block.params.end as usize]
+    }
+
+    /// What the jump of a block gives its successor's parameters.
+    pub fn args_of(&self, block: &BlockData) -> &[VReg] {
+        &self.args[block.args.start as usize..block.args.end as usize]
     }
 
     // ---- instructions

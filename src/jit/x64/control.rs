@@ -72,18 +72,19 @@ impl Selector<'_> {
 
     /// Begins a loop over waves, the first of which has this element.
     pub(super) fn begin_waves(&mut self, first: VReg) {
-        let mut args = vec![first];
-        args.extend(self.begin_streams(first));
+        let streams = self.carried().len();
+        let mut args = Vec::with_capacity(streams + 2);
+        args.push(first);
+        self.begin_streams(first, &mut args);
         let records = self.tile.as_ref().and_then(|tile| tile.records);
         args.extend(records);
-        let block = self.wave.block;
-        self.simd.code.jump(block, &args);
-        let params: Vec<VReg> = args.iter().map(|_| self.simd.code.param(block, Class::G)).collect();
-        let streams = self.carried().len();
-        self.wave.element = params[0];
-        self.wave.first_rows = params[1..=streams].to_vec();
-        self.wave.record = records.map(|_| params[streams + 1]);
-        self.simd.code.switch_to(block);
+        let (block, wave, code) = (self.wave.block, &mut self.wave, &mut self.simd.code);
+        code.jump(block, &args);
+        wave.element = code.param(block, Class::G);
+        wave.first_rows.clear();
+        wave.first_rows.extend((0..streams).map(|_| code.param(block, Class::G)));
+        wave.record = records.map(|_| code.param(block, Class::G));
+        code.switch_to(block);
     }
 
     /// Ends what the IR does for a wave or a tile: goes on to the next one, if there is one.
@@ -99,15 +100,17 @@ impl Selector<'_> {
 
     /// Goes on to the next wave, or to another block if that has the element `end`.
     pub(super) fn next_wave(&mut self, end: VReg, behind: BlockId) {
+        let mut args = Vec::with_capacity(self.wave.first_rows.len() + 2);
         if self.counts_down() {
-            let rows = self.next_rows();
-            let left = self.simd.general_imm(X::SubImmediate64, self.wave.element, self.step as u32);
-            let args = [&[left], &rows[..]].concat();
+            // First the number, which is computed last: that leaves its flags.
+            args.push(self.wave.element);
+            self.next_rows(&mut args);
+            args[0] = self.simd.general_imm(X::SubImmediate64, self.wave.element, self.step as u32);
             self.simd.code.branch(Condition::Above, (self.wave.block, &args), (behind, &[]));
             return;
         }
-        let mut args = vec![self.simd.address(Address::at(self.wave.element, self.step as i32))];
-        args.extend(self.next_rows());
+        args.push(self.simd.address(Address::at(self.wave.element, self.step as i32)));
+        self.next_rows(&mut args);
         if let Some(record) = self.wave.record {
             args.push(self.simd.address(Address::at(record, self.places.frame.record as i32)));
         }

@@ -90,11 +90,10 @@ impl Selector<'_> {
         }
     }
 
-    /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and returns
+    /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and adds
     /// the first row of each.
-    pub(super) fn begin_streams(&mut self, first: VReg) -> Vec<VReg> {
+    pub(super) fn begin_streams(&mut self, first: VReg, rows: &mut Vec<VReg>) {
         self.wave.strides.clear();
-        let mut rows = Vec::new();
         for index in 0..self.carried().len() {
             let [data, one] = self.load_stream(self.carried()[index]);
             let stride = self.stride(one);
@@ -102,7 +101,6 @@ impl Selector<'_> {
             // Loops that are no phases begin with the first element of all.
             rows.push(if self.tile.is_some() { self.row_address(data, one, first) } else { data });
         }
-        rows
     }
 
     /// The streams whose rows the loop steps along.
@@ -110,11 +108,12 @@ impl Selector<'_> {
         self.program.facts.streams(self.phase.as_ref().map_or(0, |phase| phase.number))
     }
 
-    /// The rows of the next wave in the streams that the loop carries.
-    pub(super) fn next_rows(&mut self) -> Vec<VReg> {
-        let rows = std::iter::zip(&self.wave.first_rows, &self.wave.strides);
-        let next: Vec<Address> = rows.map(|(&row, &stride)| self.rows_behind(row, stride, self.step)).collect();
-        next.into_iter().map(|address| self.simd.address(address)).collect()
+    /// Adds the rows of the next wave in the streams that the loop carries.
+    pub(super) fn next_rows(&mut self, rows: &mut Vec<VReg>) {
+        for index in 0..self.wave.first_rows.len() {
+            let next = self.rows_behind(self.wave.first_rows[index], self.wave.strides[index], self.step);
+            rows.push(self.simd.address(next));
+        }
     }
 
     /// A word of an input element's rows.

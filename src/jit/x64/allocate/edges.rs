@@ -53,7 +53,7 @@ impl Walk<'_> {
         } else if block > 0 {
             return Err(TooHard);
         }
-        if predecessors.len() > 1 || !data.params.is_empty() {
+        if predecessors.len() > 1 || !self.code.params_of(data).is_empty() {
             if let Some(last) = self.scan.live.last[block] {
                 self.enter_loop(block, last as usize);
             }
@@ -71,8 +71,7 @@ impl Walk<'_> {
     /// Ends a block.
     pub(super) fn leave(&mut self, block: usize) {
         let data = &self.code.blocks[block];
-        let first = self.scan.live.args[block] as usize;
-        for (place, arg) in (first..).zip(&data.args) {
+        for (place, arg) in (data.args.start as usize..).zip(self.code.args_of(data)) {
             self.scan.values[arg.vreg()].next = self.scan.live.arg_next[place];
         }
         self.scan.exits.push(self.holds());
@@ -130,13 +129,13 @@ impl Walk<'_> {
     fn place_params(&mut self, block: usize, from: Option<usize>) -> Result<(), TooHard> {
         let code = self.code;
         let mut is_passed = [false; 3];
-        for (index, param) in code.blocks[block].params.iter().enumerate() {
+        for (index, param) in code.params_of(&code.blocks[block]).iter().enumerate() {
             let value = param.vreg();
             if self.scan.live.intervals[value].first == NEVER {
                 continue;
             }
             // Where the argument is, if that is free now.
-            let arg = from.and_then(|from| code.blocks[from].args.get(index));
+            let arg = from.and_then(|from| code.args_of(&code.blocks[from]).get(index));
             let there = from.zip(arg).and_then(|(from, arg)| {
                 let Holds { by, held } = &self.scan.exits[from];
                 let free = self.free & self.registers.all[param.class() as usize];
@@ -193,7 +192,7 @@ impl Walk<'_> {
     fn connect(&mut self, from: usize, to: usize) {
         let code = self.code;
         let (exit, entry): (Holds, Holds) = (self.scan.exits[from], self.scan.entries[to]);
-        let params = &code.blocks[to].params;
+        let params = code.params_of(&code.blocks[to]);
         // Slots are passed on by way of a register that is free behind the edge.
         let mut scratch = [None; 3];
         for param in params.iter().filter(|param| self.scan.values[param.vreg()].is_passed) {
@@ -205,7 +204,7 @@ impl Walk<'_> {
         let is_scratch = |place: &Place| scratch.contains(&Some(*place));
         self.set_places(&exit, |place| Some(place).filter(|place| !is_scratch(place)));
         self.scan.moves.clear();
-        for (param, arg) in params.iter().zip(&code.blocks[from].args) {
+        for (param, arg) in params.iter().zip(code.args_of(&code.blocks[from])) {
             let value = self.scan.values[param.vreg()];
             let to = match value.home {
                 _ if value.is_passed => Place::slot(param.vreg()),

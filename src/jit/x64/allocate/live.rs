@@ -46,8 +46,7 @@ pub struct Live {
     pub intervals: Vec<Interval>,
     /// For each operand, where its register is used next.
     pub next: Vec<u32>,
-    /// The same for arguments of jumps: for each block its first one's place in `arg_next`.
-    pub args: Vec<u32>,
+    /// The same for the arguments of jumps.
     pub arg_next: Vec<u32>,
     /// For each block, the last block of the loop that it begins.
     pub last: Vec<Option<u32>>,
@@ -114,17 +113,14 @@ impl Live {
         let interval =
             Interval { start: NEVER, end: 0, first: NEVER, block: NONE, class: RegClass::Int, is_param: false };
         self.intervals.resize(code.registers, interval);
-        self.args.clear();
-        let (mut args, mut place) = (0, 0);
+        let mut place = 0;
         for (number, block) in (0..).zip(&code.blocks) {
-            self.args.push(args);
-            args += block.args.len() as u32;
             let mut define = |register: VReg, position: u32, is_param: bool| {
                 let (half, class) = (2 * position, register.class());
                 self.intervals[register.vreg()] =
                     Interval { start: half, end: half, first: NEVER, block: number, class, is_param };
             };
-            block.params.iter().for_each(|&param| define(param, block.insts.start, true));
+            code.params_of(block).iter().for_each(|&param| define(param, block.insts.start, true));
             for (position, inst) in block.insts.clone().zip(&code.insts[code.range_of(block)]) {
                 // What an instruction defines comes first.
                 let operands = &code.operands[place..inst.end as usize];
@@ -134,7 +130,7 @@ impl Live {
             }
         }
         self.arg_next.clear();
-        self.arg_next.resize(args as usize, NEVER);
+        self.arg_next.resize(code.args.len(), NEVER);
     }
 
     fn find_uses(&mut self, code: &Code) -> Option<()> {
@@ -145,8 +141,7 @@ impl Live {
         let mut end = code.operands.len();
         for (number, block) in (0..code.blocks.len() as u32).zip(&code.blocks).rev() {
             let jump = block.insts.end - 1;
-            for (index, arg) in block.args.iter().enumerate() {
-                let place = self.args[number as usize] as usize + index;
+            for (place, arg) in (block.args.start as usize..).zip(code.args_of(block)) {
                 self.arg_next[place] = self.used(code, arg.vreg(), number, jump)?;
             }
             for position in block.insts.clone().rev() {
@@ -162,7 +157,7 @@ impl Live {
                     }
                 }
             }
-            for param in &block.params {
+            for param in code.params_of(block) {
                 self.intervals[param.vreg()].first = self.uses[param.vreg()];
             }
         }

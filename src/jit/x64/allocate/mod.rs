@@ -70,7 +70,7 @@ impl Function for Allocated<'_> {
     }
 
     fn block_params(&self, block: Block) -> &[VReg] {
-        &self.code.blocks[block.index()].params
+        self.code.params_of(&self.code.blocks[block.index()])
     }
 
     fn is_ret(&self, inst: Inst) -> bool {
@@ -82,7 +82,7 @@ impl Function for Allocated<'_> {
     }
 
     fn branch_blockparams(&self, block: Block, _inst: Inst, _successor: usize) -> &[VReg] {
-        &self.code.blocks[block.index()].args
+        self.code.args_of(&self.code.blocks[block.index()])
     }
 
     fn inst_operands(&self, inst: Inst) -> &[Operand] {

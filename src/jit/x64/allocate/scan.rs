@@ -92,7 +92,7 @@ impl Scan {
         self.values.extend(self.live.intervals.iter().map(|interval| Value { next: interval.first, ..value }));
         for block in &code.blocks {
             let Some(successor) = block.successors.first() else { continue };
-            for (arg, param) in block.args.iter().zip(&code.blocks[successor.index()].params) {
+            for (arg, param) in code.args_of(block).iter().zip(code.params_of(&code.blocks[successor.index()])) {
                 self.values[arg.vreg()].becomes = param.vreg() as u32;
             }
         }
