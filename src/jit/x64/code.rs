@@ -464,3 +464,26 @@ fn fixed(register: VReg, kind: OperandKind, number: usize) -> Operand {
     let pos = if kind == OperandKind::Use { OperandPos::Early } else { OperandPos::Late };
     Operand::new(register, constraint, kind, pos)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_a_block_are_side_by_side_in_whatever_order_they_come() {
+        let mut code = Code::default();
+        let blocks = [(); 3].map(|()| code.block());
+        let mut given = [const { Vec::new() }; 3];
+        for number in [0, 1, 1, 0, 2, 0, 1] {
+            given[number].push(code.param(blocks[number], Class::V));
+        }
+        for (block, args) in blocks.into_iter().zip([&[][..], &given[0][..1], &given[1]]) {
+            code.switch_to(block);
+            code.jump(blocks[0], args);
+        }
+        let params: Vec<&[VReg]> = code.blocks.iter().map(|block| code.params_of(block)).collect();
+        let args: Vec<&[VReg]> = code.blocks.iter().map(|block| code.args_of(block)).collect();
+        assert_eq!(params, given);
+        assert_eq!(args, [&[][..], &given[0][..1], &given[1]]);
+    }
+}

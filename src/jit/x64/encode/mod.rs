@@ -196,7 +196,10 @@ impl Encoder {
             1 => bytes.put([inst.immediate as u8 | inst.in_immediate << 4]),
             _ => bytes.put(inst.immediate.to_le_bytes()),
         }
-        self.bytes.extend_from_slice(&bytes.all[..bytes.count]);
+        // All of them have one size, which takes no call to copy.
+        let end = self.bytes.len() + bytes.count;
+        self.bytes.extend_from_slice(&bytes.all);
+        self.bytes.truncate(end);
     }
 
     // ---- what has no line in the table
