@@ -179,11 +179,12 @@ fn tile_values(
     // Passes before this one make literals.
     let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
     tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
-    let has_one_way_out = |block: &Block| match regions.exits[regions.of[*block]] {
+    let has_one_way_out = |(region, exit): (usize, &Exit)| match *exit {
         Exit::Return => false,
-        Exit::To(head) => regions.leading_to(func, regions.of[*block], head).nth(1).is_none(),
+        Exit::To(head) => regions.leading_to(func, region, head).nth(1).is_none(),
         Exit::Branch(_) => true,
     };
+    let has_one_way_out: Vec<bool> = regions.exits.iter().enumerate().map(has_one_way_out).collect();
     let mut changed = true;
     while changed {
         changed = false;
@@ -192,7 +193,7 @@ fn tile_values(
                 let is_head = regions.head(regions.of[block]) == block;
                 let is_same = |from: &Block| {
                     let mut calls = func.blocks[*from].terminator().calls().filter(|call| call.block == block);
-                    has_one_way_out(from) && calls.all(|call| tile.contains(call.args[at]))
+                    has_one_way_out[regions.of[*from]] && calls.all(|call| tile.contains(call.args[at]))
                 };
                 if !is_head || parted.contains(param) || !graph.predecessors[block].iter().all(is_same) {
                     changed |= tile.remove(param);
