@@ -227,7 +227,7 @@ impl Cutter<'_> {
     /// Makes a block of a phase: its instructions, with what comes from other phases and goes there, and its end.
     fn block(&mut self, phase: &mut Making, old: Block, block: Block, insts: &[Inst]) -> Result<(), CutError> {
         phase.blocks.push(block);
-        // Loads and stores come in.
+        // With room for loads and stores.
         let mut new = Vec::with_capacity(2 * insts.len() + 8);
         self.func.origin = Origin::default();
         for param in self.func.blocks[old].params.clone() {
