@@ -17,7 +17,7 @@ const LARGE_ROUNDS: usize = 5;
 const COMPILATIONS: usize = 10;
 /// In each of them so many compilations in one way follow each other, and the first of them do not count. Those find
 /// the caches of the processor, and what it foresees of branches, full of what another way has left there: a short
-/// program takes a sixth less time in its sixth turn than in its third, and no less in later ones.
+/// program takes an eighth less time in its sixth turn than in its third, and hardly less in later ones.
 const IN_TURN: usize = 10;
 const COLD: usize = 5;
 

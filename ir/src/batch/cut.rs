@@ -179,12 +179,12 @@ fn tile_values(
     // Passes before this one make literals.
     let insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
     tile.extend(insts.filter(|inst| inst.op == Op::Const).filter_map(|inst| inst.result));
-    let has_one_way_out = |(region, exit): (usize, &Exit)| match *exit {
+    let is_one = |(region, exit): (usize, &Exit)| match *exit {
         Exit::Return => false,
         Exit::To(head) => regions.leading_to(func, region, head).nth(1).is_none(),
         Exit::Branch(_) => true,
     };
-    let has_one_way_out: Vec<bool> = regions.exits.iter().enumerate().map(has_one_way_out).collect();
+    let has_one_way_out: Vec<bool> = regions.exits.iter().enumerate().map(is_one).collect();
     let mut changed = true;
     while changed {
         changed = false;

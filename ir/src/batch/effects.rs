@@ -5,7 +5,7 @@
 //! same only where regions without a barrier between them do not write what the other reads or writes.
 
 use super::cut::CutError;
-use super::regions::{Exit, Regions};
+use super::regions::Regions;
 use crate::function::InstData;
 use crate::memory::MemoryKind;
 use crate::op::Memory;
@@ -74,12 +74,8 @@ impl Effects {
         behind_barriers: &EntitySet<Block>,
     ) -> Result<(), CutError> {
         let next = |region: usize| {
-            let targets: Vec<Block> = match regions.exits[region] {
-                Exit::Return => Vec::new(),
-                Exit::To(block) => vec![block],
-                Exit::Branch(block) => func.blocks[block].terminator().calls().map(|call| call.block).collect(),
-            };
-            targets.into_iter().filter(|&block| !behind_barriers.contains(block)).map(|block| regions.of[block])
+            let heads = regions.next(func, region).filter(|&head| !behind_barriers.contains(head));
+            heads.map(|head| regions.of[head])
         };
         for first in (0..self.0.len()).filter(|&region| !self.0[region].is_none()) {
             let mut seen = vec![false; self.0.len()];

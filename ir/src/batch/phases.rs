@@ -166,17 +166,18 @@ impl Cutter<'_> {
             let mut insts = std::mem::take(&mut self.func.blocks[block].insts);
             insts.retain(|&inst| {
                 let data = &self.func.insts[inst];
-                let list = if data.result.is_some_and(|result| self.plan.tile.contains(result)) {
-                    Some(&mut of_tile)
-                } else if matches!(data.op, Op::Input | Op::InputWord) {
-                    // Elements are fetched where the phase begins.
-                    of_waves.first_mut()
-                } else {
-                    None
-                };
-                let stays = list.is_none() && split.is_none_or(|split| split.any != inst);
-                list.into_iter().for_each(|list| list.push(inst));
-                stays
+                if data.result.is_some_and(|result| self.plan.tile.contains(result)) {
+                    of_tile.push(inst);
+                    return false;
+                }
+                // Elements are fetched where the phase begins.
+                if matches!(data.op, Op::Input | Op::InputWord)
+                    && let Some(first) = of_waves.first_mut()
+                {
+                    first.push(inst);
+                    return false;
+                }
+                split.is_none_or(|split| split.any != inst)
             });
             of_waves.push(insts);
         }

@@ -3,7 +3,7 @@
 //! slot](super::coalesce), and nothing is moved.
 
 use super::coalesce::{Coalescer, Live};
-use super::regions::{Exit, Regions};
+use super::regions::Regions;
 use crate::Value;
 use crate::cfg::Lists;
 use crate::graph::Graph;
@@ -52,8 +52,9 @@ struct Stay {
 impl Records {
     /// Gives each value that goes on its slots, if it [is kept](is_kept) in any.
     pub fn find(graph: &Graph<'_>, regions: &Regions, is_kept: impl Fn(Value) -> bool) -> Records {
-        let edges = edges(graph, regions);
         let count = regions.exits.len();
+        let next = |region| regions.next(graph.func, region).map(move |head| (region, regions.of[head]));
+        let edges: Vec<(usize, usize)> = (0..count).flat_map(next).collect();
         let next = Lists::new(count, edges.iter().copied());
         let before = Lists::new(count, edges.iter().map(|&(from, to)| (to, from)));
         let mut records = Records { kept: graph.func.value_map(), slots: 0 };
@@ -170,19 +171,4 @@ impl Records {
         let Kept { edge, slot, made } = self.kept[value];
         slot.filter(|_| edge.is_some() || made != region)
     }
-}
-
-/// Which region may go on in which.
-fn edges(graph: &Graph<'_>, regions: &Regions) -> Vec<(usize, usize)> {
-    let mut edges = Vec::with_capacity(2 * regions.exits.len());
-    for (region, &exit) in regions.exits.iter().enumerate() {
-        match exit {
-            Exit::Return => {}
-            Exit::To(head) => edges.push((region, regions.of[head])),
-            Exit::Branch(block) => {
-                edges.extend(graph.successors[block].iter().map(|&head| (region, regions.of[head])));
-            }
-        }
-    }
-    edges
 }

@@ -6,7 +6,7 @@
 //! regions, where all waves of a tile take them together.
 
 use super::cut::CutError;
-use crate::cfg::Lists;
+use crate::cfg::{self, Lists};
 use crate::fuel::EdgeCosts;
 use crate::function::Terminator;
 use crate::graph::Graph;
@@ -64,6 +64,16 @@ impl Regions {
         self.blocks[region][0]
     }
 
+    /// The heads that a region may go on at.
+    pub fn next(&self, func: &Function, region: usize) -> impl Iterator<Item = Block> {
+        let (head, branch) = match self.exits[region] {
+            Exit::Return => (None, None),
+            Exit::To(head) => (Some(head), None),
+            Exit::Branch(block) => (None, Some(block)),
+        };
+        head.into_iter().chain(branch.into_iter().flat_map(|block| cfg::successors(func, block)))
+    }
+
     /// The blocks of a region that edges to a head come from.
     pub fn leading_to<'r>(&'r self, func: &'r Function, region: usize, head: Block) -> impl Iterator<Item = Block> {
         let leads = move |block: &Block| func.blocks[*block].terminator().calls().any(|call| call.block == head);
@@ -109,11 +119,6 @@ impl Finder<'_> {
 
     /// How a region ends; `None` if it has to be smaller, for which it has more heads now.
     fn exit(&mut self, blocks: &[Block]) -> Result<Option<Exit>, CutError> {
-        if let &[block] = blocks
-            && let Some(exit) = self.only_end(block)
-        {
-            return Ok(Some(exit));
-        }
         let leaving: Vec<Block> = blocks.iter().copied().filter(|&block| self.ends(block).next().is_some()).collect();
         let mut targets: Vec<Option<Block>> = leaving.iter().flat_map(|&block| self.ends(block)).collect();
         targets.sort_unstable();
@@ -129,16 +134,6 @@ impl Finder<'_> {
         }
         self.open(blocks, &leaving, &targets);
         Ok(None)
-    }
-
-    /// How a region of one block ends, if that has one way out and no other edge.
-    fn only_end(&self, block: Block) -> Option<Exit> {
-        let returns = *self.graph.func.blocks[block].terminator() == Terminator::Return;
-        match self.graph.successors[block] {
-            [] if returns => Some(Exit::Return),
-            [to] if self.heads.contains(to) => Some(Exit::To(to)),
-            _ => None,
-        }
     }
 
     /// Makes heads in a region with several ends: what a branch leads to that decides for some of them. If no branch

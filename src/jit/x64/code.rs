@@ -168,12 +168,11 @@ pub struct Code {
     pub registers: usize,
     /// Where each block is among the emitted ones.
     numbers: Vec<u32>,
-    /// The parameters of all blocks, those of each side by side.
+    /// The parameters of all blocks, those of each side by side, and where those of each [`BlockId`] are.
     params: Vec<VReg>,
+    places: Vec<Range<u32>>,
     /// What all jumps give.
     pub args: Vec<VReg>,
-    /// Those of blocks that are not emitted yet.
-    params_of: Vec<Range<u32>>,
     cold: Vec<bool>,
     /// Edges by [`BlockId`], by their sources.
     edges: Vec<(u32, BlockId)>,
@@ -197,15 +196,16 @@ pub fn class_of(class: Class) -> RegClass {
 impl Code {
     /// Forgets the function.
     pub fn clear(&mut self) {
-        let Code { insts, operands, blocks, constants, numbers, cold, edges, predecessors, .. } = self;
+        let Code { insts, operands, blocks, constants, numbers, params, places, args, .. } = self;
+        let Code { cold, edges, predecessors, .. } = self;
         insts.clear();
         operands.clear();
         blocks.clear();
         constants.clear();
         numbers.clear();
-        self.params.clear();
-        self.args.clear();
-        self.params_of.clear();
+        params.clear();
+        places.clear();
+        args.clear();
         cold.clear();
         edges.clear();
         predecessors.clear();
@@ -223,7 +223,7 @@ impl Code {
     /// A block to be emitted later.
     pub fn block(&mut self) -> BlockId {
         self.numbers.push(u32::MAX);
-        self.params_of.push(0..0);
+        self.places.push(0..0);
         self.cold.push(false);
         BlockId(self.numbers.len() as u32 - 1)
     }
@@ -238,7 +238,7 @@ impl Code {
     /// Another parameter of a block that is not emitted yet.
     pub fn param(&mut self, block: BlockId, class: Class) -> VReg {
         let param = self.register(class);
-        let (list, end) = (&mut self.params_of[block.0 as usize], self.params.len());
+        let (list, end) = (&mut self.places[block.0 as usize], self.params.len());
         if list.end as usize != end {
             // Others came in between.
             self.params.extend_from_within(list.start as usize..list.end as usize);
@@ -257,7 +257,7 @@ impl Code {
         let start = self.insts.len() as u32;
         self.blocks.push(BlockData {
             insts: start..start,
-            params: self.params_of[index].clone(),
+            params: self.places[index].clone(),
             is_cold: self.cold[index],
             ..BlockData::default()
         });

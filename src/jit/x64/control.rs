@@ -102,10 +102,10 @@ impl Selector<'_> {
     pub(super) fn next_wave(&mut self, end: VReg, behind: BlockId) {
         let mut args = Vec::with_capacity(self.wave.first_rows.len() + 2);
         if self.counts_down() {
-            // First the number, which is computed last: that leaves its flags.
-            args.push(self.wave.element);
             self.next_rows(&mut args);
-            args[0] = self.simd.general_imm(X::SubImmediate64, self.wave.element, self.step as u32);
+            // Computed last: the branch looks at its flags.
+            let left = self.simd.general_imm(X::SubImmediate64, self.wave.element, self.step as u32);
+            args.insert(0, left);
             self.simd.code.branch(Condition::Above, (self.wave.block, &args), (behind, &[]));
             return;
         }

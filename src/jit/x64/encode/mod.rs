@@ -196,7 +196,7 @@ impl Encoder {
             1 => bytes.put([inst.immediate as u8 | inst.in_immediate << 4]),
             _ => bytes.put(inst.immediate.to_le_bytes()),
         }
-        // Sixteen bytes are copied without a call, as many as there are would not be; what is too much goes again.
+        // To copy as many bytes as is known beforehand takes no call. Those behind the instruction go again.
         let end = self.bytes.len() + bytes.count;
         self.bytes.extend_from_slice(&bytes.all);
         self.bytes.truncate(end);
