@@ -370,3 +370,59 @@ fn a_call_that_ends_early_has_written_once() {
         assert_eq!(call.dispatch([1; 3]), Err(CallError::Cancelled), "{backend:?}");
     }
 }
+
+/// Many groups are one change of the floating-point mode for native code, and each as if it were alone.
+#[test]
+fn groups_in_a_row_find_their_number_and_zeros_and_the_first_that_fails_ends_the_call() {
+    const GROUPS: u32 = 7 * 5 * 3;
+    const THREADS: u32 = 20;
+    let text = |stops: u32, barrier: &str| {
+        format!(
+            "cs_5_0
+            dcl_thread_group {THREADS}, 1, 1
+            dcl_input vThreadIDInGroup.x
+            dcl_input vThreadGroupID.xyz
+            dcl_uav_raw u0
+            dcl_tgsm_raw g0, 100
+            imad r0.x, vThreadGroupID.z, l(5), vThreadGroupID.y
+            imad r0.x, r0.x, l(7), vThreadGroupID.x
+            ishl r0.y, vThreadIDInGroup.x, l(2)
+            iadd r0.z, r0.y, l(20)
+            ld_raw r1.x, r0.z, g0.xxxx
+            store_raw g0.x, r0.z, l(1000)
+            {barrier}
+            loop
+              ine r1.y, r0.x, l({stops})
+              breakc_nz r1.y
+            endloop
+            iadd r1.x, r1.x, r0.x
+            iadd r1.x, r1.x, l(1)
+            imul null, r0.w, r0.x, l(80)
+            iadd r0.w, r0.w, r0.y
+            store_raw u0.x, r0.w, r1.x"
+        )
+    };
+    for (stops, barrier) in [0, 31, 32, 33, 70, 104, GROUPS].into_iter().flat_map(|it| [(it, ""), (it, "sync_g_t")]) {
+        let shader = Shader::parse(&Source::new(&text(stops, barrier)).container()).unwrap();
+        // What is enough for all, and what each group has to be charged for before the next one runs.
+        for config in [Config::default(), Config::default().call_fuel(100_000)] {
+            let engine = Engine::new(config.fuel(1000)).unwrap();
+            for (lanes, backend) in
+                Lanes::ALL.into_iter().flat_map(|it| [(it, Backend::Jit), (it, Backend::Interpreter)])
+            {
+                let code = engine.compile(&shader, &CompileOptions::default().lanes(lanes).backend(backend)).unwrap();
+                let buffer = AtomicBuffer::zeroed((GROUPS * THREADS * 4) as usize);
+                let mut call = code.call();
+                call.unordered_access(0, MemoryView::raw(&buffer)).unwrap();
+                let (ended, what) = (call.dispatch([7, 5, 3]), format!("{stops}, {lanes:?}, {backend:?}, {barrier}"));
+                assert!(matches!(ended, Ok(()) | Err(CallError::OutOfFuel { .. })), "{what}: {ended:?}");
+                assert_eq!(ended.is_ok(), stops == GROUPS, "{what}");
+                for word in 0..GROUPS * THREADS {
+                    let group = word / THREADS;
+                    let wanted = if group < stops { group + 1 } else { 0 };
+                    assert_eq!(buffer.word(word as usize), Some(wanted), "{what}: group {group}");
+                }
+            }
+        }
+    }
+}

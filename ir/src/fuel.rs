@@ -245,6 +245,17 @@ impl<'a> Fuel<'a> {
         self.wave.saturating_mul(self.group.map_or(1, |group| group.waves))
     }
 
+    /// What the waves of the group have left together; waves that are of none are not bounded together.
+    pub fn of_all_waves(&self) -> u64 {
+        self.group.map_or(u64::MAX, |group| group.left.load(Ordering::Relaxed))
+    }
+
+    /// Whether the call has enough left for so many groups like this one, if each takes all that it may.
+    pub fn suffices(&self, groups: u64) -> bool {
+        let needed = u64::from(self.most()).saturating_mul(groups).saturating_add(self.debt());
+        self.call.is_none_or(|left| left.load(Ordering::Relaxed) >= needed)
+    }
+
     /// What a wave is given when it begins.
     pub fn first(&self) -> u32 {
         self.most().min(QUANTUM)

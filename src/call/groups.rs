@@ -4,7 +4,7 @@ use super::bindings::Call;
 use super::buffer;
 use super::engine::{Memory, with_memory};
 use super::uniforms::BoundSpaces;
-use super::wave::{Driver, Group, Groups, WaveRunner};
+use super::wave::{Driver, Groups, WaveRunner};
 use super::work::Work;
 use crate::error::CallError;
 use crate::frontend::{Interface, ResourceFile, UniformKind};
@@ -230,15 +230,25 @@ impl<'a> Driver<'a> for Grid<'_, '_, 'a> {
 }
 
 impl Groups for Grid<'_, '_, '_> {
-    fn next(&mut self) -> Option<Group<'_>> {
+    fn next(&mut self) -> Option<[u32; 3]> {
         self.left = self.left.checked_sub(1)?;
-        let [x, y, z] = self.next;
-        self.next = behind(self.next, self.grid);
+        let next = behind(self.next, self.grid);
+        Some(std::mem::replace(&mut self.next, next))
+    }
+
+    fn clear(&self) {
+        self.memory.clear_shared();
+    }
+
+    fn number_space(&self) -> Option<usize> {
+        self.space
+    }
+
+    fn spaces(&mut self, [x, y, z]: [u32; 3]) -> &BoundSpaces {
         if let Some(space) = self.space {
             self.spaces.set_rows(self.interface, space, 0, &[[x, y, z, 0]]);
         }
-        self.memory.begin_group();
-        Some(Group { id: [x, y, z], spaces: &self.spaces, changed: self.space })
+        &self.spaces
     }
 }
 

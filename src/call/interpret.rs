@@ -188,11 +188,13 @@ impl<'c> WaveRunner for Interpreted<'c, '_> {
         }
         let mut machines: Vec<&mut Machine<'c>> = iter::once(&mut self.machine).chain(&mut self.others).collect();
         let mut is_bound = false;
-        while let Some(group) = groups.next() {
+        while let Some(number) = groups.next() {
+            groups.clear();
+            let is_numbered = groups.number_space().is_some();
             let mut uniforms: Vec<&[[u32; 4]]> = mem::take(&mut self.uniforms);
-            uniforms.extend(Shared::rows(self.function, group.spaces.rows()));
+            uniforms.extend(Shared::rows(self.function, groups.spaces(number).rows()));
             let shared = Shared { uniforms: &uniforms, resources, textures };
-            if group.changed.is_some() || !is_bound {
+            if is_numbered || !is_bound {
                 machines.iter_mut().for_each(|machine| loops.bind(machine, &shared, call.instance));
                 is_bound = true;
             }

@@ -93,11 +93,12 @@ impl WaveRunner for NativeRunner<'_, '_> {
 
     fn run_groups(&mut self, threads: u32, groups: &mut dyn Groups) -> Result<(), CallError> {
         let batch = self.batch(0, threads);
-        let mut bound = self.waves.groups(&batch)?;
-        while let Some(group) = groups.next() {
-            bound.run(group.spaces.native(), group.changed)?;
+        let number = groups.number_space().map(|space| (space, groups.spaces([0; 3]).native()[space].clone()));
+        let mut runner = self.waves.groups(&batch, number)?;
+        while let Some(number) = groups.next() {
+            runner.add(number)?;
         }
-        Ok(())
+        runner.run()
     }
 
     fn output(&self, element: usize, lane: usize) -> [u32; 4] {

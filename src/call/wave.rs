@@ -64,19 +64,19 @@ pub(super) struct Block<'b> {
     pub quads: Option<&'b [Quad]>,
 }
 
-/// A thread group. Its memory is that of the runner.
-pub(super) struct Group<'g> {
-    /// Its number in x, y and z.
-    pub id: [u32; 3],
-    pub spaces: &'g BoundSpaces,
-    /// Which of them may hold anything else than for the group before.
-    pub changed: Option<usize>,
-}
-
-/// Thread groups of the same size, one at a time.
+/// Thread groups of the same size.
 pub(super) trait Groups {
-    /// Makes what a group shares zero, and says which group comes next.
-    fn next(&mut self) -> Option<Group<'_>>;
+    /// Which group comes next, by its number in x, y and z.
+    fn next(&mut self) -> Option<[u32; 3]>;
+
+    /// Makes what a group shares zero. Native code does so itself.
+    fn clear(&self);
+
+    /// The uniform space of which the first row is the group's number, if the program asks for that.
+    fn number_space(&self) -> Option<usize>;
+
+    /// The uniforms as the group of that number sees them.
+    fn spaces(&mut self, number: [u32; 3]) -> &BoundSpaces;
 }
 
 /// An engine with everything bound but inputs and outputs.

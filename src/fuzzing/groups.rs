@@ -265,8 +265,11 @@ impl<'a> Generator<'_, 'a> {
 /// What is in memory when two groups have run, or that threads parted.
 type Ended = std::result::Result<[Vec<u8>; 2], ()>;
 
-/// Runs two groups with memory of their own.
-fn with_memory(mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Result<(), ()>) -> Ended {
+/// Groups of a case.
+const GROUPS: u32 = 2;
+
+/// Runs groups with memory of their own.
+fn with_memory(run: impl FnOnce(&GroupMemory<'_, '_>) -> std::result::Result<(), ()>) -> Ended {
     let bytes: Vec<u8> = (0..4 * WORDS[0]).map(|byte| ((byte * 37) >> 2) as u8).collect();
     let buffers = [AtomicBuffer::from_bytes(&bytes), AtomicBuffer::zeroed(4 * WORDS[2] as usize)];
     let kinds = [(ResourceFile::UnorderedAccess, 0), (ResourceFile::Shared { bytes: 4 * WORDS[1] }, 1)];
@@ -280,11 +283,18 @@ fn with_memory(mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Resul
     views.bind(0, Some(MemoryView::raw(&buffers[0])));
     views.bind(2, Some(MemoryView::typed(&buffers[1], TexelFormat::R32Uint)));
     let memory = GroupMemory::new(&textures, &views, &declared);
-    for _ in 0..2 {
-        memory.begin_group();
-        group(&memory)?;
-    }
+    run(&memory)?;
     Ok(buffers.map(|buffer| buffer.to_bytes()))
+}
+
+/// Runs groups one by one.
+fn one_by_one(mut group: impl FnMut(&GroupMemory<'_, '_>) -> std::result::Result<(), ()>) -> Ended {
+    with_memory(|memory| {
+        (0..GROUPS).try_for_each(|_| {
+            memory.clear_shared();
+            group(memory)
+        })
+    })
 }
 
 /// Numbers of a wave's threads, the last repeated.
@@ -303,7 +313,7 @@ fn parted(halt: Halt) {
 /// The oracle.
 fn reference<const L: usize>(func: &Function, case: &GroupCase) -> Ended {
     let options = InterpOptions { fuel: FUEL.into(), fused: true };
-    with_memory(|memory| {
+    one_by_one(|memory| {
         let (inputs, uniforms, resources) = (&[], &[], &[&[][..]; 3]);
         let bindings = |first| {
             let vertex_id = threads::<L>(case, first);
@@ -317,7 +327,7 @@ fn reference<const L: usize>(func: &Function, case: &GroupCase) -> Ended {
 /// The fast interpreter.
 fn fast(func: &Function, case: &GroupCase, lanes: usize, loops: Loops) -> Ended {
     let code = Bytecode::new(func).expect("what the passes make can be translated");
-    with_memory(|memory| {
+    one_by_one(|memory| {
         let shared = Shared { uniforms: &[], resources: &[&[][..]; 3], textures: memory };
         let mut waves: Vec<_> = (0..case.threads)
             .step_by(lanes)
@@ -371,9 +381,11 @@ fn native(func: &Verified, case: &GroupCase, options: &CodegenOptions, target: &
             instance: 0,
             fuel: FUEL.into(),
         };
-        let ended: std::result::Result<(), CallError> =
-            jit::GroupRunner::new(&code, &mut scratch, &batch).and_then(|mut groups| groups.run(&[], None));
-        ended.unwrap_or_else(|error| panic!("{error}"));
+        let ended = jit::GroupRunner::new(&code, &mut scratch, &batch, None).and_then(|mut groups| {
+            (0..GROUPS).try_for_each(|x| groups.add([x, 0, 0]))?;
+            groups.run()
+        });
+        ended.unwrap_or_else(|error: CallError| panic!("{error}"));
         Ok(())
     }))
 }

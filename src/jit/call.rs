@@ -17,16 +17,17 @@ use bind::Elements;
 pub(in crate::jit) use fills::SlotFill;
 pub use group::GroupRunner;
 use lines::Lines;
-use rows::Row;
+pub(in crate::jit) use rows::Row;
 pub use rows::UniformRows;
 use spans::{Span, Spans};
 pub use wave::WaveRunner;
 
 use super::Code;
 use super::abi::{self, BatchArgs, InputArgs, OutputArgs, ResourceArgs, SpaceArgs};
+use super::limits;
 use super::refuel::Tank;
+use super::series::{self, Fresh};
 use super::texture::TextureArgs;
-use super::{limits, mode};
 use crate::error::CallError;
 use shaderjit_ir::fuel::{Fuel, Stop};
 use shaderjit_ir::texture::Textures;
@@ -210,7 +211,7 @@ impl Code {
             let start = span.vertices.start;
             // SAFETY: `readable` says that native code may read and write vertices `first..first + whole` of the
             // caller's buffers, and the streams point to vertex `start`.
-            let ended = unsafe { self.call(batch, &batch.fuel, scratch, &span, count - 1 - start)? };
+            let ended = unsafe { self.call(batch, &batch.fuel, scratch, &span, count - 1 - start, &Fresh::ONE)? };
             let (end, progress) = match ended {
                 // Then it is known what those waves took that come before one that fails.
                 Ended::OutOfFuel(vertex) | Ended::GuardFailed(vertex) if !span.alone => {
@@ -233,9 +234,10 @@ impl Code {
         while start < count {
             let end = count.min(start + lanes);
             self.bind_tail(batch, output, start..end, scratch);
+            let (span, last) = (Span::wave(start, lanes), end - 1 - start);
             // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory, or in each lane to one and the
             // same vertex that native code may read and write.
-            let ended = unsafe { self.call(batch, &batch.fuel, scratch, &Span::wave(start, lanes), end - 1 - start)? };
+            let ended = unsafe { self.call(batch, &batch.fuel, scratch, &span, last, &Fresh::ONE)? };
             let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
                 return Ok(progress);
@@ -253,14 +255,15 @@ impl Code {
     }
 
     /// Shades the first elements of the bound streams: element 0 is the first vertex of the span, element `last` the
-    /// last whose number differs from the one before. It is paid for with `fuel`.
+    /// last whose number differs from the one before. It is paid for with `fuel`. If `fresh` says so, thread groups
+    /// behind it do the same, each of them with as much fuel.
     ///
     /// # Errors
     /// The call has no more fuel, or is cancelled.
     ///
     /// # Safety
     /// The streams in `scratch.tables` must be good, as [`abi`] says, for as many elements as the span has vertices: a
-    /// multiple of the lanes that is not zero.
+    /// multiple of the lanes that is not zero. `fresh` must be as [`series::call`] says.
     unsafe fn call(
         &self,
         batch: &Batch<'_>,
@@ -268,6 +271,7 @@ impl Code {
         scratch: &mut Scratch,
         span: &Span,
         last: usize,
+        fresh: &Fresh<'_>,
     ) -> Result<Ended, CallError> {
         let (start, count) = (span.vertices.start, span.vertices.len());
         let stopped = |stop| CallError::stopped(stop, fuel);
@@ -295,18 +299,25 @@ impl Code {
             prefetches: self.prefetches(batch).into(),
         };
         // SAFETY: the code was made for this contract (`abi`). The tables have one entry an element, space or resource,
-        // a resource's with no more bytes than its slice has, and of memory the words that `words` lends, the first
-        // in front; `check` saw that each space has the rows that are read
-        // without a check, and `UniformRows` always has a window of zero rows in front of the bound ones and one after
-        // them; `arrays` holds `scratch_bytes` and `frame` `frame_bytes`. The caller vouches for the streams.
-        let status = unsafe { mode::call_flushing(self.memory.entry().as_ptr(), &mut args, count as u32) };
+        // a resource's with no more bytes than its slice has, and of memory the words that `words` lends, the first in
+        // front; `check` saw that each space has the rows that are read without a check, and `UniformRows` always has a
+        // window of zero rows in front of the bound ones and one after them; `arrays` holds `scratch_bytes` and `frame`
+        // `frame_bytes`. The caller vouches for the streams, and for what is fresh.
+        let outcome =
+            unsafe { series::call(self.memory.entry().as_ptr(), &mut args, count as u32, fuel.of_all_waves(), fresh) };
         if let Some(panic) = textures.into_panic() {
             resume_unwind(panic);
         }
         if tank.stop() == Some(Stop::Cancelled) {
             return Err(stopped(Stop::Cancelled));
         }
-        fuel.charge(args.spent).map_err(stopped)?;
+        let series::Outcome { status, spent, is_over } = outcome;
+        if is_over {
+            return Err(stopped(Stop::Wave));
+        }
+        // None of several groups took more than it may, so only the call is charged.
+        let charged = Fuel { group: fuel.group.filter(|_| fresh.calls == 1), ..*fuel };
+        charged.charge(spent).map_err(stopped)?;
         // Where all is done by rows, it may have stopped in the middle of a wave.
         let vertex = (start + (args.stopped & !(self.lanes() - 1)) as usize) as u32;
         match (status, tank.stop()) {

@@ -4,14 +4,14 @@
 //!   batch program, and has them made into machine code.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
 //!   batch.
-//! * `mode` switches the floating-point mode around native code, and back around what native code calls: `double`,
-//!   `texture`, and `refuel`, which says whether loops may go on.
+//! * `series` makes calls of native code, one or many in one change of the floating-point mode; `mode` changes it back
+//!   around what native code calls: `double`, `texture`, and `refuel`, which says whether loops may go on.
 //! * `memory` makes code executable and frees it. `limits` bounds what hostile programs can ask for.
 //! * `machine` has nothing to do with native code but that it, too, needs to know what this machine can do: it compiles
 //!   the loops of the IR's fast interpreter for that.
 //!
 //! `unsafe` is only in `call.rs`, `call/copy.rs`, `call/group.rs`, `call/rows.rs`, `call/wave.rs`, `double.rs`,
-//! `machine.rs`, `memory.rs`, `mode.rs`, `refuel.rs` and `texture.rs`. Cranelift's types stay inside.
+//! `machine.rs`, `memory.rs`, `mode.rs`, `refuel.rs`, `series.rs` and `texture.rs`. Cranelift's types stay inside.
 
 mod abi;
 mod back_end;
@@ -25,6 +25,7 @@ mod memory;
 mod mode;
 mod places;
 mod refuel;
+mod series;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,7 @@
 use super::abi::BatchArgs;
 use super::{double, refuel, texture};
 use shaderjit_ir::texture::Rows;
-use std::arch::{asm, naked_asm};
-use std::ptr;
+use std::arch::naked_asm;
 
 /// MXCSR as Rust expects it: all exceptions masked, to nearest even. The flags that say which exceptions there were,
 /// which Rust leaves open, are all set: to raise one that is not costs a processor some thirty nanoseconds.
@@ -30,36 +29,6 @@ pub const fn mxcsr(_flushes: bool) -> u32 {
     0
 }
 
-/// Calls native code with denormals flushed.
-///
-/// # Safety
-/// `entry` must be the entry of live code of the system's ABI, and `args` what it expects.
-#[cfg(target_arch = "x86_64")]
-pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) -> u32 {
-    let flushing = mxcsr(true);
-    let mut saved = 0u32;
-    let status: u32;
-    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; the registers that
-    // hold across the call are preserved by the System V ABI, which the code follows on every system
-    // ([`super::signature`]).
-    unsafe {
-        asm!(
-            "stmxcsr dword ptr [r12]",
-            "ldmxcsr dword ptr [r13]",
-            "call r14",
-            "ldmxcsr dword ptr [r12]",
-            in("r12") &raw mut saved,
-            in("r13") &raw const flushing,
-            in("r14") entry,
-            in("rdi") ptr::from_mut(args),
-            in("esi") count,
-            lateout("eax") status,
-            clobber_abi("sysv64"),
-        );
-    }
-    status
-}
-
 /// Calls native code with denormals flushed: FPCR with FZ set.
 ///
 /// # Safety
@@ -68,9 +37,10 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) 
 pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) -> u32 {
     const FLUSH_TO_ZERO: u64 = 1 << 24;
     let status: u32;
-    // SAFETY: as on x86-64; x20 to x22 are preserved by the ABI.
+    // SAFETY: the caller vouches for the call itself. The mode is restored before the block ends; x20 to x22 are
+    // preserved by the ABI.
     unsafe {
-        asm!(
+        std::arch::asm!(
             "mrs x20, fpcr",
             "msr fpcr, x21",
             "blr x22",
@@ -78,7 +48,7 @@ pub unsafe fn call_flushing(entry: *const u8, args: &mut BatchArgs, count: u32) 
             out("x20") _,
             in("x21") DEFAULT | FLUSH_TO_ZERO,
             in("x22") entry,
-            in("x0") ptr::from_mut(args),
+            in("x0") std::ptr::from_mut(args),
             in("w1") count,
             lateout("w0") status,
             clobber_abi("C"),

@@ -53,7 +53,7 @@ impl<'c, 'a> GroupMemory<'c, 'a> {
     }
 
     /// Makes what is shared zero, for another group.
-    pub fn begin_group(&self) {
+    pub fn clear_shared(&self) {
         self.shared.iter().flatten().for_each(AtomicBuffer::clear);
     }
 

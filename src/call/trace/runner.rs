@@ -6,7 +6,7 @@ use super::watch::Watch;
 use crate::call::fetch::fetch;
 use crate::call::uniforms::BoundSpaces;
 use crate::call::vertex_buffer::VertexBufferView;
-use crate::call::wave::{Block, Bound, Group, Groups, Wave, WaveRunner};
+use crate::call::wave::{Block, Bound, Groups, Wave, WaveRunner};
 use crate::error::CallError;
 use crate::prepared::Prepared;
 use crate::stage::Stage;
@@ -198,14 +198,14 @@ impl<'t, 'c, 'a> Traced<'t, 'c, 'a> {
     }
 
     /// Runs one thread group.
-    fn run_group(&mut self, threads: u32, group: Group<'_>) -> Result<(), CallError> {
+    fn run_group(&mut self, threads: u32, number: [u32; 3], groups: &mut dyn Groups) -> Result<(), CallError> {
         let interface = self.bound.call.shader.interface();
         let [width, height, depth] = interface.thread_group.unwrap_or([1; 3]);
         let inside = match self.tracer.invocation() {
-            Invocation::Thread([x, y, z]) if [x / width, y / height, z / depth] == group.id => {
+            Invocation::Thread([x, y, z]) if [x / width, y / height, z / depth] == number => {
                 [x % width, y % height, z % depth]
             }
-            _ => return self.inner.run_groups(threads, &mut Alone(Some(group))),
+            _ => return self.inner.run_groups(threads, &mut Alone { number: Some(number), groups }),
         };
         let watched = inside[0] + width * (inside[1] + height * inside[2]);
         let (threads, lanes) = (threads as usize, self.lanes());
@@ -220,16 +220,32 @@ impl<'t, 'c, 'a> Traced<'t, 'c, 'a> {
         let inputs = vec![vec![[[0]; 4]; interface.inputs.len()]; threads];
         let left = AtomicU64::new(0);
         let fuel = self.fuel().of_group(waves.len() as u32, &left);
-        self.run_to_end(&mut waves, group.spaces, &inputs, (0, threads), fuel, watched as usize)
+        groups.clear();
+        self.run_to_end(&mut waves, groups.spaces(number), &inputs, (0, threads), fuel, watched as usize)
     }
 }
 
 /// One group by itself.
-struct Alone<'g>(Option<Group<'g>>);
+struct Alone<'g> {
+    number: Option<[u32; 3]>,
+    groups: &'g mut dyn Groups,
+}
 
 impl Groups for Alone<'_> {
-    fn next(&mut self) -> Option<Group<'_>> {
-        self.0.take()
+    fn next(&mut self) -> Option<[u32; 3]> {
+        self.number.take()
+    }
+
+    fn clear(&self) {
+        self.groups.clear();
+    }
+
+    fn number_space(&self) -> Option<usize> {
+        self.groups.number_space()
+    }
+
+    fn spaces(&mut self, number: [u32; 3]) -> &BoundSpaces {
+        self.groups.spaces(number)
     }
 }
 
@@ -300,8 +316,8 @@ impl WaveRunner for Traced<'_, '_, '_> {
     }
 
     fn run_groups(&mut self, threads: u32, groups: &mut dyn Groups) -> Result<(), CallError> {
-        while let Some(group) = groups.next() {
-            self.run_group(threads, group)?;
+        while let Some(number) = groups.next() {
+            self.run_group(threads, number, groups)?;
         }
         Ok(())
     }

@@ -172,7 +172,7 @@ impl<const L: usize> Oracle<'_, L> {
             if let Some(space) = space {
                 self.rows[space] = vec![[number % width, number / width % height, number / width / height, 0]];
             }
-            self.memory.begin_group();
+            self.memory.clear_shared();
             let left = AtomicU64::new(0);
             self.group(0..threads, Fuel::from(FUEL).of_group(threads.div_ceil(L as u32), &left))?;
         }

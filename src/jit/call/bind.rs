@@ -20,6 +20,11 @@ fn memory_args(words: Option<&[AtomicU32]>) -> ResourceArgs {
     ResourceArgs { data: words.as_ptr().wrapping_add(1).cast(), bytes }
 }
 
+/// The entry of a space with these rows.
+pub(super) fn space_args(rows: &UniformRows) -> SpaceArgs {
+    SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
+}
+
 /// Which vertices the elements of bound streams are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Elements {
@@ -72,11 +77,16 @@ impl Code {
         check_counts(&[("uniform spaces", uniforms.len(), info.tables.len())])?;
         for (index, (rows, table)) in uniforms.iter().zip(&info.tables).enumerate() {
             if table.is_none() {
-                let needed = info.uniform_rows[index] as usize * size_of::<Row>();
-                check_len(|| format!("uniform space {index}"), Some(needed), rows.readable() * size_of::<Row>())?;
+                self.check_rows(index, rows)?;
             }
         }
         Ok(())
+    }
+
+    /// Checks those of one space.
+    pub(super) fn check_rows(&self, space: usize, rows: &UniformRows) -> Result<(), CallError> {
+        let needed = self.info.uniform_rows[space] as usize * size_of::<Row>();
+        check_len(|| format!("uniform space {space}"), Some(needed), rows.readable() * size_of::<Row>())
     }
 
     /// Checks how many invocations there are and which resources.
@@ -104,10 +114,8 @@ impl Code {
     /// Writes the table of uniform spaces.
     pub(super) fn bind_uniforms(&self, uniforms: &[UniformRows], tables: &mut Tables) {
         tables.spaces.clear();
-        tables.spaces.extend(self.info.tables.iter().zip(uniforms).map(|(table, bound)| {
-            let rows = table.as_ref().unwrap_or(bound);
-            SpaceArgs { data: rows.as_ptr().cast(), end: rows.bound() + limits::WINDOW_ROWS }
-        }));
+        let rows = (0..self.info.tables.len()).map(|space| self.rows_of(space, uniforms));
+        tables.spaces.extend(rows.map(space_args));
     }
 
     /// Writes the table of resources.

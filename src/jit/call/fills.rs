@@ -40,7 +40,13 @@ impl From<Fill> for SlotFill {
 }
 
 impl SlotFill {
-    fn reads(&self, space: usize) -> bool {
+    /// The slot.
+    pub fn slot(&self) -> u32 {
+        self.slot
+    }
+
+    /// Whether it reads a space.
+    pub fn reads(&self, space: usize) -> bool {
         let is_of = |word: &Word| matches!(word, Word::Uniform { space: of, .. } if *of as usize == space);
         match &self.source {
             Source::Row { space: of, .. } => *of as usize == space,
@@ -48,35 +54,32 @@ impl SlotFill {
             Source::Words(words) => words.iter().any(is_of),
         }
     }
+
+    /// What the slot holds, of uniform spaces by number.
+    pub fn row<'u>(&self, space: impl Fn(usize) -> &'u UniformRows) -> Row {
+        let word = |word: Word| match word {
+            Word::Literal(literal) => literal,
+            Word::Uniform { space: of, row, component } => space(of as usize).word(row, component),
+        };
+        match self.source {
+            Source::Row { space: of, row } => space(of as usize).row(row),
+            Source::Splat(same) => Row([word(same); 4]),
+            Source::Words(words) => Row(words.map(word)),
+        }
+    }
 }
 
 impl Code {
     /// Fills the slots of the call in that are there before it runs.
     pub(super) fn fill_slots(&self, uniforms: &[UniformRows], scratch: &mut Scratch) {
-        self.fill(self.info.fills.iter(), uniforms, scratch);
-    }
-
-    /// Fills those anew that read a space.
-    pub(super) fn refill_slots(&self, space: usize, uniforms: &[UniformRows], scratch: &mut Scratch) {
-        self.fill(self.info.fills.iter().filter(|fill| fill.reads(space)), uniforms, scratch);
-    }
-
-    fn fill<'f>(&self, fills: impl Iterator<Item = &'f SlotFill>, uniforms: &[UniformRows], scratch: &mut Scratch) {
-        let rows = |space: u32| -> &UniformRows {
-            let space = space as usize;
-            self.info.tables[space].as_ref().unwrap_or(&uniforms[space])
-        };
-        let word = |word: Word| match word {
-            Word::Literal(literal) => literal,
-            Word::Uniform { space, row, component } => rows(space).word(row, component),
-        };
-        for &SlotFill { slot, source } in fills {
-            scratch.frame[slot as usize] = match source {
-                Source::Row { space, row } => rows(space).row(row),
-                Source::Splat(same) => Row([word(same); 4]),
-                Source::Words(words) => Row(words.map(word)),
-            };
+        for fill in &self.info.fills {
+            scratch.frame[fill.slot as usize] = fill.row(|space| self.rows_of(space, uniforms));
         }
+    }
+
+    /// The rows of a space: those that are bound, if it is no table of the program.
+    pub(super) fn rows_of<'u>(&'u self, space: usize, uniforms: &'u [UniformRows]) -> &'u UniformRows {
+        self.info.tables[space].as_ref().unwrap_or(&uniforms[space])
     }
 }
 

@@ -112,6 +112,11 @@ impl UniformRows {
         self.rows.as_ptr().wrapping_add(MARGIN)
     }
 
+    /// Row 0, to be written.
+    pub(super) fn as_mut_ptr(&mut self) -> *mut Row {
+        self.rows.as_mut_ptr().wrapping_add(MARGIN)
+    }
+
     /// A readable row.
     pub(super) fn row(&self, row: u32) -> Row {
         self.rows[MARGIN + row as usize]

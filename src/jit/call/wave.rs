@@ -5,9 +5,10 @@
 //! Inputs of a wave are 16 bytes a lane, outputs four words a lane, both in scratch memory. Two forms of one function
 //! for the same lanes have them in the same places, so one can run where a guard of the other has failed.
 
-use super::{Batch, GroupRunner, OutputBuffer, Progress, Row, Scratch, Span};
+use super::{Batch, GroupRunner, OutputBuffer, Progress, Row, Scratch, Span, UniformRows};
 use crate::error::CallError;
 use crate::jit::Code;
+use crate::jit::series::Fresh;
 use shaderjit_ir::Array;
 use std::ops::Range;
 
@@ -56,9 +57,13 @@ impl<'a> WaveRunner<'a> {
     ///
     /// # Errors
     /// As [`GroupRunner::new`].
-    pub fn groups<'g>(&'g mut self, batch: &Batch<'g>) -> Result<GroupRunner<'g>, CallError> {
+    pub fn groups<'g>(
+        &'g mut self,
+        batch: &Batch<'g>,
+        number: Option<(usize, UniformRows)>,
+    ) -> Result<GroupRunner<'g>, CallError> {
         self.is_bound = false;
-        GroupRunner::new(self.code, self.scratch, batch)
+        GroupRunner::new(self.code, self.scratch, batch, number)
     }
 
     /// Sets what a lane reads of an input element, in the format of the layout.
@@ -100,7 +105,8 @@ impl<'a> WaveRunner<'a> {
         }
         // SAFETY: `reserve` made `lanes` rows for each input and output of this code, every stream points to its own,
         // and nobody else has had the scratch memory since.
-        let ended = unsafe { code.call(batch, &batch.fuel, self.scratch, &Span::wave(0, lanes), valid - 1)? };
+        let ended =
+            unsafe { code.call(batch, &batch.fuel, self.scratch, &Span::wave(0, lanes), valid - 1, &Fresh::ONE)? };
         let progress = ended.progress(&batch.fuel)?;
         code.copy_scratch_outputs(self.scratch);
         Ok(progress)
