@@ -53,6 +53,7 @@ passes! {
     "fields" "takes shifts out of bit fields that are scaled" |f, _| { pass::fields(f); Ok(()) };
     "ranges" "decides bounds checks by the ranges of integers" |f, _| { pass::ranges(f); Ok(()) };
     "carry" "computes what loops take in turn before them" |f, _| { pass::carry(f); Ok(()) };
+    "hoist" "computes what is the same in all rounds of loops with barriers before them" |f, _| { pass::hoist(f); Ok(()) };
     "fold2" "computes operations on literals, and simplifies others" |f, _| { pass::fold(f); Ok(()) };
     "gvn2" "computes equal values once" |f, _| { pass::gvn(f); Ok(()) };
     "dce2" "removes unused values" |f, _| { pass::dce(f); Ok(()) };

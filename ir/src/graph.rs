@@ -119,6 +119,11 @@ impl<'f> Graph<'f> {
         self.loops.iter().flat_map(|body| body.iter().copied()).collect()
     }
 
+    /// The blocks of each loop, its head first. A loop comes behind those around it.
+    pub fn loops(&self) -> &[BlockSet] {
+        &self.loops
+    }
+
     /// The innermost loop around a block.
     pub fn innermost_loop(&self, block: Block) -> Option<&BlockSet> {
         self.loops.iter().rfind(|body| body.has(block))
