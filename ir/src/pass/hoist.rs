@@ -21,7 +21,9 @@ const MOST: usize = 64;
 
 /// Moves what is the same in every round of a loop with barriers in front of it. The function is in lockstep form.
 pub fn hoist(func: &mut Function) {
-    if func.layout.iter().any(|&block| has_barrier(func, block)) {
+    // Who waits for others has memory in common with them. Most functions have none, and need not be looked through.
+    let has_memory = func.resources.values().any(|resource| resource.memory.is_some());
+    if has_memory && func.layout.iter().any(|&block| has_barrier(func, block)) {
         hoist_from(func, has_barrier);
     }
 }
