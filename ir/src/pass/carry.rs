@@ -191,7 +191,7 @@ impl Chain {
 }
 
 /// Whether an instruction computes its result of its operands alone.
-fn is_computed(inst: &InstData) -> bool {
+pub(super) fn is_computed(inst: &InstData) -> bool {
     inst.imm == Imm::None && inst.op.effect() == Effect::Pure && inst.op.varies() == Varies::Follows
 }
 

@@ -5,10 +5,11 @@
 //! round `k` becomes the sum of `k` and of what is known before the loop. Loops without barriers keep values in
 //! registers, of which there are few, and stay as they are.
 
+use super::carry::is_computed;
 use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm, InstData, Operands};
 use crate::graph::Graph;
-use crate::op::{Effect, Op, Varies};
+use crate::op::Op;
 use crate::set::EntitySet;
 use crate::types::Type;
 use crate::uniform::uniform_values;
@@ -102,9 +103,8 @@ impl Hoister<'_> {
 
     /// The result of an instruction that computes the same in every round.
     fn moves(&self, inst: &InstData) -> Option<Value> {
-        let is_computed =
-            inst.imm == Imm::None && inst.op.effect() == Effect::Pure && inst.op.varies() == Varies::Follows;
-        let result = inst.result.filter(|&result| is_computed && matches!(self.func.ty(result), Type::I32 | Type::F32));
+        let is_word = |&result: &Value| matches!(self.func.ty(result), Type::I32 | Type::F32);
+        let result = inst.result.filter(is_word).filter(|_| is_computed(inst));
         let is_same = inst.args.iter().all(|&arg| self.is_same(arg) && self.func.ty(arg) != Type::Row);
         result.filter(|_| is_same && self.count < MOST)
     }
@@ -194,61 +194,51 @@ mod tests {
         });
     }
 
-    const BEFORE: &str = "function \"f\" inputs 0 outputs 0 threads 64 lockstep {
-        space0 \"cb0\" resource0 \"g0\" shared 4096
-    block0:
-        v0 = sysval active v1 = const.i32 0 v2 = ine v0, v1
-        v3 = sysval vertex_id v4 = const.i32 7 v5 = and.i32 v3, v4 v6 = const.i32 3 v7 = ushr v3, v6
-        jump block1(v1)
-    block1(v8: i32):
-        v9 = uniform_load.i32 space0[0].0 v10 = ule v9, v8
-        br_if v10, block2, block3
-    block2:
-        return
-    block3:
-        v11 = imul v7, v9 v12 = iadd v11, v8 v13 = iadd v12, v5
+    /// A loop over elements, of which each round stores one, waits, and loads another.
+    fn rounds(in_front: &str, computed: &str, waits: &str) -> String {
+        format!(
+            "function \"f\" inputs 0 outputs 0 threads 64 lockstep {{
+                space0 \"cb0\" resource0 \"g0\" shared 4096
+            block0:
+                v0 = sysval active v1 = const.i32 0 v2 = ine v0, v1
+                v3 = sysval vertex_id v4 = const.i32 7 v5 = and.i32 v3, v4 v6 = const.i32 3 v7 = ushr v3, v6
+                {in_front}
+                jump block1(v1)
+            block1(v8: i32):
+                v9 = uniform_load.i32 space0[0].0 v10 = ule v9, v8
+                br_if v10, block2, block3
+            block2:
+                return
+            block3:
+                {computed}
+                memory_store_masked.i32 resource0[0], v18, v13, v2
+                {waits}
+                v19 = memory_load.i32 resource0[0], v16
+                memory_store_masked.i32 resource0[0], v18, v19, v2
+                v20 = const.i32 8 v21 = iadd v8, v20
+                jump block1(v21) }}"
+        )
+    }
+
+    const COMPUTED: &str = "v11 = imul v7, v9 v12 = iadd v11, v8 v13 = iadd v12, v5
         v14 = iadd v8, v7 v15 = imul v14, v9 v16 = iadd v5, v15
-        v17 = const.i32 5 v18 = ishl v7, v17
-        memory_store_masked.i32 resource0[0], v18, v13, v2
-        BARRIER
-        v19 = memory_load.i32 resource0[0], v16
-        memory_store_masked.i32 resource0[0], v18, v19, v2
-        v20 = const.i32 8 v21 = iadd v8, v20
-        jump block1(v21) }";
+        v17 = const.i32 5 v18 = ishl v7, v17";
 
     #[test]
     fn what_is_the_same_in_every_round_is_computed_before() {
-        let after = "function \"f\" inputs 0 outputs 0 threads 64 lockstep {
-            space0 \"cb0\" resource0 \"g0\" shared 4096
-        block0:
-            v0 = sysval active v1 = const.i32 0 v2 = ine v0, v1
-            v3 = sysval vertex_id v4 = const.i32 7 v5 = and.i32 v3, v4 v6 = const.i32 3 v7 = ushr v3, v6
-            v22 = uniform_load.i32 space0[0].0 v11 = imul v7, v22
+        let in_front = "v22 = uniform_load.i32 space0[0].0 v11 = imul v7, v22
             v23 = iadd v11, v5
             v25 = imul v7, v22 v26 = iadd v25, v5
-            v27 = const.i32 5 v18 = ishl v7, v27
-            jump block1(v1)
-        block1(v8: i32):
-            v9 = uniform_load.i32 space0[0].0 v10 = ule v9, v8
-            br_if v10, block2, block3
-        block2:
-            return
-        block3:
-            v12 = iadd v11, v8 v13 = iadd v8, v23
+            v27 = const.i32 5 v18 = ishl v7, v27";
+        let computed = "v12 = iadd v11, v8 v13 = iadd v8, v23
             v14 = iadd v8, v7 v24 = imul v8, v9 v15 = iadd v24, v25 v16 = iadd v24, v26
-            v17 = const.i32 5
-            memory_store_masked.i32 resource0[0], v18, v13, v2
-            barrier
-            v19 = memory_load.i32 resource0[0], v16
-            memory_store_masked.i32 resource0[0], v18, v19, v2
-            v20 = const.i32 8 v21 = iadd v8, v20
-            jump block1(v21) }";
-        assert_makes(hoist, &BEFORE.replace("BARRIER", "barrier"), after);
+            v17 = const.i32 5";
+        assert_makes(hoist, &rounds("", COMPUTED, "barrier"), &rounds(in_front, computed, "barrier"));
     }
 
     #[test]
     fn loops_without_barriers_stay() {
-        let text = BEFORE.replace("BARRIER", "");
+        let text = rounds("", COMPUTED, "");
         assert_makes(hoist, &text, &text);
     }
 }
