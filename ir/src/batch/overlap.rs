@@ -37,8 +37,9 @@ fn worth(lanes: u8) -> usize {
 /// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
 const PHASE: usize = 16;
 
-/// The most native instructions of a phase that is tried.
+/// The most native instructions of a phase that is tried, and what it may stall at most: in two it would be cheaper.
 const LONGEST: usize = 128;
+const MOST_STALL: usize = 256;
 
 /// Native instructions from one place where a phase may end to the next: of a long block so many parts, of any block
 /// within these bounds. The time to find phases grows with the length over the square of the distance.
@@ -202,8 +203,9 @@ impl Tries<'_> {
                 }
                 (weight, longest) = (weight + step.weight, chain.max(longest));
             }
-            costs.push((weight * longest as usize / WAIT, accesses));
-            if weight > LONGEST {
+            let stall = weight * longest as usize / WAIT;
+            costs.push((stall, accesses));
+            if weight > LONGEST || stall > MOST_STALL {
                 break;
             }
             begin = end;
