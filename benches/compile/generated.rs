@@ -4,7 +4,9 @@
 //! what the one before it has written, so nothing is dead, and nothing is computed twice.
 
 use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
+use crate::median::median;
 use crate::support::program::Source;
+use crate::warm::warm_up;
 use shaderjit::{Backend, CompileOptions, CompiledShader, Lanes, NativeStatus, Shader};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -19,9 +21,6 @@ const ROWS: u64 = 64;
 
 /// Rounds over the shaders; fewer if they take too long.
 const ROUNDS: usize = 9;
-/// Each time that many compilations follow each other. The first finds the caches of the processor full of what another
-/// way has left there, and does not count.
-const IN_TURN: usize = 2;
 const LONG: Duration = Duration::from_secs(15);
 
 /// A shader of so many instructions, `ret` not among them.
@@ -94,7 +93,7 @@ pub fn print(engines: &Engines) {
         let begin = Instant::now();
         for _ in (0..ROUNDS).take_while(|&round| round == 0 || begin.elapsed() < LONG) {
             for (way, times) in times.iter_mut().enumerate() {
-                (1..IN_TURN).for_each(|_| drop(compile(way)));
+                warm_up(|| drop(compile(way)));
                 let Some((total, code)) = compile(way) else { continue };
                 let stages = code.times();
                 let stages = [stages.lower, stages.passes, stages.native].map(|time| 1e6 * time.as_secs_f64());
@@ -120,9 +119,4 @@ pub fn print(engines: &Engines) {
             );
         }
     }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -13,8 +13,12 @@ mod draw;
 #[path = "../engines/mod.rs"]
 mod engines;
 mod generated;
+#[path = "../measure/median.rs"]
+mod median;
 #[path = "../../tests/support/mod.rs"]
 mod support;
+#[path = "../measure/warm.rs"]
+mod warm;
 
 use criterion::{BatchSize, Criterion, criterion_group};
 use draw::Draw;

@@ -1,8 +1,9 @@
 //! Thread groups to run: a shader, what it reads, what it writes, and the same in plain Rust.
 
+use crate::aligned::Aligned;
 use crate::plain::matrices::Factors;
 use crate::plain::nbody::Step;
-use crate::plain::particles::{Fall, Particle};
+use crate::plain::particles::Fall;
 use crate::plain::{scan, sha256, sort};
 use crate::support::program::Source;
 use crate::{data, motion, network};
@@ -11,7 +12,7 @@ use shaderjit::{AtomicBuffer, BufferView, Call, CompiledShader, MemoryView, Shad
 use std::sync::Arc;
 
 /// Writes the words of all views.
-pub type Plain = Box<dyn Fn(&mut [Vec<u32>])>;
+pub type Plain = Box<dyn Fn(&mut [Aligned<u32>])>;
 
 /// What a shader takes a buffer for.
 #[derive(Clone, Copy)]
@@ -29,9 +30,9 @@ pub struct Case {
     /// Of all groups.
     pub threads: u32,
     /// Constant buffer 0.
-    constants: Option<Vec<u8>>,
+    constants: Option<Aligned<u8>>,
     /// `t0` and on.
-    inputs: Vec<(Kind, Vec<u8>)>,
+    inputs: Vec<(Kind, Aligned<u8>)>,
     /// `u0` and on, with so many words.
     outputs: Vec<(Kind, usize)>,
     /// Whether the words are floats, which may differ a little.
@@ -71,8 +72,7 @@ impl Case {
 
     /// Groups of 64 bodies, the first `count` of which attract.
     fn nbody(groups: u32, count: u32) -> Case {
-        let mut random = Random(1);
-        let bodies: Vec<[f32; 8]> = (0..groups * 64).map(|_| [(); 8].map(|()| random.float())).collect();
+        let bodies = Random(1).floats(groups * 64 * 8);
         let step = Step { count, time: 0.1, softening: 0.01 };
         Case {
             name: "n-body",
@@ -80,10 +80,10 @@ impl Case {
             grid: [groups, 1, 1],
             threads: groups * 64,
             constants: Some(bytes(&[step.count, step.time.to_bits(), step.softening.to_bits(), 0])),
-            inputs: vec![(Kind::Structured(32), floats(bodies.as_flattened()))],
-            outputs: vec![(Kind::Structured(32), bodies.len() * 8)],
+            inputs: vec![(Kind::Structured(32), floats(&bodies))],
+            outputs: vec![(Kind::Structured(32), bodies.len())],
             has_floats: true,
-            plain: Box::new(move |views| step.go(&bodies, &mut views[0])),
+            plain: Box::new(move |views| step.go(bodies.as_chunks().0, &mut views[0])),
             shorter: None,
         }
     }
@@ -92,9 +92,12 @@ impl Case {
     fn product(sizes: [u32; 3]) -> Case {
         let [rows, inner, columns] = sizes;
         let mut random = Random(2);
-        let mut matrix = |count| (0..count).map(|_| (random.next() % 19) as f32 - 9.0).collect::<Vec<f32>>();
+        let mut matrix = |count| {
+            let numbers: Vec<f32> = (0..count).map(|_| (random.next() % 19) as f32 - 9.0).collect();
+            Aligned::new(&numbers)
+        };
         let (a, b) = (matrix(rows * inner), matrix(inner * columns));
-        let inputs = [&a, &b].map(|matrix| (Kind::Structured(4), floats(matrix))).to_vec();
+        let inputs = [&a, &b].map(|matrix| (Kind::Structured(4), floats(matrix))).into();
         let factors = Arc::new(Factors { sizes: sizes.map(|size| size as usize), a, b });
         let same = factors.clone();
         Case {
@@ -148,7 +151,7 @@ impl Case {
     fn scan(groups: u32) -> Case {
         let values = Arc::new(Random(5).words(groups * scan::GROUP as u32));
         let same = values.clone();
-        let way = |values: Arc<Vec<u32>>, scan: fn(&[u32], &mut [u32], &mut [u32])| -> Plain {
+        let way = |values: Arc<Aligned<u32>>, scan: fn(&[u32], &mut [u32], &mut [u32])| -> Plain {
             Box::new(move |views| {
                 let [sums, totals] = views else { unreachable!("there are two views") };
                 scan(&values, sums, totals);
@@ -169,9 +172,7 @@ impl Case {
     }
 
     fn particles(groups: u32) -> Case {
-        let mut random = Random(6);
-        let particles: Vec<Particle> =
-            (0..groups * motion::THREADS).map(|_| [(); 8].map(|()| random.float())).collect();
+        let particles = Random(6).floats(groups * motion::THREADS * 8);
         let fall = Fall { time: 0.1, drag: 0.99, gravity: -0.5, ground: 0.25 };
         Case {
             name: "particles",
@@ -179,10 +180,10 @@ impl Case {
             grid: [groups, 1, 1],
             threads: groups * motion::THREADS,
             constants: Some(bytes(&[fall.time, fall.drag, fall.gravity, fall.ground].map(f32::to_bits))),
-            inputs: vec![(Kind::Structured(32), floats(particles.as_flattened()))],
-            outputs: vec![(Kind::Structured(32), particles.len() * 8)],
+            inputs: vec![(Kind::Structured(32), floats(&particles))],
+            outputs: vec![(Kind::Structured(32), particles.len())],
             has_floats: true,
-            plain: Box::new(move |views| fall.go(&particles, &mut views[0])),
+            plain: Box::new(move |views| fall.go(particles.as_chunks().0, &mut views[0])),
             shorter: None,
         }
     }
@@ -193,8 +194,8 @@ impl Case {
     }
 
     /// The same for plain Rust.
-    pub fn words(&self) -> Vec<Vec<u32>> {
-        self.outputs.iter().map(|&(_, words)| vec![0; words]).collect()
+    pub fn words(&self) -> Vec<Aligned<u32>> {
+        self.outputs.iter().map(|&(_, words)| Aligned::new(&vec![0; words])).collect()
     }
 
     /// Binds everything.
@@ -228,12 +229,12 @@ fn compiled(name: &str) -> Shader {
     Shader::parse(&data(&format!("{name}/CS.cs_5_0.fxc101.dxbc"))).expect("it is a shader")
 }
 
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+fn bytes(words: &[u32]) -> Aligned<u8> {
+    Aligned::new(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
 }
 
-fn floats(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+fn floats(values: &[f32]) -> Aligned<u8> {
+    bytes(&values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>())
 }
 
 /// SplitMix64.
@@ -252,7 +253,11 @@ impl Random {
         self.next() as i32 as f32 * 2f32.powi(-31)
     }
 
-    fn words(mut self, count: u32) -> Vec<u32> {
-        (0..count).map(|_| self.next()).collect()
+    fn floats(mut self, count: u32) -> Aligned<f32> {
+        Aligned::new(&(0..count).map(|_| self.float()).collect::<Vec<f32>>())
+    }
+
+    fn words(mut self, count: u32) -> Aligned<u32> {
+        Aligned::new(&(0..count).map(|_| self.next()).collect::<Vec<u32>>())
     }
 }

@@ -1,5 +1,6 @@
 //! Who runs the thread groups of a case.
 
+use crate::aligned::Aligned;
 use crate::case::{Case, Plain};
 use crate::engines::{Engines, NATIVE_WAYS};
 use crate::names::{OURS, contenders};
@@ -75,7 +76,7 @@ pub fn words(memory: &[AtomicBuffer]) -> Vec<Vec<u32>> {
 /// Plain Rust.
 struct InPlain<'a> {
     run: &'a Plain,
-    words: Vec<Vec<u32>>,
+    words: Vec<Aligned<u32>>,
 }
 
 impl Contender for InPlain<'_> {
@@ -84,6 +85,6 @@ impl Contender for InPlain<'_> {
     }
 
     fn words(&self) -> Vec<Vec<u32>> {
-        self.words.clone()
+        self.words.iter().map(|words| words.to_vec()).collect()
     }
 }

@@ -19,6 +19,7 @@ mod names;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
+mod aligned;
 mod case;
 mod contender;
 mod motion;

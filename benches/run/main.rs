@@ -26,6 +26,8 @@ mod measure;
 mod names;
 #[path = "../plain/mod.rs"]
 mod plain;
+#[path = "../measure/warm.rs"]
+mod warm;
 
 mod check;
 mod contender;

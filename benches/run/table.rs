@@ -7,6 +7,7 @@ use crate::engines::{Engines, NATIVE_NAMES, NATIVE_WAYS};
 use crate::measure::{measure, median};
 use crate::race::{Race, Source};
 use crate::row::{CODE, COMPILE, COPY, FIGURES, Row};
+use crate::warm::warm_up;
 use crate::{Contender, check, indexed};
 use std::time::Instant;
 
@@ -15,11 +16,8 @@ const ROUNDS: usize = 15;
 const LARGE_ROUNDS: usize = 5;
 /// Rounds over all ways to compile a program.
 const COMPILATIONS: usize = 10;
-/// In each of them so many compilations in one way follow each other, and the first of them do not count. Those find
-/// the caches of the processor, and what it foresees of branches, full of what another way has left there: a short
-/// program takes an eighth less time in its sixth turn than in its third, and hardly less in later ones.
-const IN_TURN: usize = 10;
-const COLD: usize = 5;
+/// In each of them so many compilations in one way follow each other, when it is warm.
+const IN_TURN: usize = 5;
 
 /// Measures everything.
 pub fn rows(races: &mut [Race], engines: &Engines) -> Vec<Row> {
@@ -75,7 +73,8 @@ fn compile(race: &Race, engines: &Engines, row: &mut Row) {
     let mut times = [const { Vec::new() }; NATIVE];
     for _ in 0..COMPILATIONS {
         for (way, times) in times.iter_mut().enumerate() {
-            let in_turn = (0..IN_TURN).filter_map(|_| compile(way)).skip(COLD);
+            warm_up(|| drop(compile(way)));
+            let in_turn = (0..IN_TURN).filter_map(|_| compile(way));
             times.extend(in_turn.map(|(time, _)| time.as_secs_f64() * 1e6));
         }
     }

@@ -1,13 +1,15 @@
 //! A product of matrices by tiles.
 
+use crate::aligned::Aligned;
+
 /// Edge of a tile.
 const TILE: usize = 8;
 
 /// What is multiplied: `rows` by `inner`, and `inner` by `columns`.
 pub struct Factors {
     pub sizes: [usize; 3],
-    pub a: Vec<f32>,
-    pub b: Vec<f32>,
+    pub a: Aligned<f32>,
+    pub b: Aligned<f32>,
 }
 
 impl Factors {

@@ -379,10 +379,9 @@ impl Selector<'_> {
         let mask = mask.filter(|_| self.simd.has_masks());
         match words {
             Together::Rows([first, second]) => {
-                let upper = self.simd.op_imm(X::ExtractHalf, &[], value, 1);
                 let of_upper = mask.map(|mask| self.simd.row_op(X::Kshiftr, &[], mask, 8));
                 self.store_where(mask, Size::Y, value, first);
-                self.store_where(of_upper, Size::Y, upper, second);
+                self.simd.code.inst(X::StoreHalf, Size::Z, &[value], Some(second), of_upper, 1);
             }
             Together::Shape(address) => self.store_where(mask, self.simd.size(), value, address),
         }

@@ -286,7 +286,7 @@ define_ops! {
     InsertHalf "vinsertf64x4" VVV evex(1, 3, 0x1a).w().unit(32).imm8();
     ExtractHalf "vextractf64x4" EXTRACT evex(1, 3, 0x1b).w().unit(32).imm8();
     StoreRow "vextractf128" STORE both(1, 3, 0x19).unit(16).imm8();
-    StoreHalf "vextractf64x4" STORE evex(1, 3, 0x1b).w().unit(32).imm8();
+    StoreHalf "vextractf32x8" STORE evex(1, 3, 0x1b).unit(32).imm8();
     // Of an address for each lane, the index of which is a vector of signed numbers. Both clear their mask.
     Gather "vpgatherdd" GATHER evex(1, 2, 0x90).unit(4);
     Scatter "vpscatterdd" STORE evex(1, 2, 0xa0).unit(4);

@@ -252,11 +252,12 @@ fn vectors_of_offsets_are_where_the_decoder_finds_them() {
 
 #[test]
 fn blends_and_stores_merge_and_other_masked_instructions_zero() {
-    let (mut store, _) =
-        encoded(Op::StoreVector, Size::Z, &registers(Op::StoreVector.form(), true, |index, _| index as u8));
-    store.rm = Rm::Memory(addresses().into_iter().next().expect("there are addresses"));
-    store.mask = 1;
-    assert!(!decode(&store).zeroing_masking());
+    for op in [Op::StoreVector, Op::StoreHalf] {
+        let (mut store, _) = encoded(op, Size::Z, &registers(op.form(), true, |index, _| index as u8));
+        store.rm = Rm::Memory(addresses().into_iter().next().expect("there are addresses"));
+        store.mask = 1;
+        assert!(!decode(&store).zeroing_masking(), "{op:?}");
+    }
     for (op, zeroes) in [(Op::Movups, true), (Op::Broadcastss, true), (Op::Blendmps, false), (Op::Blendmpd, false)] {
         let (mut inst, _) = encoded(op, Size::Z, &registers(op.form(), false, |index, _| index as u8));
         inst.mask = 1;
