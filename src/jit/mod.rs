@@ -1,7 +1,8 @@
 //! Lockstep IR → native code: has it planned and compiled, owns the code's memory, and calls it safely.
 //!
 //! * `back_end` is what a back end takes and gives back. `cranelift` is one: it selects Cranelift's instructions for a
-//!   batch program, and has them made into machine code.
+//!   batch program, and has them made into machine code; `x64` is our own. `coalesce`, `places`, `offsets` and `outputs`
+//!   are what both know of a program, and note of the block at hand.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
 //!   batch.
 //! * `series` makes calls of native code, one or many in one change of the floating-point mode; `mode` changes it back
@@ -23,6 +24,8 @@ mod limits;
 mod machine;
 mod memory;
 mod mode;
+mod offsets;
+mod outputs;
 mod places;
 mod refuel;
 mod series;
@@ -67,6 +70,11 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// How many components are stored of an output element.
+    fn stored(&self, element: u32) -> u8 {
+        self.outputs.get(element as usize).copied().unwrap_or(0)
+    }
+
     /// What planning may know of it.
     pub(crate) fn of_batch(&self) -> batch::Layout {
         let inputs = self.inputs.iter().map(|format| format.packing()).collect();

@@ -5,55 +5,25 @@
 //! do not fit the registers.
 
 use super::Emitter;
+use crate::jit::offsets::KeptOffsets;
 use cranelift_codegen::ir::types::{I32, I32X4};
 use cranelift_codegen::ir::{self as clif, InstBuilder};
-use shaderjit_ir::{Space, Value};
-
-/// How many vectors of offsets are kept at a time.
-pub const SLOTS: usize = 16;
-
-/// Offsets in memory: the slot they are in. They stay there until [`SLOTS`] others are kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct KeptOffsets(usize);
-
-/// Whose offsets they are: a space, what is added to the index, and the index.
-type Key = (Space, u32, Value);
-
-/// What the slots hold.
-#[derive(Default)]
-pub(super) struct OffsetSlots {
-    keys: [Option<Key>; SLOTS],
-    next: usize,
-}
-
-impl OffsetSlots {
-    /// The slot that holds these offsets.
-    pub fn find(&self, key: Key) -> Option<KeptOffsets> {
-        self.keys.iter().position(|&kept| kept == Some(key)).map(KeptOffsets)
-    }
-
-    /// Says whose offsets those are that were kept last.
-    pub fn name(&mut self, kept: KeptOffsets, key: Key) {
-        self.keys[kept.0] = Some(key);
-    }
-}
 
 impl Emitter<'_, '_> {
     /// Keeps a vector's unsigned 32-bit offsets.
     pub(super) fn keep_offsets(&mut self, offsets: clif::Value) -> KeptOffsets {
-        let slot = self.here.offsets.next;
-        self.here.offsets.next = (slot + 1) % SLOTS;
-        self.here.offsets.keys[slot] = None;
+        let kept = self.here.offsets.take();
         let memory = self.frame.expect("the plan saw that lanes have addresses of their own");
-        self.simd.store(offsets, memory, (self.places.frame.own.start + 16 * slot) as i32);
-        KeptOffsets(slot)
+        self.simd.store(offsets, memory, (self.places.frame.own.start + 16 * kept.slot()) as i32);
+        kept
     }
 
     /// `base` plus one lane's offset.
     pub(super) fn lane_address(&mut self, base: clif::Value, offsets: KeptOffsets, lane: u8) -> clif::Value {
         let memory = self.frame.expect("offsets are kept there");
-        let offset =
-            self.simd.load_word(memory, (self.places.frame.own.start + 16 * offsets.0) as i32 + i32::from(lane) * 4);
+        let offset = self
+            .simd
+            .load_word(memory, (self.places.frame.own.start + 16 * offsets.slot()) as i32 + i32::from(lane) * 4);
         self.simd.ins().iadd(base, offset)
     }
 

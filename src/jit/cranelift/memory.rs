@@ -19,14 +19,6 @@ const ZERO_STEP: u32 = 64;
 /// Up to how many bytes are zeroed without a loop.
 const ZERO_UNROLLED: u32 = 512;
 
-/// An output element that a block sets.
-#[derive(Default)]
-pub(super) struct Output {
-    components: [Option<Value>; 4],
-    /// How many instructions have yet to set one.
-    unset: usize,
-}
-
 impl Emitter<'_, '_> {
     /// Loads the pointers that hold for the whole call.
     pub(super) fn load_pointers(&mut self) {
@@ -209,23 +201,16 @@ impl Emitter<'_, '_> {
     pub(super) fn count_outputs(&mut self, block: Block) {
         for inst in self.func.blocks[block].insts.iter().map(|&inst| &self.func.insts[inst]) {
             if let (Op::Output, Imm::Element { element, .. }) = (inst.op, inst.imm) {
-                self.here.outputs.entry((element, inst.vector)).or_default().unset += 1;
+                self.here.outputs.count(element, inst.vector);
             }
         }
     }
 
     /// Sets a component of an output. The element is stored when that was the last one that the block sets.
     pub(super) fn output(&mut self, inst: &InstData, element: u32, component: u8) -> Result<(), JitError> {
-        let output = self.here.outputs.get_mut(&(element, inst.vector)).expect("the block's outputs have been counted");
-        output.components[usize::from(component)] = Some(inst.args[0]);
-        output.unset -= 1;
-        let (unset, components) = (output.unset, output.components);
-        let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-        if unset > 0 || stored == 0 || !self.program.is_stored(element) {
+        let stored = if self.program.is_stored(element) { self.layout.stored(element) } else { 0 };
+        let Some(set) = self.here.outputs.set((element, inst.vector), component, inst.args[0], stored)? else {
             return Ok(());
-        }
-        let Some(set) = components[..usize::from(stored)].iter().copied().collect::<Option<Vec<Value>>>() else {
-            return Err(codegen(format!("output {element} is not set in one block")));
         };
         let components: Vec<clif::Value> = set.into_iter().map(|value| self.vector(value)).collect();
         let rows = self.rows(Stream::Output(element), inst.vector);

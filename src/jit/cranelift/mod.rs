@@ -40,6 +40,8 @@ mod vector;
 mod worklists;
 
 use super::coalesce::{Abilities, Coalescing, Elements};
+use super::offsets::{self, OffsetSlots};
+use super::outputs::Outputs;
 use super::places::Places;
 use super::{CodeInfo, Layout, Target};
 use crate::error::JitError;
@@ -52,7 +54,6 @@ use cranelift_entity::packed_option::ReservedValue;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use foldhash::HashMap;
 pub use isa::Isa;
-use lanes::OffsetSlots;
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
 use shaderjit_ir::function::{Imm, InstData, Origin};
@@ -78,7 +79,7 @@ fn emit(
     output: &mut clif::Function,
     contexts: &mut FunctionBuilderContext,
 ) -> Result<CodeInfo, JitError> {
-    let own = if program.facts.scattered { 16 * lanes::SLOTS } else { 0 };
+    let own = if program.facts.scattered { 16 * offsets::SLOTS } else { 0 };
     let places = Places::new(program, layout, own)?;
     let mut simd = Simd::new(FunctionBuilder::new(output, contexts), target.is_x86());
     // Set before anything reads them.
@@ -181,7 +182,7 @@ struct Here {
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// What it sets, by element of the output and vector.
-    outputs: HashMap<(u32, u8), memory::Output>,
+    outputs: Outputs,
 }
 
 /// The wave at hand, which begins with a native block and its parameters.

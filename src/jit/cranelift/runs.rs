@@ -123,7 +123,7 @@ impl<'a> Emitter<'a, '_> {
                     self.simd.load(F32X4, address, window.byte)
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
-                    let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
+                    let stored = self.layout.stored(element);
                     let to = run.row(Stream::Output(element), lane);
                     match self.program.passed_on(inst) {
                         _ if stored == 0 => {}

@@ -1,9 +1,9 @@
 //! Loads from uniform spaces.
 
-use super::lanes::KeptOffsets;
 use super::value::Memo;
 use super::{Emitter, result};
 use crate::jit::abi::offset;
+use crate::jit::offsets::KeptOffsets;
 use crate::jit::window::Window;
 use cranelift_codegen::ir::types::{F32, I8X16, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder};

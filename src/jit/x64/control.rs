@@ -169,7 +169,7 @@ impl Selector<'_> {
         for inst in self.func.insts_in(block) {
             match (inst.op, inst.imm) {
                 (Op::Output, Imm::Element { element, .. }) => {
-                    self.here.outputs.entry((element, inst.vector)).or_default().unset += 1;
+                    self.here.outputs.count(element, inst.vector);
                 }
                 (Op::UniformLoadAt, Imm::Row { space, row, component }) => {
                     *self.here.components.entry((space, row, inst.args[0])).or_default() |= 1 << component;

@@ -8,50 +8,19 @@ use super::Selector;
 use super::code::{Address, Source};
 use super::encode::Size;
 use super::table::Op as X;
+use crate::jit::offsets::KeptOffsets;
 use regalloc2::VReg;
-use shaderjit_ir::{Space, Value};
-
-/// How many vectors of offsets are kept at a time.
-pub const SLOTS: usize = 16;
-
-/// Offsets in memory: the slot they are in. They stay there until [`SLOTS`] others are kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct KeptOffsets(usize);
-
-/// Whose offsets they are: a space, what is added to the index, and the index.
-type Key = (Space, u32, Value);
-
-/// What the slots hold.
-#[derive(Default)]
-pub struct OffsetSlots {
-    keys: [Option<Key>; SLOTS],
-    next: usize,
-}
-
-impl OffsetSlots {
-    /// The slot that holds these offsets.
-    pub fn find(&self, key: Key) -> Option<KeptOffsets> {
-        self.keys.iter().position(|&kept| kept == Some(key)).map(KeptOffsets)
-    }
-
-    /// Says whose offsets those are that were kept last.
-    pub fn name(&mut self, kept: KeptOffsets, key: Key) {
-        self.keys[kept.0] = Some(key);
-    }
-}
 
 impl Selector<'_> {
     /// Keeps a vector's unsigned 32-bit offsets.
     pub(super) fn keep_offsets(&mut self, offsets: VReg) -> KeptOffsets {
-        let slot = self.here.offsets.next;
-        self.here.offsets.next = (slot + 1) % SLOTS;
-        self.here.offsets.keys[slot] = None;
-        self.simd.store_for_words(offsets, self.kept_at(KeptOffsets(slot)));
-        KeptOffsets(slot)
+        let kept = self.here.offsets.take();
+        self.simd.store_for_words(offsets, self.kept_at(kept));
+        kept
     }
 
     fn kept_at(&self, offsets: KeptOffsets) -> Address {
-        self.own(self.own.offsets + self.simd.size().bytes() * offsets.0 as i32)
+        self.own(self.own.offsets + self.simd.size().bytes() * offsets.slot() as i32)
     }
 
     /// One lane's offset.

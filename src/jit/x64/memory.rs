@@ -19,14 +19,6 @@ const ZERO_STEP: u32 = 64;
 /// Up to how many bytes are zeroed without a loop.
 const ZERO_UNROLLED: u32 = 1024;
 
-/// An output element that a block sets.
-#[derive(Default)]
-pub struct Output {
-    components: [Option<Value>; 4],
-    /// How many instructions have yet to set one.
-    pub unset: usize,
-}
-
 impl Selector<'_> {
     /// Loads the pointers that hold for the whole call.
     pub(super) fn load_pointers(&mut self) {
@@ -172,16 +164,9 @@ impl Selector<'_> {
 
     /// Sets a component of an output. The element is stored when that was the last one that the block sets.
     pub(super) fn output(&mut self, inst: &InstData, element: u32, component: u8) -> Result<(), JitError> {
-        let output = self.here.outputs.get_mut(&(element, inst.vector)).expect("the block's outputs have been counted");
-        output.components[usize::from(component)] = Some(inst.args[0]);
-        output.unset -= 1;
-        let (unset, components) = (output.unset, output.components);
-        let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
-        if unset > 0 || stored == 0 || !self.program.is_stored(element) {
+        let stored = if self.program.is_stored(element) { self.layout.stored(element) } else { 0 };
+        let Some(set) = self.here.outputs.set((element, inst.vector), component, inst.args[0], stored)? else {
             return Ok(());
-        }
-        let Some(set) = components[..usize::from(stored)].iter().copied().collect::<Option<Vec<Value>>>() else {
-            return Err(codegen(format!("output {element} is not set in one block")));
         };
         let components: Vec<VReg> = set.into_iter().map(|value| self.vector(value)).collect();
         let rows = self.rows(Stream::Output(element), inst.vector);

@@ -60,6 +60,8 @@ mod worklists;
 
 use super::back_end::{BackEnd, Origins, Selected, contained};
 use super::coalesce::{Abilities, Coalescing, Elements};
+use super::offsets::{self, OffsetSlots};
+use super::outputs::Outputs;
 use super::places::Places;
 use super::{CodeInfo, Layout, Target, limits};
 use crate::error::JitError;
@@ -69,7 +71,6 @@ use cranelift_entity::SecondaryMap;
 use encode::Size;
 use finish::Finished;
 use foldhash::{HashMap, HashSet};
-use lanes::OffsetSlots;
 use regalloc2::VReg;
 use shaderjit_ir::batch::BatchProgram;
 use shaderjit_ir::double::is_double_op;
@@ -188,7 +189,7 @@ impl Own {
             own.bytes += bytes;
             at as i32
         };
-        let offsets = place(if program.facts.scattered { lanes::SLOTS * level.size().bytes() as usize } else { 0 });
+        let offsets = place(if program.facts.scattered { offsets::SLOTS * level.size().bytes() as usize } else { 0 });
         let is_needed = program.facts.guards || program.facts.pays || program.is_cut();
         let word = if is_needed { 4 } else { 0 };
         let [failed, left, least] = [(); 3].map(|()| place(word));
@@ -261,7 +262,7 @@ struct Here {
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// What it sets, by element of the output and vector.
-    outputs: HashMap<(u32, u8), memory::Output>,
+    outputs: Outputs,
     /// The components that it loads of a space's rows, by row and index.
     components: HashMap<(Space, u32, Value), u8>,
 }

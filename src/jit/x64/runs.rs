@@ -109,7 +109,7 @@ impl Selector<'_> {
                     self.rows_of_window(window, joining, &mut offsets)
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
-                    let stored = self.layout.outputs.get(element as usize).copied().unwrap_or(0);
+                    let stored = self.layout.stored(element);
                     let rows = run.streams[&Stream::Output(element)];
                     match self.program.passed_on(inst) {
                         _ if stored == 0 => {}

@@ -1,11 +1,11 @@
 //! Loads from uniform spaces.
 
 use super::code::Address;
-use super::lanes::KeptOffsets;
 use super::table::Op as X;
 use super::value::Memo;
 use super::{Selector, result};
 use crate::jit::abi::offset;
+use crate::jit::offsets::KeptOffsets;
 use crate::jit::window::Window;
 use regalloc2::VReg;
 use shaderjit_ir::bounds::STATIC_ROWS;
