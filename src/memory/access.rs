@@ -2,7 +2,7 @@
 //! call's textures.
 
 use super::view::View;
-use super::{AtomicBuffer, MemoryView};
+use super::{AtomicBuffer, LINE, MemoryView, PAGE};
 use crate::frontend::{ResourceDecl, ResourceFile};
 use crate::texture::{BoundTextures, ImageLayout, TexelFormat, TextureShape};
 use shaderjit_ir::memory::{AtomicFunction, is_memory_op};
@@ -45,8 +45,12 @@ impl<'c, 'a> GroupMemory<'c, 'a> {
         views: &'c BoundMemory<'a>,
         declared: &[ResourceDecl],
     ) -> GroupMemory<'c, 'a> {
+        let mut next = 0;
         let shared = declared.iter().map(|decl| match decl.file {
-            ResourceFile::Shared { bytes } => Some(AtomicBuffer::zeroed(bytes as usize)),
+            ResourceFile::Shared { bytes } => {
+                let offset = in_one_page(&mut next, (bytes as usize).div_ceil(4));
+                Some(AtomicBuffer::in_page(bytes as usize, offset))
+            }
             _ => None,
         });
         GroupMemory { textures, views, shared: shared.collect() }
@@ -64,6 +68,17 @@ impl<'c, 'a> GroupMemory<'c, 'a> {
             None => *self.views.0.get(resource)?,
         }
     }
+}
+
+/// Where in a page the next of what a group shares lies, in words: one behind the other, but what has room in a page
+/// lies in one. Rows of a tile begin at any word, and a vector that is stored into two pages takes tens of cycles.
+fn in_one_page(next: &mut usize, words: usize) -> usize {
+    // Each has a word in front.
+    let at = next.next_multiple_of(LINE) + LINE;
+    let page = at.next_multiple_of(PAGE);
+    let at = if at + words > page && words + LINE <= PAGE { page + LINE } else { at };
+    *next = at + words;
+    at % PAGE
 }
 
 impl Textures for GroupMemory<'_, '_> {
@@ -182,4 +197,20 @@ fn texel_number(layout: &ImageLayout, address: [u32; 4]) -> Option<usize> {
     let [x, y, z] = place.map(|at| at as usize);
     let [width, height, depth] = sizes.map(|size| size as usize);
     is_inside.then(|| ((layer as usize * depth + z) * height + y) * width + x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_group_shares_lies_in_one_page_if_that_has_room() {
+        let (mut next, mut places) = (0, Vec::new());
+        for words in [64, 72, 0, PAGE - LINE, 900, 200, 5000, 10] {
+            let at = in_one_page(&mut next, words);
+            assert!(at % LINE == 0 && (at + words <= PAGE || words > PAGE - LINE), "{words} at {at}");
+            places.push(at);
+        }
+        assert_eq!(places[..4], [16, 96, 192, 16]);
+    }
 }

@@ -32,7 +32,7 @@ pub struct AtomicBuffer {
     /// Words that are not used, one that takes what native code drops, then the words.
     all: Vec<AtomicU32>,
     /// How many are not used, so that the first word begins a line of the cache: vectors of threads' words lie in one
-    /// line each.
+    /// line each. What a group shares begins somewhere in a page.
     unused: usize,
     bytes: usize,
 }
@@ -40,10 +40,18 @@ pub struct AtomicBuffer {
 /// Words of a line of the cache.
 const LINE: usize = 16;
 
+/// Words of a page of memory, on most machines.
+const PAGE: usize = 1024;
+
 impl AtomicBuffer {
     /// So many zeros.
     pub fn zeroed(bytes: usize) -> AtomicBuffer {
-        AtomicBuffer::new(iter::repeat_n(0, bytes.div_ceil(4)), bytes)
+        AtomicBuffer::new(iter::repeat_n(0, bytes.div_ceil(4)), bytes, (LINE, 0))
+    }
+
+    /// So many zeros, the first of which lies so many words behind the beginning of a page.
+    fn in_page(bytes: usize, offset: usize) -> AtomicBuffer {
+        AtomicBuffer::new(iter::repeat_n(0, bytes.div_ceil(4)), bytes, (PAGE, offset))
     }
 
     /// A copy of these bytes.
@@ -52,14 +60,14 @@ impl AtomicBuffer {
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
         let last = (!rest.is_empty()).then_some(last);
-        AtomicBuffer::new(whole.iter().copied().chain(last).map(u32::from_le_bytes), bytes.len())
+        AtomicBuffer::new(whole.iter().copied().chain(last).map(u32::from_le_bytes), bytes.len(), (LINE, 0))
     }
 
-    /// So many bytes in words.
-    fn new(words: impl Iterator<Item = u32>, bytes: usize) -> AtomicBuffer {
+    /// So many bytes in words, the first of which lies at a multiple of a number of words, and some words behind that.
+    fn new(words: impl Iterator<Item = u32>, bytes: usize, (multiple, offset): (usize, usize)) -> AtomicBuffer {
         // With room for all, so that they stay where they are.
-        let mut all: Vec<AtomicU32> = Vec::with_capacity(LINE + bytes.div_ceil(4));
-        let unused = LINE - 1 - all.as_ptr().addr() / 4 % LINE;
+        let mut all: Vec<AtomicU32> = Vec::with_capacity(multiple + bytes.div_ceil(4));
+        let unused = (2 * multiple + offset - 1 - all.as_ptr().addr() / 4 % multiple) % multiple;
         all.extend(iter::repeat_n(0, unused + 1).chain(words).map(AtomicU32::new));
         AtomicBuffer { all, unused, bytes }
     }
@@ -174,6 +182,17 @@ mod tests {
             let words = AtomicBuffer::from_bytes(&vec![1; bytes]);
             let first = words.words().as_ptr().wrapping_add(1);
             assert_eq!((first.addr() % 64, words.words().len()), (0, 1 + bytes.div_ceil(4)));
+        }
+    }
+
+    #[test]
+    fn the_first_word_lies_anywhere_in_a_page() {
+        for offset in [0, 1, LINE, PAGE - 1] {
+            for bytes in [0, 4, 300, 9000] {
+                let words = AtomicBuffer::in_page(bytes, offset);
+                let first = words.words().as_ptr().wrapping_add(1);
+                assert_eq!((first.addr() / 4 % PAGE, words.words().len()), (offset, 1 + bytes.div_ceil(4)));
+            }
         }
     }
 

@@ -15,7 +15,7 @@ pub struct Factors {
 impl Factors {
     /// Tile by tile of the product, each of them through tiles of the factors. Beyond the edges there is 0.
     pub fn multiply(&self, product: &mut [u32]) {
-        let Factors { sizes: [rows, inner, columns], a, b } = self;
+        let ([rows, inner, columns], [a, b]) = (&self.sizes, [&*self.a, &*self.b]);
         for top in (0..*rows).step_by(TILE) {
             for left in (0..*columns).step_by(TILE) {
                 let mut sums = [[0.0f32; TILE]; TILE];
