@@ -208,7 +208,7 @@ mod tests {
         let (mut next, mut places) = (0, Vec::new());
         for words in [64, 72, 0, PAGE - LINE, 900, 200, 5000, 10] {
             let at = in_one_page(&mut next, words);
-            assert!(at % LINE == 0 && (at + words <= PAGE || words > PAGE - LINE), "{words} at {at}");
+            assert!(at.is_multiple_of(LINE) && (at + words <= PAGE || words > PAGE - LINE), "{words} at {at}");
             places.push(at);
         }
         assert_eq!(places[..4], [16, 96, 192, 16]);
