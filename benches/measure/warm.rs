@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 /// How many compilations in one way go before those that count. They find the caches of the processor, and what it
-/// foresees of branches, full of what another way has left there: a short program takes an eighth less time in its sixth
-/// turn than in its third, and hardly less in later ones.
+/// foresees of branches, full of what another way has left there: a short program takes an eighth less time in its
+/// sixth turn than in its third, and hardly less in later ones.
 const COLD: usize = 5;
 
 /// A compilation that takes longer warms up in its own course: one goes before it.

@@ -1,8 +1,8 @@
 //! Lockstep IR → native code: has it planned and compiled, owns the code's memory, and calls it safely.
 //!
 //! * `back_end` is what a back end takes and gives back. `cranelift` is one: it selects Cranelift's instructions for a
-//!   batch program, and has them made into machine code; `x64` is our own. `coalesce`, `places`, `offsets` and `outputs`
-//!   are what both know of a program, and note of the block at hand.
+//!   batch program, and has them made into machine code; `x64` is our own. `coalesce`, `places`, `offsets` and
+//!   `outputs` are what both know of a program, and note of the block at hand.
 //! * `abi` is what native code is given; `call` checks a caller's buffers, fills it in, and handles the tail of a
 //!   batch.
 //! * `series` makes calls of native code, one or many in one change of the floating-point mode; `mode` changes it back
