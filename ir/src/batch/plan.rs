@@ -183,6 +183,11 @@ impl Parts {
 
     /// The finished program, checked, with what is known of it now.
     fn checked(mut self) -> Result<BatchProgram, VerifyErrors> {
+        if cfg!(debug_assertions) {
+            let mut verified = EntitySet::with_capacity(self.func.blocks.len());
+            verified.extend(self.func.layout.iter().copied());
+            assert!(self.order.iter().all(|&block| verified.contains(block)), "back ends see what is verified alone");
+        }
         for (number, phase) in (1..).zip(&self.cut.phases) {
             phase.blocks.iter().for_each(|&block| self.phase_of[block] = number);
         }
@@ -249,7 +254,10 @@ impl Planner {
 
     /// Folds that all lanes are active, where they are.
     fn fold_active(&mut self) -> Result<(), CutError> {
-        threads::fold_active(&mut self.program.func, self.machine.wave());
+        let Parts { func, order, .. } = &mut self.program;
+        if threads::fold_active(func, self.machine.wave()) {
+            *order = cfg::reverse_postorder(func);
+        }
         Ok(())
     }
 
