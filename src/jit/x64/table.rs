@@ -241,6 +241,13 @@ macro_rules! define_ops {
                 TABLE[self as usize]
             }
 
+            /// Whether a mask leaves the other lanes of what it writes as they are, or blends, instead of zeroing them:
+            /// what has no result stores.
+            pub fn merges(self) -> bool {
+                let stores = self.form().iter().all(|slot| matches!(slot.role, Role::Use));
+                stores || matches!(self, Op::Blendmps | Op::Blendmpd | Op::Gather)
+            }
+
             /// How it is encoded.
             #[inline]
             pub fn encoding(self) -> &'static Encoding {

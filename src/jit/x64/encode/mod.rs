@@ -317,9 +317,7 @@ impl Bytes {
             (unit, broadcast) = (if encoding.wide { 8 } else { 4 }, 1);
         }
         let length = inst.size as u8;
-        let stores = matches!(inst.op, Op::StoreVector | Op::StoreHalf | Op::Scatter);
-        let merges = stores || matches!(inst.op, Op::Blendmps | Op::Blendmpd | Op::Gather);
-        let zeroes = u8::from(inst.mask != 0 && !merges);
+        let zeroes = u8::from(inst.mask != 0 && !inst.op.merges());
         // The fifth bit of an index that is a vector takes the place of that of `vvvv`, which is no operand then.
         let fifth = match inst.rm {
             Rm::Memory(Memory { index: Some((index, _)), .. }) => inst.vvvv | index,

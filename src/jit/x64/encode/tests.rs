@@ -252,7 +252,7 @@ fn vectors_of_offsets_are_where_the_decoder_finds_them() {
 
 #[test]
 fn blends_and_stores_merge_and_other_masked_instructions_zero() {
-    for op in [Op::StoreVector, Op::StoreHalf] {
+    for op in [Op::StoreVector, Op::StoreHalf, Op::StoreRow] {
         let (mut store, _) = encoded(op, Size::Z, &registers(op.form(), true, |index, _| index as u8));
         store.rm = Rm::Memory(addresses().into_iter().next().expect("there are addresses"));
         store.mask = 1;
