@@ -44,7 +44,7 @@ fn output(outputs: &Outputs, index: usize) -> Vec<[u32; 4]> {
 fn the_interface_lists_them() {
     let [code, ..] = codes();
     let found: Vec<_> = code.interface().resources.iter().map(|decl| (decl.slot, decl.space, decl.kind)).collect();
-    let typed = ResourceKind::TypedBuffer { ty: ComponentType::F32 };
+    let typed = ResourceKind::TypedBuffer { ty: ComponentType::F32, components: 4 };
     let structured = ResourceKind::StructuredBuffer { stride: 12 };
     assert_eq!(found, [(0, 0, ResourceKind::RawBuffer), (1, 0, structured), (2, 0, typed)]);
     assert!((0..3).all(|index| code.needs_resource(index)) && !code.needs_resource(3));

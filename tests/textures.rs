@@ -87,7 +87,7 @@ fn the_interface_lists_textures_and_samplers() {
         interface.resources.iter().map(|decl| (decl.slot, decl.kind, decl.name.as_deref().unwrap())).collect();
     let expected = [
         (0, texture(TextureShape::D2), "t0"),
-        (1, ResourceKind::TypedBuffer { ty: ComponentType::U32 }, "t1"),
+        (1, ResourceKind::TypedBuffer { ty: ComponentType::U32, components: 4 }, "t1"),
         (2, texture(TextureShape::D2Array), "t2"),
         (3, texture(TextureShape::D3), "t3"),
     ];

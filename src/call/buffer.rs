@@ -2,6 +2,7 @@
 
 use crate::compiled::CompiledShader;
 use crate::error::CallError;
+use crate::frontend::typed_buffer;
 use crate::frontend::{ResourceDecl, ResourceFile, ResourceKind};
 use crate::texture::TexelFormat;
 use shaderjit_ir::op::RESOURCE_BYTES;
@@ -50,7 +51,8 @@ impl<'a> BufferView<'a> {
     }
 
     /// A `Buffer` or `tbuffer` whose elements are stored in `format`. Bytes at the end that make no whole element do
-    /// not count. The elements are converted when the buffer is bound, each to 16 bytes.
+    /// not count. The elements are converted when the buffer is bound, to words for as many components as the program
+    /// reads, rounded up to a power of two; if that is what they are, they stay where they are.
     pub fn typed(bytes: &'a [u8], format: TexelFormat) -> BufferView<'a> {
         BufferView { bytes, view: View::Typed(format) }
     }
@@ -81,7 +83,7 @@ impl<'a> BufferView<'a> {
     }
 
     /// The bytes that the code reads: see [`ResourceKind`].
-    fn readable(&self) -> Result<Cow<'a, [u8]>, CallError> {
+    fn readable(&self, kind: ResourceKind) -> Result<Cow<'a, [u8]>, CallError> {
         let elements = self.elements();
         let (most, bytes) = match self.view {
             View::Raw => (RESOURCE_BYTES as usize, self.bytes),
@@ -93,8 +95,15 @@ impl<'a> BufferView<'a> {
         if elements > most {
             return Err(CallError::Invalid(format!("a {} of {elements} elements; {most} can be", self.describe())));
         }
-        match self.view {
-            View::Typed(format) => rows(format, bytes).map(Cow::Owned),
+        match (self.view, kind) {
+            (View::Typed(format), ResourceKind::TypedBuffer { components, .. }) if components < typed_buffer::ALL => {
+                let words = usize::from(typed_buffer::words(components));
+                if format.is_words() && format.bytes() == 4 * words {
+                    return Ok(Cow::Borrowed(&bytes[..elements * format.bytes()]));
+                }
+                short_rows(format, bytes, words).map(Cow::Owned)
+            }
+            (View::Typed(format), _) => rows(format, bytes).map(Cow::Owned),
             _ => Ok(Cow::Borrowed(bytes)),
         }
     }
@@ -103,11 +112,8 @@ impl<'a> BufferView<'a> {
 /// The elements as rows of four words, and the row that elements out of range have: zero, absent components by default.
 fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     let elements = bytes.chunks_exact(format.bytes());
-    let (absent, count) = (row(format, &[]), elements.len() + 1);
-    let mut rows = Vec::new();
-    if rows.try_reserve_exact(count).is_err() {
-        return Err(CallError::Invalid(format!("no memory for {count} rows of a buffer")));
-    }
+    let absent = row(format, &[]);
+    let mut rows = reserved(elements.len() + 1)?;
     match format.bytes() {
         // Most buffers are so: their words are the components as they are.
         4 if format.is_words() => extend_by_words::<4>(&mut rows, bytes, absent),
@@ -118,6 +124,23 @@ fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
     }
     rows.push(absent);
     Ok(rows.into_flattened())
+}
+
+/// The first words of the elements.
+fn short_rows(format: TexelFormat, bytes: &[u8], words: usize) -> Result<Vec<u8>, CallError> {
+    let elements = bytes.chunks_exact(format.bytes());
+    let mut rows = reserved(elements.len() * 4 * words)?;
+    elements.for_each(|element| rows.extend_from_slice(&row(format, element)[..4 * words]));
+    Ok(rows)
+}
+
+/// Room for rows.
+fn reserved<T>(count: usize) -> Result<Vec<T>, CallError> {
+    let mut rows = Vec::new();
+    match rows.try_reserve_exact(count) {
+        Ok(()) => Ok(rows),
+        Err(_) => Err(CallError::Invalid("no memory for the rows of a buffer".to_string())),
+    }
 }
 
 /// The components of an element.
@@ -160,12 +183,12 @@ impl<'a> BoundResources<'a> {
             let (what, declared) = (name(decl), decl.kind.to_string());
             return Err(CallError::ResourceMismatch { what, declared, bound: resource.describe() });
         }
-        self.set(index, resource)
+        self.set(index, decl.kind, resource)
     }
 
-    /// Binds the one of that number, which it fits.
-    pub fn set(&mut self, index: usize, resource: BufferView<'a>) -> Result<(), CallError> {
-        self.bytes[index] = Some(resource.readable()?);
+    /// Binds the one of that number, which is of that kind and which it fits.
+    pub fn set(&mut self, index: usize, kind: ResourceKind, resource: BufferView<'a>) -> Result<(), CallError> {
+        self.bytes[index] = Some(resource.readable(kind)?);
         Ok(())
     }
 

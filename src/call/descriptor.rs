@@ -111,7 +111,7 @@ impl<'a> Call<'a> {
                 continue;
             }
             match descriptor {
-                Descriptor::Buffer(buffer) => self.resources.set(number, buffer)?,
+                Descriptor::Buffer(buffer) => self.resources.set(number, decl.kind, buffer)?,
                 Descriptor::Memory(view) => {
                     view.check(|| buffer::name(decl))?;
                     self.memory.bind(number, Some(view));

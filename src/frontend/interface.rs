@@ -222,11 +222,14 @@ pub enum ResourceKind {
         /// Bytes from one structure to the next, a multiple of 4.
         stride: u32,
     },
-    /// `Buffer`, `tbuffer`: to the IR, rows of four 32-bit components, one an element, and behind them one that reads
-    /// out of range give. Whoever binds it makes the rows of the format the elements are stored in.
+    /// `Buffer`, `tbuffer`: to the IR, rows of 32-bit components, one an element: of as many as are read, rounded up to
+    /// a power of two; and where that is all four, behind them one that reads out of range give. Whoever binds it makes
+    /// the rows of the format the elements are stored in.
     TypedBuffer {
         /// What the program takes the components for.
         ty: ComponentType,
+        /// How many components it reads, from the first on: 1 to 4.
+        components: u8,
     },
     /// `Texture2D` and its like.
     Texture {

@@ -17,7 +17,7 @@ pub mod sm4;
 pub mod spirv;
 mod threads;
 mod token;
-mod typed_buffer;
+pub(crate) mod typed_buffer;
 
 pub(crate) use debug::ArrayName;
 pub use debug::{DebugInfo, RegisterName};

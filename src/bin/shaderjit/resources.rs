@@ -171,7 +171,7 @@ impl BoundResource {
             ResourceKind::StructuredBuffer { stride } => {
                 Data::Buffer(Kind::Structured(stride), bytes(WORDS, ComponentType::F32))
             }
-            ResourceKind::TypedBuffer { ty } => Data::Buffer(Kind::Typed(made_up_format(ty)), bytes(WORDS, ty)),
+            ResourceKind::TypedBuffer { ty, .. } => Data::Buffer(Kind::Typed(made_up_format(ty)), bytes(WORDS, ty)),
             ResourceKind::Texture { shape, ty } => {
                 let layout = made_up_layout(shape, made_up_format(ty));
                 let size = layout.bytes().expect("made-up sizes are small and fit the shape");

@@ -284,9 +284,13 @@ impl Data {
                 bytes[..bytes.len() / stride as usize * stride as usize].to_vec()
             }
             (Bound::Bytes(bytes), _) => bytes.clone(),
-            (Bound::Elements(bytes, format), _) => {
-                let elements = bytes.chunks_exact(format.bytes()).chain([&[][..]]);
-                elements.flat_map(|element| format.decode(element)).flat_map(u32::to_le_bytes).collect()
+            (Bound::Elements(bytes, format), kind) => {
+                let components = if let ResourceKind::TypedBuffer { components, .. } = kind { components } else { 4 };
+                let out_of_range = (components == 4).then_some(&[][..]);
+                let elements = bytes.chunks_exact(format.bytes()).chain(out_of_range);
+                let words = usize::from(components).next_power_of_two();
+                let rows = elements.flat_map(|element| format.decode(element).into_iter().take(words));
+                rows.flat_map(u32::to_le_bytes).collect()
             }
         };
         self.resources.iter().zip(&interface.resources).map(bytes).collect()

@@ -124,7 +124,7 @@ impl Registers {
             aborted: None,
             buffers: HashMap::new(),
             spaces: HashMap::new(),
-            resources: Resources::default(),
+            resources: Resources::new(program),
             samplers: Samplers::default(),
             immediate_constants: None,
             sample_positions: None,

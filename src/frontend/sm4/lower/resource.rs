@@ -9,6 +9,7 @@ use shaderjit_ir::function::Imm;
 use shaderjit_ir::{FunctionBuilder, Op, Resource, Type, Value};
 
 use super::choice::{Answer, Choice};
+use super::feedback::without_status;
 use super::memory;
 use super::operand::Destination;
 use super::registers::{Refusal, limit};
@@ -17,15 +18,18 @@ use super::{Lowering, MAX_RESOURCES};
 use crate::error::LowerError;
 use crate::frontend::sm4::codes::{Dimension, ReturnType};
 use crate::frontend::sm4::declaration::{Binding, Declaration};
-use crate::frontend::sm4::decode::Operation;
+use crate::frontend::sm4::decode::{Body, Operation, Program};
 use crate::frontend::sm4::opcode::{DataClass, Opcode};
 use crate::frontend::sm4::operand::{Component, Mask, Operand, RegisterFile};
-use crate::frontend::{ComponentType, Interface, ResourceDecl, ResourceFile, ResourceKind, typed_buffer};
+use crate::frontend::typed_buffer::{self, TypedBuffer};
+use crate::frontend::{ComponentType, Interface, ResourceDecl, ResourceFile, ResourceKind};
 
 /// The declared views, by the number that instructions use, and the resources made for them.
 #[derive(Default)]
 pub(super) struct Resources {
     views: HashMap<(RegisterFile, u32), View>,
+    /// How many components the program reads of typed buffers, by their number.
+    components: HashMap<u32, u8>,
     /// By file, number and register.
     made: HashMap<(RegisterFile, u32, u32), Resource>,
     /// Those of hidden counters.
@@ -43,6 +47,24 @@ struct View {
 }
 
 impl Resources {
+    /// The views of a program, none of which is declared yet.
+    pub fn new(program: &Program) -> Resources {
+        let mut components = HashMap::default();
+        for instruction in &program.instructions {
+            let Body::Operation(operation) = &instruction.body else { continue };
+            let [destination, .., view] = &operation.operands[..] else { continue };
+            let opcode = instruction.opcode();
+            let is_load =
+                without_status(opcode).unwrap_or(opcode) == Opcode::Ld && view.file() == RegisterFile::Resource;
+            if let Some(id) = view.index(0).filter(|_| is_load).map(|index| index.immediate) {
+                let read = destination.components().written().components().map(|to| view.components().source(to));
+                let read = read.map(|component| component.index() as u8 + 1).max().unwrap_or(1);
+                components.entry(id).and_modify(|most: &mut u8| *most = read.max(*most)).or_insert(read);
+            }
+        }
+        Resources { components, ..Resources::default() }
+    }
+
     /// Takes note of a declaration, if it is one of a view or of shared memory.
     pub fn declare(
         &mut self,
@@ -57,7 +79,13 @@ impl Resources {
                 let is_written = matches!(declaration, Declaration::UavTyped { .. });
                 let ty = component_type(return_types[0]);
                 let kind = match (dimension, texture::shape(dimension)) {
-                    (Dimension::Buffer, _) => ResourceKind::TypedBuffer { ty },
+                    (Dimension::Buffer, _) if is_written => {
+                        ResourceKind::TypedBuffer { ty, components: typed_buffer::ALL }
+                    }
+                    (Dimension::Buffer, _) => {
+                        let components = self.components.get(&binding.id).copied().unwrap_or(1);
+                        ResourceKind::TypedBuffer { ty, components }
+                    }
                     (_, Some(shape)) => ResourceKind::Texture { shape, ty },
                     (_, None) => return Err(Refusal::Invalid(format!("a resource of dimension {}", dimension.name()))),
                 };
@@ -210,14 +238,14 @@ impl Lowering {
                     Ok(this.answer(view, mask, |this, word| this.load_from_structure(resource, stride, place, word)))
                 })?
             }
-            (Opcode::Ld, ResourceKind::TypedBuffer { .. }) if !is_written => {
+            (Opcode::Ld, ResourceKind::TypedBuffer { components, .. }) if !is_written => {
                 let mut index = self.read(&sources[0], Component::X, DataClass::Int)?;
                 if let Some([offset, ..]) = operation.extended.as_ref().and_then(|extended| extended.texel_offsets()) {
                     let offset = self.b.i32(i32::from(offset) as u32);
                     index = self.b.iadd([index, offset]);
                 }
                 self.access(&resource, mask, |this, resource| {
-                    let byte = typed_buffer::row_of_element(&mut this.b, resource, index);
+                    let byte = TypedBuffer { resource, components }.row_of_element(&mut this.b, index);
                     Ok(this.load_answer(view, mask, resource, byte))
                 })?
             }
@@ -306,10 +334,11 @@ impl Lowering {
                 let stride = self.b.i32(stride);
                 self.b.udiv([bytes, stride])
             }
-            // Of a texture it is no element count; see `buffer_operation`.
-            ResourceKind::TypedBuffer { .. } | ResourceKind::Texture { .. } => {
-                typed_buffer::element_count(&mut self.b, resource)
+            ResourceKind::TypedBuffer { components, .. } => {
+                TypedBuffer { resource, components }.element_count(&mut self.b)
             }
+            // It is no element count; see `buffer_operation`.
+            ResourceKind::Texture { .. } => bytes,
         }
     }
 

@@ -14,8 +14,8 @@ use super::pointer::Index;
 use super::types::{ImageType, Kind, Ty};
 use super::{Def, Lowering, Memory, unsupported};
 use crate::error::LowerError;
-use crate::frontend::ResourceKind;
 use crate::frontend::spirv::decode::Instruction;
+use crate::frontend::{ResourceKind, typed_buffer};
 
 /// One of the elements of a variable that is bound.
 type Element = (usize, Index);
@@ -100,7 +100,7 @@ impl Lowering<'_> {
     pub(super) fn image_kind(&self, image: ImageType) -> Result<ResourceKind, LowerError> {
         let ty = image.scalar.component_type();
         Ok(match self.shape(image)? {
-            None => ResourceKind::TypedBuffer { ty },
+            None => ResourceKind::TypedBuffer { ty, components: typed_buffer::ALL },
             Some(shape) if image.is_storage && (shape.is_cube() || shape.is_multisampled()) => {
                 return Err(self.unsupported(format!("a {shape} that is written")));
             }

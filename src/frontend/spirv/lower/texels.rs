@@ -9,7 +9,7 @@ use super::types::Ty;
 use super::{Lowering, Memory};
 use crate::error::LowerError;
 use crate::frontend::spirv::decode::Instruction;
-use crate::frontend::typed_buffer;
+use crate::frontend::typed_buffer::{self, TypedBuffer};
 
 impl Lowering<'_> {
     /// The words of an integer address in an image, the slice of an array behind the coordinates.
@@ -48,7 +48,8 @@ impl Lowering<'_> {
         }
         let Some(shape) = self.shape(image)? else {
             return self.with_image(handle, &types, |this, Memory { resource, .. }| {
-                let byte = typed_buffer::row_of_element(&mut this.b, resource, address[0]);
+                let buffer = TypedBuffer { resource, components: typed_buffer::ALL };
+                let byte = buffer.row_of_element(&mut this.b, address[0]);
                 Ok((0..count as u32).map(|n| this.b.resource_load(word, resource, 4 * n, byte)).collect())
             });
         };
@@ -123,7 +124,10 @@ impl Lowering<'_> {
                     let row = this.b.texture_access(IrOp::TextureSize, &[level], imm);
                     Ok(this.words(row, Type::I32, count))
                 }
-                (false, None) => Ok(vec![typed_buffer::element_count(&mut this.b, resource)]),
+                (false, None) => {
+                    let buffer = TypedBuffer { resource, components: typed_buffer::ALL };
+                    Ok(vec![buffer.element_count(&mut this.b)])
+                }
             }
         })
     }

@@ -109,12 +109,33 @@ fn typed_loads_give_rows_and_the_last_one_out_of_range() {
     let ld = |text: &str, index| o0(TYPED, text, [index, 0, 0, 0], &rows);
     assert_eq!(ld("ld o0.xyzw, v0.xxxx, t0.xyzw", 0), [1, 2, 3, 4]);
     assert_eq!(ld("ld o0.xyz, v0.xxxx, t0.wzyx", 1), [8, 7, 6, 0]);
+    assert_eq!(ld("ld o0.x, v0.xxxx, t0.xyzw\nld o0.y, v0.xxxx, t0.xwzy", 1), [5, 8, 0, 0]);
     for index in [2, 3, 0x1000_0000, 0x8000_0000, u32::MAX] {
         assert_eq!(ld("ld o0.xyzw, v0.xxxx, t0.xyzw", index), [0, 0, 0, 0x3f80_0000], "{index:#x}");
     }
     // Nothing is bound.
     for index in [0, 1, 0x1000_0000, u32::MAX] {
         assert_eq!(o0(TYPED, "ld o0.xyzw, v0.xxxx, t0.xyzw", [index, 0, 0, 0], &[]), [0; 4]);
+    }
+}
+
+#[test]
+fn typed_loads_of_some_components_give_shorter_rows_and_zeros_out_of_range() {
+    let words = [1, 2, 3, 4, 5, 6, 7, 8];
+    let ld = |text: &str, index| o0(TYPED, text, [index, 0, 0, 0], &words);
+    let [one, two, three] = ["ld o0.yz, v0.xxxx, t0.xxxx", "ld o0.xy, v0.xxxx, t0.yxyw", "ld o0.x, v0.xxxx, t0.zxyw"];
+    assert_eq!([0, 7].map(|index| ld(one, index)), [[0, 1, 1, 0], [0, 8, 8, 0]]);
+    assert_eq!([0, 3].map(|index| ld(two, index)), [[2, 1, 0, 0], [8, 7, 0, 0]]);
+    assert_eq!([0, 1].map(|index| ld(three, index)), [[3, 0, 0, 0], [7, 0, 0, 0]]);
+    for (text, count) in [(one, 8), (two, 4), (three, 2)] {
+        // Some of these times the size of a row are a small number modulo 2^32.
+        for index in [count, count + 1, 0x1000_0000, 0x2000_0000, 0x4000_0000, 0x4000_0001, 0x8000_0000, u32::MAX] {
+            assert_eq!(ld(text, index), [0; 4], "{text} {index:#x}");
+        }
+        assert_eq!(o0(TYPED, text, [0; 4], &[]), [0; 4], "nothing is bound");
+        let info = format!("{text}\nbufinfo o0.x, t0.xyzw");
+        assert_eq!(o0(TYPED, &info, [0; 4], &words)[0], count);
+        assert_eq!(o0(TYPED, &info, [0; 4], &[])[0], 0);
     }
 }
 
@@ -125,8 +146,13 @@ fn bufinfo_counts_bytes_structures_and_elements() {
     let info = |declaration, words| o0(declaration, "bufinfo o0.xz, t0.xyzw", [0; 4], &vec![0; words]);
     assert_eq!(info(RAW, 7), [28, 0, 28, 0]);
     assert_eq!(info(STRUCTURED, 9), [3, 0, 3, 0]);
-    assert_eq!(info(TYPED, 12), [2, 0, 2, 0]);
-    assert_eq!(info(TYPED, 4), [0; 4]);
+    assert_eq!(info(TYPED, 12), [12, 0, 12, 0]);
+    let info_of_rows = |words| {
+        let text = "ld o0.xyzw, l(0), t0.xyzw\nbufinfo o0.xz, t0.xyzw";
+        let [x, _, z, _] = o0(TYPED, text, [0; 4], &vec![0; words]);
+        [x, z]
+    };
+    assert_eq!([12, 4, 0].map(info_of_rows), [[2; 2], [0; 2], [0; 2]]);
     for declaration in [RAW, STRUCTURED, TYPED] {
         assert_eq!(info(declaration, 0), [0; 4]);
     }
@@ -140,7 +166,7 @@ fn the_interface_says_what_to_bind() {
         dcl_resource_raw t1\ndcl_resource_structured t9, 52";
     let resources = lower_text(text).unwrap().interface.resources;
     let found: Vec<_> = resources.iter().map(|decl| (decl.slot, decl.space, decl.kind)).collect();
-    let typed = |ty| ResourceKind::TypedBuffer { ty };
+    let typed = |ty| ResourceKind::TypedBuffer { ty, components: 1 };
     assert_eq!(
         found,
         [
