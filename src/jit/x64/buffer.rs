@@ -33,18 +33,69 @@ impl Selector<'_> {
             return self.define_loaded(result(inst), Address::indexed(data, operand, 0, at as i32));
         }
         let (data, bytes) = (self.resource_data(resource), self.resource_length(resource));
-        // Where the word ends, a number of 64 bits. Resources are never so long that the sum would need more.
-        let end = match i32::try_from(at.saturating_add(4)) {
-            Ok(offset) => self.simd.address(Address::at(operand, offset)),
-            Err(_) => {
-                let offset = self.simd.literal(at.saturating_add(4));
-                self.simd.general(X::Add64, &[offset], operand)
-            }
-        };
+        let end = self.end_of_word(operand, at);
         let (zero, address) = (self.zero_word(), self.simd.address(Address::indexed(data, end, 0, -4)));
         self.simd.compare(X::Cmp64, end, bytes);
         let address = self.simd.choose64(Condition::BelowEqual, address, zero);
         self.define_loaded(result(inst), Address::at(address, 0));
+    }
+
+    /// Where the word at an address ends, a number of 64 bits. Resources are never so long that it would need more.
+    fn end_of_word(&mut self, address: VReg, at: u32) -> VReg {
+        match i32::try_from(at.saturating_add(4)) {
+            Ok(offset) => self.simd.address(Address::at(address, offset)),
+            Err(_) => {
+                let offset = self.simd.literal(at.saturating_add(4));
+                self.simd.general(X::Add64, &[offset], address)
+            }
+        }
+    }
+
+    /// The word of memory at a uniform address; the one in front of the memory, if there is none.
+    fn word_of_memory(&mut self, address: Value, (resource, at): Place) -> Address {
+        let operand = self.scalar(address);
+        let operand = self.memoised(Memo::Aligned(address), |this| this.simd.general_imm(X::AndImmediate, operand, !3));
+        let data = self.resource_data(resource);
+        if self.coalescing.is_inside(address, (resource, at), 0) {
+            return Address::indexed(data, operand, 0, at as i32);
+        }
+        let (bytes, end, none) = (self.resource_length(resource), self.end_of_word(operand, at), self.simd.literal(0));
+        self.simd.compare(X::Cmp64, end, bytes);
+        let end = self.simd.choose64(Condition::BelowEqual, end, none);
+        Address::indexed(data, end, 0, -4)
+    }
+
+    /// Stores to one word what the last of the lanes has in which the mask holds.
+    fn store_last(&mut self, to: Address, value: Value, mask: Option<VReg>) {
+        let is_uniform = self.is_uniform(value);
+        let value = if is_uniform { self.scalar(value) } else { self.vector(value) };
+        let join = mask.map(|mask| {
+            let [store, join] = [(); 2].map(|()| self.simd.code.block());
+            let bits = self.simd.mask_bits(mask);
+            self.simd.compare_imm(X::CmpImmediate, bits, 0);
+            self.simd.code.branch(Condition::Equal, (join, &[]), (store, &[]));
+            self.simd.code.switch_to(store);
+            (join, bits)
+        });
+        let word = if is_uniform {
+            value
+        } else {
+            let last = match join {
+                Some((_, bits)) => {
+                    let zeros = self.simd.general(X::Lzcnt, &[], bits);
+                    self.simd.general_imm(X::XorImmediate, zeros, 31)
+                }
+                None => self.simd.literal(u32::from(self.program.lanes) - 1),
+            };
+            let last = self.simd.splat(last);
+            let word = self.simd.op(X::Permps, &[last], value);
+            self.simd.first_word(word)
+        };
+        self.simd.store_word(word, to);
+        if let Some((join, _)) = join {
+            self.simd.code.jump(join, &[]);
+            self.simd.code.switch_to(join);
+        }
     }
 
     /// A vector of addresses; of memory, those of the words that they are in.
@@ -63,6 +114,10 @@ impl Selector<'_> {
     /// Stores a word of each lane where the mask holds. What is outside goes to the word in front of the memory.
     pub(super) fn memory_store(&mut self, inst: &InstData, resource: Resource, at: u32) {
         let [address, value, mask] = [0, 1, 2].map(|arg| inst.args[arg]);
+        if self.is_uniform(address) {
+            let (to, mask) = (self.word_of_memory(address, (resource, at)), self.stores_where(mask));
+            return self.store_last(to, value, mask);
+        }
         let (value, mask) = (self.vector(value), self.stores_where(mask));
         self.store_words(inst, (resource, at), (value, mask), |this| {
             this.store_apart(address, (resource, at), value, mask)
