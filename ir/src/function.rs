@@ -9,7 +9,7 @@ use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-pub use crate::instruction::{Imm, InstData, Operands, Origin};
+pub use crate::instruction::{Imm, InstData, Operands, Origin, Picks};
 
 /// A branch target with the values of its block parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -137,6 +137,8 @@ pub enum Imm {
         /// The function.
         function: AtomicFunction,
     },
+    /// Where each lane has its word from.
+    Picks(Picks),
 }
 
 impl Imm {
@@ -148,6 +150,38 @@ impl Imm {
             }
             _ => None,
         }
+    }
+}
+
+/// For each of sixteen lanes one of two operands and a lane of it: 80 bits, so that no immediate is larger for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Picks {
+    /// The lanes, two a byte.
+    lanes: [u8; 8],
+    /// A bit for each that is of the second operand.
+    second: [u8; 2],
+}
+
+impl Picks {
+    /// Lanes that there are numbers for.
+    pub const LANES: usize = 16;
+
+    /// Numbers below 16 are lanes of the first operand, those from 16 on of the second. Only their low five bits count.
+    pub fn new(numbers: [u8; Picks::LANES]) -> Picks {
+        let mut picks = Picks { lanes: [0; 8], second: [0; 2] };
+        for (lane, number) in numbers.into_iter().enumerate() {
+            picks.lanes[lane / 2] |= (number & 15) << (lane % 2 * 4);
+            picks.second[lane / 8] |= (number >> 4 & 1) << (lane % 8);
+        }
+        picks
+    }
+
+    /// The numbers that it was made of.
+    pub fn numbers(self) -> [u8; Picks::LANES] {
+        std::array::from_fn(|lane| {
+            let number = self.lanes[lane / 2] >> (lane % 2 * 4) & 15;
+            number | (self.second[lane / 8] >> (lane % 8) & 1) << 4
+        })
     }
 }
 

@@ -252,6 +252,8 @@ macro_rules! for_each_op {
             InputRow input_row () -> Row, Stream, Pure, Plain, Differs;
             /// One word of a row in all four.
             RowSplat row_splat (Row) -> Row, Component, Pure, Plain, Follows;
+            /// For each lane a word of some lane of either operand.
+            LanePick lane_pick (Word Word) -> Word, Picks, Pure, Plain, Differs;
             /// A float in all four words.
             RowEach row_each (F32) -> Row, None, Pure, Plain, Follows;
             /// A row of a uniform space at an index (unsigned, modulo 2^32) that is added to the immediate; zero past
@@ -489,6 +491,8 @@ pub enum ImmKind {
     Gather,
     /// Resource and function.
     Atomic,
+    /// Operand and lane, for each lane.
+    Picks,
 }
 
 /// No more bytes of a resource than this can be read: what is bound beyond is not there.
@@ -649,7 +653,7 @@ impl Op {
     /// Whether an instruction of this op stands in [batch programs](crate::batch) alone, if it is of type `ty`.
     pub const fn is_of_batch(self, ty: Type) -> bool {
         let is_kept = matches!(self.memory(), Some(Memory::Slot | Memory::Call | Memory::Worklist));
-        matches!(self, Op::InputWord) || self.is_of_run(ty) || is_kept || self.is_of_machines()
+        matches!(self, Op::InputWord | Op::LanePick) || self.is_of_run(ty) || is_kept || self.is_of_machines()
     }
 
     /// Whether only some machines have it.

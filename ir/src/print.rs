@@ -80,6 +80,7 @@ impl Numbering {
                 operands.push(sampler.to_string());
             }
             Imm::Atomic { resource, function } => operands.push(format!("{resource} {}", function.name())),
+            Imm::Picks(picks) => operands.push(format!("{:?}", picks.numbers())),
         }
         operands.extend(inst.args.iter().map(|&arg| self.value(arg).to_string()));
         for (index, operand) in operands.iter().enumerate() {

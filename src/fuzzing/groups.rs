@@ -22,6 +22,9 @@ use shaderjit_ir::{Function, FunctionBuilder, Op, Resource, SysVal, Type, Value}
 /// Fuel that no case uses up: loops are counted.
 const FUEL: u32 = 1 << 30;
 
+/// Where the number of the instance is among a function's values.
+const INSTANCE: usize = 2;
+
 /// Words of the buffer, of what is shared, and elements of the typed view.
 const WORDS: [u32; 3] = [160, 100, 24];
 
@@ -48,6 +51,9 @@ struct Generator<'g, 'a> {
     memory: [Resource; 3],
     /// What can be used here.
     values: Vec<Value>,
+    /// What of that follows from the numbers of threads and rounds; it is all that ways and addresses of shared words
+    /// are made of, in groups that planning may unroll. Of others nothing is noted.
+    known: Option<Vec<Value>>,
     statements: u32,
     barriers: u32,
 }
@@ -60,8 +66,12 @@ impl<'a> Generator<'_, 'a> {
         }
         let kinds = [MemoryKind::Buffer, MemoryKind::Shared(4 * WORDS[1]), MemoryKind::Texels];
         let memory = kinds.map(|kind| b.add_memory("m", kind));
-        let values = vec![b.sysval(SysVal::VertexId), b.i32(3)];
-        let mut generator = Generator { u, b, memory, values, statements: 24, barriers: 0 };
+        let mut values = vec![b.sysval(SysVal::VertexId), b.i32(3)];
+        let known = u.arbitrary::<bool>()?.then(|| values.clone());
+        // The number of an instance is 0, which nobody knows before.
+        let (instance, one) = (b.sysval(SysVal::InstanceId), b.i32(1));
+        values.extend([instance, b.iadd([instance, one])]);
+        let mut generator = Generator { u, b, memory, values, known, statements: 24, barriers: 0 };
         generator.statements(0, true)?;
         // What is left shows in the buffer.
         let (id, last) = (generator.values[0], *generator.values.last().expect("there are some"));
@@ -74,9 +84,18 @@ impl<'a> Generator<'_, 'a> {
         Ok(*self.u.choose(&self.values)?)
     }
 
+    /// What a way or an address in shared memory may be made of.
+    fn deciding(&mut self) -> Result<Value> {
+        match &self.known {
+            Some(known) => Ok(*self.u.choose(known)?),
+            None => self.value(),
+        }
+    }
+
     /// A word's number, at times behind the end.
     fn index(&mut self, memory: usize) -> Result<Value> {
-        let (value, count) = (self.value()?, self.b.i32(WORDS[memory] + 2));
+        let value = if memory == 1 { self.deciding()? } else { self.value()? };
+        let count = self.b.i32(WORDS[memory] + 2);
         Ok(self.b.urem([value, count]))
     }
 
@@ -125,7 +144,7 @@ impl<'a> Generator<'_, 'a> {
                 let far = self.b.i32(u32::MAX / factor - 20);
                 self.b.iadd([id, far])
             }
-            _ => self.value()?,
+            _ => self.deciding()?,
         };
         let most = self.b.i32((u32::MAX - (factor - 1)) / factor);
         let (factor, outside) = (self.b.i32(factor), self.b.i32(u32::MAX));
@@ -182,10 +201,13 @@ impl<'a> Generator<'_, 'a> {
             let memory = self.u.int_in_range(0..=2)?;
             match self.u.int_in_range(0..=13)? {
                 0 | 1 => {
-                    let (a, b) = (self.value()?, self.value()?);
+                    let is_known = self.known.is_some() && self.u.arbitrary()?;
+                    let mut operand = || if is_known { self.deciding() } else { self.value() };
+                    let (a, b) = (operand()?, operand()?);
                     let op = *self.u.choose(&[Op::Iadd, Op::Imul, Op::Xor, Op::Umin])?;
                     let value = self.b.emit(op, Type::I32, &[a, b], Imm::None).expect("it has a result");
                     self.values.push(value);
+                    self.known.iter_mut().filter(|_| is_known).for_each(|known| known.push(value));
                 }
                 2 | 3 => {
                     let index = self.index(memory)?;
@@ -197,6 +219,7 @@ impl<'a> Generator<'_, 'a> {
                     self.store(memory, index, value);
                 }
                 6 => {
+                    let memory = if self.known.is_some() { memory / 2 * 2 } else { memory };
                     let index = self.index(memory)?;
                     let old = self.atomic(memory, index)?;
                     self.values.push(old);
@@ -211,21 +234,37 @@ impl<'a> Generator<'_, 'a> {
         Ok(())
     }
 
-    /// A loop with a literal number of rounds.
+    /// How much can be used.
+    fn scope(&self) -> [usize; 2] {
+        [self.values.len(), self.known.as_ref().map_or(0, Vec::len)]
+    }
+
+    /// Forgets what has been made since.
+    fn leave(&mut self, [values, known]: [usize; 2]) {
+        self.values.truncate(values);
+        self.known.iter_mut().for_each(|list| list.truncate(known));
+    }
+
+    /// A loop with a small number of rounds.
     fn repeat(&mut self, depth: u32) -> Result<()> {
         let rounds = self.u.int_in_range(1..=3)?;
+        let is_known = self.known.is_none() || self.u.arbitrary()?;
         let counter = self.b.declare_var(Type::I32);
         let zero = self.b.i32(0);
         self.b.def_var(counter, zero);
         let (body, done) = (self.b.create_block(), self.b.create_block());
         self.b.jump(body);
         self.b.switch_to_block(body);
-        let scope = self.values.len();
+        let scope = self.scope();
         let round = self.b.use_var(counter);
         self.values.push(round);
+        self.known.iter_mut().filter(|_| is_known).for_each(|known| known.push(round));
         self.statements(depth + 1, true)?;
-        self.values.truncate(scope);
-        let (one, rounds) = (self.b.i32(1), self.b.i32(rounds));
+        self.leave(scope);
+        let (one, mut rounds) = (self.b.i32(1), self.b.i32(rounds));
+        if !is_known {
+            rounds = self.b.iadd([rounds, self.values[INSTANCE]]);
+        }
         let next = self.b.iadd([round, one]);
         self.b.def_var(counter, next);
         let again = self.b.ult([next, rounds]);
@@ -238,12 +277,14 @@ impl<'a> Generator<'_, 'a> {
 
     /// A branch on what differs, or on a word that is shared.
     fn branch(&mut self, depth: u32, uniform: bool) -> Result<()> {
-        let is_shared = uniform && self.u.ratio(1, 3)?;
+        let is_shared = uniform && self.known.is_none() && self.u.ratio(1, 3)?;
         let value = if is_shared {
             let index = self.b.i32(self.u.int_in_range(0..=WORDS[1] - 1)?);
             self.load(1, index)
-        } else {
+        } else if self.u.ratio(1, 4)? {
             self.value()?
+        } else {
+            self.deciding()?
         };
         let one = self.b.i32(1);
         let (bit, zero) = (self.b.emit(Op::And, Type::I32, &[value, one], Imm::None), self.b.i32(0));
@@ -252,9 +293,9 @@ impl<'a> Generator<'_, 'a> {
         self.b.br_if(condition, then, done);
         self.b.seal_block(then);
         self.b.switch_to_block(then);
-        let scope = self.values.len();
+        let scope = self.scope();
         self.statements(depth + 1, is_shared)?;
-        self.values.truncate(scope);
+        self.leave(scope);
         self.b.jump(done);
         self.b.seal_block(done);
         self.b.switch_to_block(done);
@@ -418,6 +459,7 @@ pub fn groups(case: &GroupCase) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shaderjit_ir::batch::Pass;
 
     /// `ARBTEST_BUDGET_MS` says for how long.
     #[test]
@@ -435,7 +477,7 @@ mod tests {
 
     #[test]
     fn cases_have_barriers_and_most_of_them_native_code() {
-        let (mut barriers, mut native_code, mut parted, mut all) = (0, 0, 0, 0);
+        let (mut barriers, mut native_code, mut unrolled, mut parted, mut all) = (0, 0, 0, 0, 0);
         let target = Target::host().unwrap();
         arbtest::arbtest(|u| {
             let case: GroupCase = u.arbitrary()?;
@@ -448,12 +490,17 @@ mod tests {
             parted += u32::from(reference::<4>(&func, &case).is_err());
             native_code +=
                 u32::from(has_barriers && native(&func, &case, &CodegenOptions::default(), &target).is_some());
+            let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
+            let program = jit::plan(&func, &layout, &CodegenOptions::default(), Pass::LAST);
+            unrolled += u32::from(program.is_ok_and(|program| program.waves_of_group > 1));
             Ok(())
         })
         .size_min(200)
         .size_max(4_000)
         .budget_ms(6_000);
-        println!("{all} cases, {barriers} with barriers, {native_code} of them native, {parted} part");
-        assert!(barriers * 4 > all && native_code * 8 > barriers && parted > 0);
+        println!(
+            "{all} cases, {barriers} with barriers, {native_code} of them native, {unrolled} unrolled, {parted} part"
+        );
+        assert!(barriers * 4 > all && native_code * 8 > barriers && unrolled * 32 > barriers && parted > 0);
     }
 }

@@ -143,6 +143,8 @@ struct CodeInfo {
     resources: usize,
     /// Threads of a group, where it runs those.
     threads: Option<u32>,
+    /// How many waves of it one wave does the work of.
+    waves_of_group: usize,
     /// For each of them, what kind of memory it is if it is written.
     memory: Vec<Option<MemoryKind>>,
     /// Its accesses to textures.

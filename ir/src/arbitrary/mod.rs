@@ -16,7 +16,7 @@ pub use textures::HashedTextures;
 
 use crate::builder::FunctionBuilder;
 use crate::entity::{Array, Block, Resource, Sampler, Space, Value, Variable};
-use crate::function::{Function, Imm};
+use crate::function::{Function, Imm, Picks};
 use crate::memory::is_memory_op;
 use crate::op::{Attribute, ImmKind, Op, SysVal, TypeRule};
 use crate::texture::{TextureShape, is_texture_op};
@@ -317,6 +317,7 @@ impl<'a, 'u> Generator<'a, 'u> {
             ImmKind::Slot => Imm::Slot(0),
             ImmKind::Worklist => Imm::Worklist(0),
             ImmKind::Nested => Imm::Nested { worklist: 0, outer: None },
+            ImmKind::Picks => Imm::Picks(Picks::new([0; Picks::LANES])),
             // The same for ops on memory.
             ImmKind::Atomic => Imm::None,
             ImmKind::SpaceRow => Imm::SpaceRow { space: *self.u.choose(&self.spaces)?, row: 0 },

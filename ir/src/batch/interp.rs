@@ -76,6 +76,8 @@ impl<'p, const L: usize> BatchInterpreter<'p, L> {
     /// As [`Interpreter::run`].
     pub fn run_tile(&mut self, tile: &[Bindings<'_, L>], options: &InterpOptions<'_>) -> Result<(), InterpError> {
         let program = self.program;
+        // One wave does what all of a group would.
+        let tile = &tile[..tile.len().div_ceil(program.waves_of_group as usize)];
         let missing = tile.len().saturating_sub(self.waves.len());
         self.waves.extend((0..missing).map(|_| Interpreter::with_costs(&program.func, program.costs.clone())));
         self.outputs.clear();

@@ -16,6 +16,8 @@
 //! * [Phases](Parts::cut): the loops over the waves of a tile that a function is [cut](cut()) into, for
 //!   speed (`overlap.rs`) or at barriers. Blocks of no phase are the tile's: they run once for all its waves.
 //!   `worklist_push`, `worklist_any` and `worklist_enter` say which waves run what follows (`worklists.rs`).
+//! * [**Groups**](Parts::waves_of_group): one wave may do what all waves of a thread group would, and take words of
+//!   other lanes by `lane_pick` (`group/`).
 //! * [**Vectors**](Parts::vectors): where a wave has several, what its lanes do is there once for each
 //!   (`interleave.rs`).
 //! * **Rows.** A value of type `row` made by `input_row`, `row_at`, `row_splat`, `row_each` or by arithmetic on such
@@ -38,6 +40,7 @@ mod flow;
 mod formats;
 mod forward;
 mod frame;
+mod group;
 mod interleave;
 mod interp;
 mod live;
@@ -151,6 +154,8 @@ pub struct Parts {
     /// Vectors of lanes that a wave has. Each instruction that makes or takes what differs among lanes is for
     /// [one](InstData::vector) of them.
     pub vectors: u8,
+    /// How many waves of a thread group one wave does the work of: all that there are, or 1.
+    pub waves_of_group: u32,
     /// For each output element of the layout, whether lanes are stored there, and not what is copied or set by rows.
     pub stored: Vec<bool>,
     /// Whether its loop does nothing but runs: a round is then a few vertices of no wave, and holds the call's rows in

@@ -2,9 +2,10 @@
 
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
+use super::spill::Integers;
 use super::{
-    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, interleave, is_of_run, outputs, overlap, powers, rows,
-    schedule, spill, text, threads, verify,
+    BatchProgram, Facts, Layout, Machine, Parts, copy, formats, group, interleave, is_of_run, outputs, overlap, powers,
+    rows, schedule, spill, text, threads, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -66,6 +67,7 @@ impl Pass {
     pub const ALL: &'static [Pass] = &[
         Pass { name: "outputs", run: Planner::leave_outputs_out },
         Pass { name: "threads", run: Planner::fold_active },
+        Pass { name: "group", run: Planner::unroll },
         Pass { name: "powers", run: Planner::find_powers },
         Pass { name: "formats", run: Planner::decode_formats },
         Pass { name: "copies", run: Planner::copy },
@@ -134,10 +136,11 @@ impl BatchProgram {
 
     /// A program as it is read from text.
     pub(super) fn read(func: Function, head: text::Head) -> Result<BatchProgram, VerifyErrors> {
-        let text::Head { lanes, vectors, copies, cut, costs, call } = head;
+        let text::Head { lanes, vectors, waves_of_group, copies, cut, costs, call } = head;
         let (func, uniform) = Verified::batch(func, usize::from(lanes) * usize::from(vectors))?;
         let outputs = vec![4; func.outputs as usize];
-        let mut program = Parts { vectors, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs, lanes) };
+        let mut program =
+            Parts { vectors, waves_of_group, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs, lanes) };
         program.note_stored();
         program.order.clone_from(&program.func.layout);
         program.order.retain(|&block| program.call.block != Some(block));
@@ -157,6 +160,7 @@ impl Parts {
             uses: SecondaryMap::new(),
             lanes,
             vectors: 1,
+            waves_of_group: 1,
             stored: outputs.iter().map(|&stored| stored > 0).collect(),
             by_rows: false,
             copies: Vec::new(),
@@ -223,12 +227,13 @@ impl Planner {
         planner
     }
 
-    /// Whether waves overlap by themselves: the function is cut into short loops, or does nothing but runs of rows.
-    /// What cannot be cut where it must has no code at all.
+    /// Whether waves overlap by themselves: the function is cut into short loops, is the one wave of its group, or does
+    /// nothing but runs of rows. What cannot be cut where it must has no code at all.
     pub fn overlaps(mut self) -> bool {
         let end = Pass::ALL.iter().position(|pass| pass.name == "spill").unwrap_or(0);
         let cut = Pass::ALL[..end].iter().try_for_each(|pass| (pass.run)(&mut self));
-        cut.is_err() || self.program.is_cut() || self.program.by_rows
+        let Parts { waves_of_group, by_rows, .. } = self.program;
+        cut.is_err() || self.program.is_cut() || waves_of_group > 1 || by_rows
     }
 
     fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
@@ -256,6 +261,19 @@ impl Planner {
     fn fold_active(&mut self) -> Result<(), CutError> {
         let Parts { func, order, .. } = &mut self.program;
         if threads::fold_active(func, self.machine.wave()) {
+            *order = cfg::reverse_postorder(func);
+        }
+        Ok(())
+    }
+
+    /// Makes one wave of a group of which that can be made.
+    fn unroll(&mut self) -> Result<(), CutError> {
+        let Parts { func, order, costs, waves_of_group, .. } = &mut self.program;
+        // What moves among lanes does so in one vector.
+        if self.machine.vectors == 1
+            && let Some(unrolled) = group::unroll(func, costs, self.machine.wave())
+        {
+            (*func, *costs, *waves_of_group) = (unrolled.func, unrolled.costs, unrolled.waves);
             *order = cfg::reverse_postorder(func);
         }
         Ok(())
@@ -298,8 +316,9 @@ impl Planner {
     /// Spills what loops keep, if the function is whole.
     fn spill(&mut self) -> Result<(), CutError> {
         if !self.program.is_cut() {
-            let Parts { func, order, uniform, .. } = &mut self.program;
-            spill::spill(func, order, &Loops::find(func, order), uniform, self.machine);
+            let Parts { func, order, uniform, waves_of_group, .. } = &mut self.program;
+            let integers = if *waves_of_group > 1 { Integers::InSlots } else { Integers::InRegisters };
+            spill::spill(func, order, &Loops::find(func, order), uniform, (self.machine, integers));
         }
         Ok(())
     }

@@ -13,6 +13,15 @@ use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Type, Value};
 use cranelift_entity::SecondaryMap;
 
+/// Where integers are that a loop keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Integers {
+    /// In registers, as long as there are enough.
+    InRegisters,
+    /// In slots. Back ends compute the addresses of whole vectors from single words of theirs.
+    InSlots,
+}
+
 /// A value that is kept.
 #[derive(Clone, Copy)]
 struct Kept {
@@ -28,12 +37,19 @@ struct Span {
     last_use: u32,
 }
 
-/// Spills what loops keep that have more vectors to keep and to carry than the machine has registers.
-pub(super) fn spill(func: &mut Function, order: &[Block], loops: &Loops, uniform: &EntitySet<Value>, machine: Machine) {
+/// Spills what loops keep that have more vectors to keep and to carry than the machine has registers, and where
+/// addresses are best taken from memory the integers in any case.
+pub(super) fn spill(
+    func: &mut Function,
+    order: &[Block],
+    loops: &Loops,
+    uniform: &EntitySet<Value>,
+    (machine, integers): (Machine, Integers),
+) {
     if loops.is_empty() {
         return;
     }
-    let kept = find(func, order, loops, uniform, machine);
+    let kept = find(func, order, loops, uniform, (machine, integers));
     if kept.iter().all(|(_, kept)| kept.is_none()) {
         return;
     }
@@ -48,16 +64,23 @@ fn find(
     order: &[Block],
     loops: &Loops,
     uniform: &EntitySet<Value>,
-    machine: Machine,
+    (machine, integers): (Machine, Integers),
 ) -> SecondaryMap<Value, Option<Kept>> {
+    let in_slots = integers == Integers::InSlots;
     let is_held = |value| {
-        let is_word = matches!(func.ty(value), Type::F32 | Type::I32 | Type::I1);
+        let is_word = match func.ty(value) {
+            Type::F32 | Type::I32 => true,
+            // Sixteen lanes of them have registers of their own.
+            Type::I1 => !in_slots || machine.lanes < 16,
+            _ => false,
+        };
         is_word && !uniform.contains(value) && func.constant(value).is_none()
     };
+    let is_integer = |value| in_slots && func.ty(value) == Type::I32;
     let (spans, values) = spans(func, order, is_held);
     // How many values go on into each block: those made before it, without those last used before it.
     let mut changes = vec![0isize; order.len() + 1];
-    for &value in &values {
+    for &value in values.iter().filter(|&&value| !is_integer(value)) {
         changes[spans[value].made as usize + 1] += 1;
         changes[spans[value].last_use as usize + 1] -= 1;
     }
@@ -68,15 +91,16 @@ fn find(
         let vectors = (live as usize + carried) * usize::from(machine.vectors);
         crowded[number] = loops.is_head(number) && vectors > usize::from(machine.registers);
     }
-    // For each block the first crowded loop that begins there or later.
-    let mut next = vec![u32::MAX; order.len() + 1];
+    // For each block the first loop that begins there or later, and the first crowded one.
+    let mut next = vec![[u32::MAX; 2]; order.len() + 1];
     for number in (0..order.len()).rev() {
-        next[number] = if crowded[number] { number as u32 } else { next[number + 1] };
+        let begins = [loops.is_head(number), crowded[number]];
+        next[number] = [0, 1].map(|which| if begins[which] { number as u32 } else { next[number + 1][which] });
     }
     let (mut kept, mut slot) = (func.value_map(), func.slots(Memory::Slot));
     for &value in &values {
         let Span { made, last_use } = spans[value];
-        let from = next[made as usize + 1];
+        let from = next[made as usize + 1][usize::from(!is_integer(value))];
         if from <= last_use && slot < crate::op::SLOTS / u32::from(machine.vectors) {
             kept[value] = Some(Kept { slot, from });
             slot += 1;

@@ -3,6 +3,7 @@
 //! ```text
 //! lanes 8
 //! vectors 2
+//! group 4
 //! call block0
 //! fill 0 space0[3].1
 //! fill 1 {0x3f800000, space0[0].0, space0[0].1, space0[0].2}
@@ -14,7 +15,7 @@
 //! ```
 
 use super::call::CallPart;
-use super::{BatchProgram, Copy, Fill, MAX_VECTORS, Phase, Phases, PlanError, Word};
+use super::{BatchProgram, Copy, Fill, GROUP_INVOCATIONS, MAX_VECTORS, Phase, Phases, PlanError, Word};
 use crate::bounds::STATIC_ROWS;
 use crate::fuel::EdgeCosts;
 use crate::op::{SLOTS, WORKLISTS};
@@ -31,6 +32,9 @@ impl fmt::Display for BatchProgram {
         }
         if self.vectors > 1 {
             writeln!(f, "vectors {}", self.vectors)?;
+        }
+        if self.waves_of_group > 1 {
+            writeln!(f, "group {}", self.waves_of_group)?;
         }
         if let Some(block) = self.call.block {
             writeln!(f, "call {}", numbering.block(block))?;
@@ -51,7 +55,7 @@ impl fmt::Display for BatchProgram {
             worklist.map_or(Ok(()), |worklist| write!(f, " worklist {worklist}"))?;
             writeln!(f)?;
         }
-        for &block in self.order.iter().filter(|_| self.is_cut()) {
+        for &block in self.order.iter().filter(|_| self.is_cut() || self.waves_of_group > 1) {
             if let Some(worklist) = self.cut.comes[block] {
                 writeln!(f, "comes {} worklist {worklist}", numbering.block(block))?;
             }
@@ -87,8 +91,9 @@ impl BatchProgram {
         // The function keeps its place, so that errors name their line.
         let rest: String = text.lines().skip(lines.len()).flat_map(|line| [line, "\n"]).collect();
         let func = parse(&("\n".repeat(lines.len()) + &rest))?;
-        let mut head = Head { lanes: 4, vectors: 1, costs: EdgeCosts::new(&func), ..Head::default() };
-        if lines.iter().any(|line| line.starts_with("phase")) {
+        let mut head =
+            Head { lanes: 4, vectors: 1, waves_of_group: 1, costs: EdgeCosts::new(&func), ..Head::default() };
+        if lines.iter().any(|line| line.starts_with("phase") || line.starts_with("group")) {
             head.costs = EdgeCosts::none(head.costs.whole());
         }
         for (number, line) in (1..).zip(lines) {
@@ -108,6 +113,7 @@ impl BatchProgram {
 pub struct Head {
     pub lanes: u8,
     pub vectors: u8,
+    pub waves_of_group: u32,
     pub copies: Vec<Copy>,
     pub cut: Phases,
     pub costs: EdgeCosts,
@@ -127,6 +133,10 @@ impl Head {
             ["lanes", number] => self.lanes = number.parse().ok().filter(|number| matches!(number, 4 | 8 | 16))?,
             ["vectors", number] => {
                 self.vectors = number.parse().ok().filter(|number| (1..=MAX_VECTORS).contains(number))?;
+            }
+            ["group", waves] => {
+                self.waves_of_group =
+                    waves.parse().ok().filter(|waves| (2..=GROUP_INVOCATIONS as u32).contains(waves))?
             }
             ["call", name] => self.call.block = Some(block(name)?),
             ["fill", slot, ref words @ ..] => {

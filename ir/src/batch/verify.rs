@@ -154,6 +154,7 @@ impl Checker<'_> {
 fn may_stand(program: &Parts, part: Part, inst: &InstData) -> bool {
     let is_cut = program.is_cut();
     match (inst.op, inst.op.memory()) {
+        (Op::LanePick, _) => program.vectors == 1,
         (Op::CallStore, _) => part == Part::Call,
         (Op::CallLoad, _) => true,
         (Op::WorklistPush, _) => matches!(part, Part::Phase(_)),

@@ -4,7 +4,7 @@ use super::{Bindings, InterpOptions, Interpreter, active};
 use crate::double;
 use crate::entity::{Resource, Value};
 use crate::eval::{Lanes, eval};
-use crate::function::{Imm, InstData, Operands};
+use crate::function::{Imm, InstData, Operands, Picks};
 use crate::op::{Op, RESOURCE_BYTES, SysVal};
 use crate::texture::{self, Access, Rows, Textures};
 use crate::types::Type;
@@ -149,6 +149,15 @@ impl<const L: usize> Interpreter<'_, L> {
                     self.uniform_words(bindings, Imm::Row { space, row, component }, index)
                 });
                 return self.set_row(result(inst), rows);
+            }
+            (Op::LanePick, Imm::Picks(picks)) => {
+                let [from_first, from_second] = [0, 1].map(|operand| self.lanes(args[operand]));
+                let mut picked = [0; L];
+                for (to, number) in picked.iter_mut().zip(picks.numbers().map(usize::from)) {
+                    let of = if number < Picks::LANES { &from_first } else { &from_second };
+                    *to = of[number % Picks::LANES.min(L)];
+                }
+                picked
             }
             (Op::RowWord, Imm::Component(component)) => self.row(args[0])[usize::from(component)],
             (op, imm) if let Some(access) = Access::new(op, imm) => {

@@ -2,7 +2,7 @@
 
 use super::{ParseError, Parser, check_limit, limits, literal_bits, numbered};
 use crate::entity::{Array, Block, Inst, Resource, Sampler, Space};
-use crate::function::{Imm, InstData, Operands, Origin, ValueData, ValueDef};
+use crate::function::{Imm, InstData, Operands, Origin, Picks, ValueData, ValueDef};
 use crate::memory::AtomicFunction;
 use crate::op::{ImmKind, Op, SysVal};
 use crate::types::Type;
@@ -123,6 +123,15 @@ impl Parser<'_, '_> {
                     return Err(self.cursor.error_at(start, format!("there is no atomic function `{name}`")));
                 };
                 Imm::Atomic { resource, function }
+            }
+            ImmKind::Picks => {
+                let mut numbers = [0; Picks::LANES];
+                for (lane, number) in numbers.iter_mut().enumerate() {
+                    self.cursor.expect(if lane == 0 { "[" } else { "," })?;
+                    *number = self.cursor.number("a lane of two operands", 2 * Picks::LANES as u32 - 1)? as u8;
+                }
+                self.cursor.expect("]")?;
+                Imm::Picks(Picks::new(numbers))
             }
         })
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::entity::{Array, Resource, Sampler, Space};
-use crate::function::{ArrayData, Imm, ResourceData, SamplerData, SpaceData, Terminator};
+use crate::function::{ArrayData, Imm, Picks, ResourceData, SamplerData, SpaceData, Terminator};
 use crate::memory::{AtomicFunction, MemoryKind, is_memory_op};
 use crate::op::{ImmKind, Op, SysVal, TypeRule};
 use crate::texture::{TextureShape, is_texture_op};
@@ -71,6 +71,7 @@ fn every_op_of_every_type_reads_back() {
                 ImmKind::Texel => Imm::Texel { texture, offsets },
                 ImmKind::Sample => Imm::Sample { texture, sampler, offsets: [0; 3] },
                 ImmKind::Gather => Imm::Gather { texture, sampler, offsets, component: 2 },
+                ImmKind::Picks => Imm::Picks(Picks::new(std::array::from_fn(|lane| 31 - lane as u8))),
                 ImmKind::Atomic => Imm::Atomic { resource: texture, function: AtomicFunction::Smax },
             };
             let inst = func.make_inst(op, ty, &args, imm);

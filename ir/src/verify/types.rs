@@ -90,7 +90,7 @@ impl Verifier<'_> {
             (number as usize >= count).then(|| format!("{what} {number} of {count}"))
         };
         let wrong = match (inst.op.imm(), inst.imm) {
-            (ImmKind::None, Imm::None) | (ImmKind::SysVal, Imm::SysVal(_)) => None,
+            (ImmKind::None, Imm::None) | (ImmKind::SysVal, Imm::SysVal(_)) | (ImmKind::Picks, Imm::Picks(_)) => None,
             (ImmKind::Bits, Imm::Bits(bits)) => {
                 let limit = match inst.ty {
                     Type::I1 => 1,

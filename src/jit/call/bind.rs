@@ -98,7 +98,8 @@ impl Code {
             let (first, count) = (batch.first_vertex, batch.count);
             let end = u64::from(first) + u64::from(count);
             let is_whole = !threads.is_multiple_of(info.lanes) || (first | count).is_multiple_of(info.lanes);
-            if end > threads.into() || !is_whole {
+            let is_all = info.waves_of_group == 1 || end == threads.into() && first == 0;
+            if end > threads.into() || !is_whole || !is_all {
                 return Err(CallError::Invalid(format!("threads {first} to {end} of {threads}")));
             }
         }

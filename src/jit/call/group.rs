@@ -24,6 +24,8 @@ pub struct GroupRunner<'a> {
     /// The threads of a group, and all the fuel that there is.
     batch: Batch<'a>,
     waves: usize,
+    /// How many of them native code runs as such: a wave may do what all of them would.
+    run: usize,
     /// Waves of a native call.
     at_once: usize,
     /// Groups that run in a row.
@@ -68,16 +70,20 @@ impl<'a> GroupRunner<'a> {
         code.bind_uniforms(batch.uniforms, &mut scratch.tables);
         code.bind_memory(&batch, &mut scratch.tables);
         let kinds = code.info.memory.iter().zip(&scratch.tables.resources);
-        let shared = kinds.filter(|(kind, _)| matches!(kind, Some(MemoryKind::Shared(_))));
+        // What is straight-line code has values instead of shared words.
+        let has_shared = code.info.waves_of_group == 1;
+        let shared = kinds.filter(|(kind, _)| has_shared && matches!(kind, Some(MemoryKind::Shared(_))));
         let cleared =
             shared.map(|(_, bound)| Cleared { words: bound.data.cast_mut().cast(), count: u64::from(bound.bytes / 4) });
         let waves = (batch.count as usize).div_ceil(lanes);
+        let run = waves.div_ceil(code.info.waves_of_group);
         let all = code.info.vertices_at_once / lanes;
-        let at_once = if code.info.is_cut { waves } else { all };
+        let at_once = if code.info.is_cut { run } else { all };
         let mut runner = GroupRunner {
             waves,
+            run,
             at_once,
-            in_a_row: if waves <= at_once { (all / waves).clamp(1, IN_A_ROW) } else { 1 },
+            in_a_row: if run <= at_once { (all / run).clamp(1, IN_A_ROW) } else { 1 },
             cleared: cleared.collect(),
             number: None,
             groups: 0,
@@ -112,7 +118,10 @@ impl<'a> GroupRunner<'a> {
     pub fn add(&mut self, [x, y, z]: [u32; 3]) -> Result<(), CallError> {
         if let Some(Number { space, rows, fills, .. }) = &mut self.number {
             let row = [x, y, z, 0];
-            rows.set_rows(0, &[row]);
+            // Otherwise the row itself is all that has it.
+            if !fills.is_empty() {
+                rows.set_rows(0, &[row]);
+            }
             let rows_of = |of| if of == *space { &*rows } else { self.code.rows_of(of, self.batch.uniforms) };
             self.rows.push(Row(row));
             self.rows.extend(fills.iter().map(|fill| fill.row(rows_of)));
@@ -152,8 +161,8 @@ impl<'a> GroupRunner<'a> {
             None => (ptr::null_mut(), &[][..]),
         };
         let mut fresh = Fresh { calls, rows, number, slots, cleared: &self.cleared };
-        for first in (0..self.waves).step_by(self.at_once) {
-            let vertices = first * lanes..self.waves.min(first + self.at_once) * lanes;
+        for first in (0..self.run).step_by(self.at_once) {
+            let vertices = first * lanes..self.run.min(first + self.at_once) * lanes;
             let last = self.batch.count as usize - 1 - vertices.start;
             let span = Span { vertices, alone: true };
             // SAFETY: the code reads no stream and stores to none, which has been looked at. The tables of memory are

@@ -4,7 +4,7 @@ use super::{Emitter, result};
 use crate::error::JitError;
 use cranelift_codegen::ir::types::{F32, F32X4, I32, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value as Held};
-use shaderjit_ir::function::InstData;
+use shaderjit_ir::function::{InstData, Picks};
 use shaderjit_ir::{Op, Type, Value};
 
 impl Emitter<'_, '_> {
@@ -147,5 +147,15 @@ impl Emitter<'_, '_> {
             word = self.simd.cast(if inst.ty == Type::F32 { F32 } else { I32 }, word);
         }
         self.define(result, &[word]);
+    }
+
+    /// For each lane a word of some lane of either operand.
+    pub(super) fn lane_pick(&mut self, inst: &InstData, picks: Picks) {
+        // Four lanes of each: the lowest bits of a number, and the one that says which.
+        let numbers = picks.numbers().map(|number| number % 4 + number / 16 * 4);
+        let [first, second] = [0, 1].map(|operand| self.vector(inst.args[operand]));
+        let picked = self.simd.shuffle(first, second, [numbers[0], numbers[1], numbers[2], numbers[3]]);
+        let picked = self.simd.cast(if inst.ty == Type::F32 { F32X4 } else { I32X4 }, picked);
+        self.define(result(inst), &[picked]);
     }
 }

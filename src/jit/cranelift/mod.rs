@@ -252,6 +252,7 @@ impl Emitter<'_, '_> {
             // Its operands are what its users see of it.
             (Op::RowJoin, _) => {}
             (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
+            (Op::LanePick, Imm::Picks(picks)) => self.lane_pick(inst, picks),
             _ if let Some(access) = self.program.facts.access(inst) => self.access(inst, access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {

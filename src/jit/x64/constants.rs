@@ -2,6 +2,7 @@
 
 use foldhash::HashMap;
 use shaderjit_ir::batch::Steps;
+use shaderjit_ir::function::Picks;
 
 /// A constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum Constant {
     Steps(Steps, u8, u8),
     /// As many words as there are lanes: the numbers from the first on, each followed by what is as many more.
     Interleaved(u32, u8),
+    /// Words, as many of them as there are lanes.
+    Words([u32; Picks::LANES], u8),
 }
 
 impl Constant {
@@ -33,6 +36,7 @@ impl Constant {
                 let lanes = u32::from(lanes);
                 (first..first + lanes / 2).flat_map(|number| [number, number + lanes]).collect()
             }
+            Constant::Words(words, lanes) => words[..usize::from(lanes)].to_vec(),
         };
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
@@ -43,7 +47,8 @@ impl Constant {
             Constant::Word(_, lanes)
             | Constant::Count(_, _, lanes)
             | Constant::Steps(_, _, lanes)
-            | Constant::Interleaved(_, lanes) => 4 * usize::from(lanes),
+            | Constant::Interleaved(_, lanes)
+            | Constant::Words(_, lanes) => 4 * usize::from(lanes),
             Constant::Pair(_, pairs) => 8 * usize::from(pairs),
             Constant::Row(_, rows) => 16 * usize::from(rows),
         }

@@ -45,6 +45,7 @@ mod logic;
 mod memory;
 mod near;
 mod patterns;
+mod pick;
 mod pinned;
 mod reciprocal;
 mod runs;
@@ -380,6 +381,7 @@ impl<'a> Selector<'a> {
             // Its operands are what its users see of it.
             (Op::RowJoin, _) => {}
             (Op::RowWord, Imm::Component(component)) => self.row_word(inst, component),
+            (Op::LanePick, Imm::Picks(picks)) => self.lane_pick(inst, picks),
             _ if let Some(access) = self.program.facts.access(inst) => self.access(inst, access),
             (Op::ArrayLoad, Imm::Array { array, component }) => self.array_load(inst, array, component),
             (Op::ArrayStore | Op::ArrayStoreMasked, Imm::Array { array, component }) => {

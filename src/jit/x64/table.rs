@@ -312,6 +312,8 @@ define_ops! {
     Permps "vpermps" VVV both(1, 2, 0x16);
     Permpd "vpermpd" VV both(1, 3, 0x01).w_of_both().imm8();
     Permt2d "vpermt2d" ACCUMULATE evex(1, 2, 0x7e);
+    // The same, which loses the lanes' numbers instead of the first vector.
+    Permi2d "vpermi2d" ACCUMULATE evex(1, 2, 0x76);
     // Both operands behind each other, the second first, from a word on.
     Alignd "valignd" VVV evex(1, 3, 0x03).imm8();
     // Words one after the other, to the lanes that the mask has.
@@ -410,6 +412,7 @@ define_ops! {
     PtestNoneMask "vptestnmd" KVV evex(2, 2, 0x27);
     Blendvps "vblendvps" VVVV vex(1, 3, 0x4a).imm8();
     Blendmps "vblendmps" VVV evex(1, 2, 0x65);
+    Blendps "vblendps" VVV vex(1, 3, 0x0c).imm8();
 
     // ---- masks of sixteen lanes
     Kand "kandw" KKK vex(0, 1, 0x41).long();
