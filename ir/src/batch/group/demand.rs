@@ -1,5 +1,6 @@
 //! Demanded lanes, from the end backwards: what is computed in other lanes makes no difference. A value of which none
-//! is demanded is not computed at all, and one whose demanded lanes are known is a literal or follows the lanes' numbers.
+//! is demanded is not computed at all, and one whose demanded lanes are known is a literal or made of the lanes'
+//! numbers.
 
 use super::trace::{Cell, Cells, End, LANES, Node, Source, Trace};
 use crate::op::{Effect, Memory, Op};

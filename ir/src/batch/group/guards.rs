@@ -8,6 +8,9 @@ use crate::set::EntitySet;
 use crate::{Block, Function, Op};
 use cranelift_entity::SecondaryMap;
 
+/// The most blocks that one skips. All are looked at, for each guard around them.
+const BLOCKS: usize = 64;
+
 /// Which blocks end with one, as far as somebody has asked.
 #[derive(Default)]
 pub struct Guards {
@@ -25,14 +28,15 @@ impl Guards {
 fn skips(func: &Function, costs: &EdgeCosts, block: Block) -> bool {
     let Terminator::BrIf { then_call, else_call, .. } = func.blocks[block].terminator() else { return false };
     let mut seen = EntitySet::with_capacity(func.blocks.len());
-    let mut work = vec![then_call.block];
+    let (mut work, mut count) = (vec![then_call.block], 0);
     while let Some(next) = work.pop() {
         if next == else_call.block || !seen.insert(next) {
             continue;
         }
+        count += 1;
         let waits = func.insts_in(next).any(|inst| inst.op == Op::Barrier);
         let pays = cfg::successors(func, next).any(|target| costs.edge(next, target) > 0);
-        if waits || pays || *func.blocks[next].terminator() == Terminator::Return {
+        if count > BLOCKS || waits || pays || *func.blocks[next].terminator() == Terminator::Return {
             return false;
         }
         work.extend(cfg::successors(func, next));
