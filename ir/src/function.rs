@@ -155,6 +155,13 @@ pub struct ResourceData {
     pub memory: Option<MemoryKind>,
 }
 
+impl ResourceData {
+    /// Whether it is memory that the invocations of a group share.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.memory, Some(MemoryKind::Shared(_)))
+    }
+}
+
 /// A sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamplerData {

@@ -183,6 +183,13 @@ impl Picks {
             number | (self.second[lane / 8] >> (lane % 8) & 1) << 4
         })
     }
+
+    /// For each of so many lanes of a vector, the operand that it has its word from, and the lane of that. Lanes count
+    /// modulo as many as there are.
+    pub fn sources(self, lanes: usize) -> impl Iterator<Item = (usize, usize)> {
+        let numbers = self.numbers().into_iter().take(lanes).map(usize::from);
+        numbers.map(move |number| (number / Picks::LANES, number % Picks::LANES.min(lanes)))
+    }
 }
 
 /// The instruction of the source program that an instruction was made for, by its byte offset; or none. Only listings

@@ -45,16 +45,28 @@ impl Loops {
         self.ends[block] > 0
     }
 
+    /// One more than the last block of the loop that begins with a block; 0 for none.
+    fn end(&self, head: usize) -> usize {
+        let (mut end, mut at) = (self.ends[head], head);
+        // Loops that begin in this one and end behind it belong to it.
+        while at < end {
+            end = end.max(self.ends[at]);
+            at += 1;
+        }
+        end
+    }
+
+    /// The first and the last block of the innermost loop around a block.
+    pub fn innermost(&self, block: usize) -> Option<(usize, usize)> {
+        let mut loops = (0..=block).rev().map(|head| (head, self.end(head)));
+        loops.find(|&(_, end)| end > block).map(|(head, end)| (head, end - 1))
+    }
+
     /// For each block, the first and the last block of the outermost loop around it.
     pub fn outermost(&self) -> Vec<Option<(usize, usize)>> {
         let (mut loops, mut head) = (vec![None; self.ends.len()], 0);
         while head < self.ends.len() {
-            // Loops that begin in this one and end behind it belong to it.
-            let (mut end, mut at) = (self.ends[head], head);
-            while at < end {
-                end = end.max(self.ends[at]);
-                at += 1;
-            }
+            let end = self.end(head);
             loops[head..end.max(head)].fill(end.checked_sub(1).map(|end| (head, end)));
             head = end.max(head + 1);
         }
@@ -78,6 +90,8 @@ mod tests {
         assert_eq!(loops.back_edges(), [(2, 2), (3, 1)]);
         assert_eq!([0, 1, 2, 3, 4].map(|block| loops.is_head(block)), [false, true, true, false, false]);
         assert_eq!(loops.outermost(), [None, Some((1, 3)), Some((1, 3)), Some((1, 3)), None]);
+        let innermost = [0, 1, 2, 3, 4].map(|block| loops.innermost(block));
+        assert_eq!(innermost, [None, Some((1, 3)), Some((2, 2)), Some((1, 3)), None]);
         assert!(!loops.is_empty());
     }
 }

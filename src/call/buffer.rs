@@ -95,65 +95,54 @@ impl<'a> BufferView<'a> {
         if elements > most {
             return Err(CallError::Invalid(format!("a {} of {elements} elements; {most} can be", self.describe())));
         }
-        match (self.view, kind) {
-            (View::Typed(format), ResourceKind::TypedBuffer { components, .. }) if components < typed_buffer::ALL => {
-                let words = usize::from(typed_buffer::words(components));
-                if format.is_words() && format.bytes() == 4 * words {
-                    return Ok(Cow::Borrowed(&bytes[..elements * format.bytes()]));
-                }
-                short_rows(format, bytes, words).map(Cow::Owned)
-            }
-            (View::Typed(format), _) => rows(format, bytes).map(Cow::Owned),
-            _ => Ok(Cow::Borrowed(bytes)),
+        let (View::Typed(format), ResourceKind::TypedBuffer { components, .. }) = (self.view, kind) else {
+            return Ok(Cow::Borrowed(bytes));
+        };
+        let (words, has_absent) = (typed_buffer::words(components), components == typed_buffer::ALL);
+        if !has_absent && format.is_words() && format.bytes() == 4 * usize::from(words) {
+            return Ok(Cow::Borrowed(&bytes[..elements * format.bytes()]));
         }
+        let rows = match words {
+            1 => rows::<4>,
+            2 => rows::<8>,
+            _ => rows::<16>,
+        };
+        rows(format, bytes, has_absent).map(Cow::Owned)
     }
 }
 
-/// The elements as rows of four words, and the row that elements out of range have: zero, absent components by default.
-fn rows(format: TexelFormat, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
+/// The elements as rows of so many bytes, and behind them, if it is wanted, the row that elements out of range have:
+/// zero, absent components by default.
+fn rows<const ROW: usize>(format: TexelFormat, bytes: &[u8], has_absent: bool) -> Result<Vec<u8>, CallError> {
     let elements = bytes.chunks_exact(format.bytes());
-    let absent = row(format, &[]);
-    let mut rows = reserved(elements.len() + 1)?;
+    let (absent, count) = (row(format, &[]), elements.len() + usize::from(has_absent));
+    let mut rows: Vec<[u8; ROW]> = Vec::new();
+    if rows.try_reserve_exact(count).is_err() {
+        return Err(CallError::Invalid(format!("no memory for {count} rows of a buffer")));
+    }
     match format.bytes() {
         // Most buffers are so: their words are the components as they are.
-        4 if format.is_words() => extend_by_words::<4>(&mut rows, bytes, absent),
-        8 if format.is_words() => extend_by_words::<8>(&mut rows, bytes, absent),
-        12 if format.is_words() => extend_by_words::<12>(&mut rows, bytes, absent),
-        16 if format.is_words() => extend_by_words::<16>(&mut rows, bytes, absent),
+        4 if format.is_words() => extend_by_words::<4, ROW>(&mut rows, bytes, absent),
+        8 if format.is_words() => extend_by_words::<8, ROW>(&mut rows, bytes, absent),
+        12 if format.is_words() => extend_by_words::<12, ROW>(&mut rows, bytes, absent),
+        16 if format.is_words() => extend_by_words::<16, ROW>(&mut rows, bytes, absent),
         _ => rows.extend(elements.map(|element| row(format, element))),
     }
-    rows.push(absent);
+    rows.extend(has_absent.then_some(absent));
     Ok(rows.into_flattened())
 }
 
-/// The first words of the elements.
-fn short_rows(format: TexelFormat, bytes: &[u8], words: usize) -> Result<Vec<u8>, CallError> {
-    let elements = bytes.chunks_exact(format.bytes());
-    let mut rows = reserved(elements.len() * 4 * words)?;
-    elements.for_each(|element| rows.extend_from_slice(&row(format, element)[..4 * words]));
-    Ok(rows)
-}
-
-/// Room for rows.
-fn reserved<T>(count: usize) -> Result<Vec<T>, CallError> {
-    let mut rows = Vec::new();
-    match rows.try_reserve_exact(count) {
-        Ok(()) => Ok(rows),
-        Err(_) => Err(CallError::Invalid("no memory for the rows of a buffer".to_string())),
-    }
-}
-
-/// The components of an element.
-fn row(format: TexelFormat, element: &[u8]) -> [u8; 16] {
+/// The first components of an element.
+fn row<const ROW: usize>(format: TexelFormat, element: &[u8]) -> [u8; ROW] {
     let words = format.decode(element).map(u32::to_le_bytes);
     std::array::from_fn(|at| words[at / 4][at % 4])
 }
 
 /// Appends rows of elements of so many bytes. What those leave is that of an absent one.
-fn extend_by_words<const BYTES: usize>(rows: &mut Vec<[u8; 16]>, bytes: &[u8], absent: [u8; 16]) {
+fn extend_by_words<const BYTES: usize, const ROW: usize>(rows: &mut Vec<[u8; ROW]>, bytes: &[u8], absent: [u8; ROW]) {
     rows.extend(bytes.as_chunks::<BYTES>().0.iter().map(|element| {
-        let mut row = absent;
-        row[..BYTES].copy_from_slice(element);
+        let (mut row, kept) = (absent, ROW.min(BYTES));
+        row[..kept].copy_from_slice(&element[..kept]);
         row
     }));
 }

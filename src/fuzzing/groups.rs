@@ -492,7 +492,7 @@ mod tests {
                 u32::from(has_barriers && native(&func, &case, &CodegenOptions::default(), &target).is_some());
             let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
             let program = jit::plan(&func, &layout, &CodegenOptions::default(), Pass::LAST);
-            unrolled += u32::from(program.is_ok_and(|program| program.waves_of_group > 1));
+            unrolled += u32::from(program.is_ok_and(|program| program.is_one_wave()));
             Ok(())
         })
         .size_min(200)

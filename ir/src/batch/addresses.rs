@@ -6,8 +6,7 @@ use super::steps::lane_steps;
 use super::{LaneSteps, Parts};
 use crate::dom::DominatorTree;
 use crate::entity::Value;
-use crate::function::Imm;
-use crate::memory::MemoryKind;
+use crate::function::{Imm, ResourceData};
 use crate::op::Op;
 use crate::ranges::{Range, Ranges};
 use cranelift_entity::SecondaryMap;
@@ -24,7 +23,7 @@ pub struct Addresses {
 impl Addresses {
     /// Finds it.
     pub fn of(program: &Parts) -> Addresses {
-        let has_shared = program.resources.values().any(|data| matches!(data.memory, Some(MemoryKind::Shared(_))));
+        let has_shared = program.resources.values().any(ResourceData::is_shared);
         let has_steps = program.facts.scattered && program.facts.uses_resources;
         let mut addresses = Addresses::default();
         if has_shared || has_steps {
@@ -52,7 +51,7 @@ fn shared(
     for &block in tree.reverse_postorder() {
         for inst in program.insts_in(block) {
             if let (Op::MemoryLoad | Op::MemoryStoreMasked, Imm::ResourceByte { resource, .. }) = (inst.op, inst.imm)
-                && let Some(MemoryKind::Shared(_)) = program.resources[resource].memory
+                && program.resources[resource].is_shared()
                 && let (address, Some(here)) = (inst.args[0], known.within(block, inst.args[0]))
             {
                 ranges[address] = Some(ranges[address].map_or(here, |range| range.or(here)));

@@ -7,7 +7,6 @@
 use super::cut::CutError;
 use super::regions::Regions;
 use crate::function::InstData;
-use crate::memory::MemoryKind;
 use crate::op::Memory;
 use crate::set::EntitySet;
 use crate::{Block, Function, Op, Resource};
@@ -37,8 +36,7 @@ pub struct Effects(Vec<Effect>);
 
 /// The memory of the group that an instruction is about; none for what is bound.
 fn shared(func: &Function, inst: &InstData) -> Option<Resource> {
-    let is_shared = |&resource: &Resource| matches!(func.resources[resource].memory, Some(MemoryKind::Shared(_)));
-    inst.imm.resource().filter(is_shared)
+    inst.imm.resource().filter(|&resource| func.resources[resource].is_shared())
 }
 
 impl Effects {

@@ -225,6 +225,11 @@ impl Parts {
         self.is_cut() && self.cut.worklists == 0 && self.func.writes_memory()
     }
 
+    /// Whether a wave does what all waves of its group would.
+    pub fn is_one_wave(&self) -> bool {
+        self.waves_of_group > 1
+    }
+
     /// Whether the function is cut into phases.
     pub fn is_cut(&self) -> bool {
         !self.cut.phases.is_empty()

@@ -2,7 +2,6 @@
 
 use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
-use super::spill::Integers;
 use super::{
     BatchProgram, Facts, Layout, Machine, Parts, copy, formats, group, interleave, is_of_run, outputs, overlap, powers,
     rows, schedule, spill, text, threads, verify,
@@ -11,7 +10,6 @@ use crate::cfg;
 use crate::entity::Value;
 use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData};
-use crate::loops::Loops;
 use crate::op::{Memory, Op, SLOTS};
 use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
@@ -232,8 +230,7 @@ impl Planner {
     pub fn overlaps(mut self) -> bool {
         let end = Pass::ALL.iter().position(|pass| pass.name == "spill").unwrap_or(0);
         let cut = Pass::ALL[..end].iter().try_for_each(|pass| (pass.run)(&mut self));
-        let Parts { waves_of_group, by_rows, .. } = self.program;
-        cut.is_err() || self.program.is_cut() || waves_of_group > 1 || by_rows
+        cut.is_err() || self.program.is_cut() || self.program.is_one_wave() || self.program.by_rows
     }
 
     fn new(func: Function, uniform: EntitySet<Value>, costs: EdgeCosts, layout: Layout, machine: Machine) -> Planner {
@@ -316,9 +313,7 @@ impl Planner {
     /// Spills what loops keep, if the function is whole.
     fn spill(&mut self) -> Result<(), CutError> {
         if !self.program.is_cut() {
-            let Parts { func, order, uniform, waves_of_group, .. } = &mut self.program;
-            let integers = if *waves_of_group > 1 { Integers::InSlots } else { Integers::InRegisters };
-            spill::spill(func, order, &Loops::find(func, order), uniform, (self.machine, integers));
+            spill::spill(&mut self.program, self.machine);
         }
         Ok(())
     }

@@ -4,23 +4,13 @@
 //! rounds or for what comes after them, does not: where there is too much of both it is stored once, and loaded at each
 //! use, so that a load is part of what uses it.
 
-use super::Machine;
 use super::rewrite::{load, rewrite, store};
+use super::{Machine, Parts};
 use crate::function::Origin;
 use crate::loops::Loops;
 use crate::op::Memory;
-use crate::set::EntitySet;
 use crate::{Block, Function, Inst, Type, Value};
 use cranelift_entity::SecondaryMap;
-
-/// Where integers are that a loop keeps.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Integers {
-    /// In registers, as long as there are enough.
-    InRegisters,
-    /// In slots. Back ends compute the addresses of whole vectors from single words of theirs.
-    InSlots,
-}
 
 /// A value that is kept.
 #[derive(Clone, Copy)]
@@ -37,36 +27,26 @@ struct Span {
     last_use: u32,
 }
 
-/// Spills what loops keep that have more vectors to keep and to carry than the machine has registers, and where
-/// addresses are best taken from memory the integers in any case.
-pub(super) fn spill(
-    func: &mut Function,
-    order: &[Block],
-    loops: &Loops,
-    uniform: &EntitySet<Value>,
-    (machine, integers): (Machine, Integers),
-) {
+/// Spills what loops keep that have more vectors to keep and to carry than the machine has registers. Where one wave
+/// does what its group would, integers are in slots in any case: back ends compute the addresses of whole vectors from
+/// single words there.
+pub(super) fn spill(program: &mut Parts, machine: Machine) {
+    let loops = Loops::find(&program.func, &program.order);
     if loops.is_empty() {
         return;
     }
-    let kept = find(func, order, loops, uniform, (machine, integers));
+    let kept = find(program, &loops, machine);
     if kept.iter().all(|(_, kept)| kept.is_none()) {
         return;
     }
-    for (number, &block) in (0u32..).zip(order) {
-        write(func, &kept, number, block);
+    for (number, &block) in (0u32..).zip(&program.order) {
+        write(&mut program.func, &kept, number, block);
     }
 }
 
 /// The values that are kept.
-fn find(
-    func: &Function,
-    order: &[Block],
-    loops: &Loops,
-    uniform: &EntitySet<Value>,
-    (machine, integers): (Machine, Integers),
-) -> SecondaryMap<Value, Option<Kept>> {
-    let in_slots = integers == Integers::InSlots;
+fn find(program: &Parts, loops: &Loops, machine: Machine) -> SecondaryMap<Value, Option<Kept>> {
+    let (in_slots, Parts { func, order, uniform, .. }) = (program.is_one_wave(), program);
     let is_held = |value| {
         let is_word = match func.ty(value) {
             Type::F32 | Type::I32 => true,

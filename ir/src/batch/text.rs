@@ -33,7 +33,7 @@ impl fmt::Display for BatchProgram {
         if self.vectors > 1 {
             writeln!(f, "vectors {}", self.vectors)?;
         }
-        if self.waves_of_group > 1 {
+        if self.is_one_wave() {
             writeln!(f, "group {}", self.waves_of_group)?;
         }
         if let Some(block) = self.call.block {
@@ -55,7 +55,7 @@ impl fmt::Display for BatchProgram {
             worklist.map_or(Ok(()), |worklist| write!(f, " worklist {worklist}"))?;
             writeln!(f)?;
         }
-        for &block in self.order.iter().filter(|_| self.is_cut() || self.waves_of_group > 1) {
+        for &block in self.order.iter().filter(|_| self.is_cut() || self.is_one_wave()) {
             if let Some(worklist) = self.cut.comes[block] {
                 writeln!(f, "comes {} worklist {worklist}", numbering.block(block))?;
             }

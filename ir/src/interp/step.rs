@@ -4,7 +4,7 @@ use super::{Bindings, InterpOptions, Interpreter, active};
 use crate::double;
 use crate::entity::{Resource, Value};
 use crate::eval::{Lanes, eval};
-use crate::function::{Imm, InstData, Operands, Picks};
+use crate::function::{Imm, InstData, Operands};
 use crate::op::{Op, RESOURCE_BYTES, SysVal};
 use crate::texture::{self, Access, Rows, Textures};
 use crate::types::Type;
@@ -151,11 +151,10 @@ impl<const L: usize> Interpreter<'_, L> {
                 return self.set_row(result(inst), rows);
             }
             (Op::LanePick, Imm::Picks(picks)) => {
-                let [from_first, from_second] = [0, 1].map(|operand| self.lanes(args[operand]));
+                let operands = [0, 1].map(|operand| self.lanes(args[operand]));
                 let mut picked = [0; L];
-                for (to, number) in picked.iter_mut().zip(picks.numbers().map(usize::from)) {
-                    let of = if number < Picks::LANES { &from_first } else { &from_second };
-                    *to = of[number % Picks::LANES.min(L)];
+                for (to, (operand, lane)) in picked.iter_mut().zip(picks.sources(L)) {
+                    *to = operands[operand][lane];
                 }
                 picked
             }

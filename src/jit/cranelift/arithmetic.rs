@@ -151,10 +151,12 @@ impl Emitter<'_, '_> {
 
     /// For each lane a word of some lane of either operand.
     pub(super) fn lane_pick(&mut self, inst: &InstData, picks: Picks) {
-        // Four lanes of each: the lowest bits of a number, and the one that says which.
-        let numbers = picks.numbers().map(|number| number % 4 + number / 16 * 4);
+        let mut lanes = [0; 4];
+        for (to, (operand, lane)) in lanes.iter_mut().zip(picks.sources(4)) {
+            *to = (4 * operand + lane) as u8;
+        }
         let [first, second] = [0, 1].map(|operand| self.vector(inst.args[operand]));
-        let picked = self.simd.shuffle(first, second, [numbers[0], numbers[1], numbers[2], numbers[3]]);
+        let picked = self.simd.shuffle(first, second, lanes);
         let picked = self.simd.cast(if inst.ty == Type::F32 { F32X4 } else { I32X4 }, picked);
         self.define(result(inst), &[picked]);
     }

@@ -23,11 +23,8 @@ impl Selector<'_> {
             let vector = self.load_words(inst, resource, at);
             return self.define_vector(result(inst), vector);
         }
-        let mut operand = self.scalar(inst.args[0]);
-        if inst.op == Op::MemoryLoad {
-            operand =
-                self.memoised(Memo::Aligned(inst.args[0]), |this| this.simd.general_imm(X::AndImmediate, operand, !3));
-        }
+        let address = inst.args[0];
+        let operand = if inst.op == Op::MemoryLoad { self.aligned(address) } else { self.scalar(address) };
         if self.coalescing.is_inside(inst.args[0], (resource, at), 0) {
             let data = self.resource_data(resource);
             return self.define_loaded(result(inst), Address::indexed(data, operand, 0, at as i32));
@@ -38,6 +35,12 @@ impl Selector<'_> {
         self.simd.compare(X::Cmp64, end, bytes);
         let address = self.simd.choose64(Condition::BelowEqual, address, zero);
         self.define_loaded(result(inst), Address::at(address, 0));
+    }
+
+    /// A uniform address in memory: that of the word that it is in.
+    fn aligned(&mut self, address: Value) -> VReg {
+        let operand = self.scalar(address);
+        self.memoised(Memo::Aligned(address), |this| this.simd.general_imm(X::AndImmediate, operand, !3))
     }
 
     /// Where the word at an address ends, a number of 64 bits. Resources are never so long that it would need more.
@@ -53,8 +56,7 @@ impl Selector<'_> {
 
     /// The word of memory at a uniform address; the one in front of the memory, if there is none.
     fn word_of_memory(&mut self, address: Value, (resource, at): Place) -> Address {
-        let operand = self.scalar(address);
-        let operand = self.memoised(Memo::Aligned(address), |this| this.simd.general_imm(X::AndImmediate, operand, !3));
+        let operand = self.aligned(address);
         let data = self.resource_data(resource);
         if self.coalescing.is_inside(address, (resource, at), 0) {
             return Address::indexed(data, operand, 0, at as i32);

@@ -11,38 +11,32 @@ use shaderjit_ir::function::{InstData, Picks};
 impl Selector<'_> {
     /// For each lane a word of some lane of either operand.
     pub(super) fn lane_pick(&mut self, inst: &InstData, picks: Picks) {
-        let lanes = usize::from(self.program.lanes);
-        // Lanes of the second operand follow those of the first.
-        let mut numbers = [0; Picks::LANES];
-        for (to, number) in numbers.iter_mut().zip(picks.numbers()).take(lanes) {
-            let (operand, lane) = (usize::from(number) / Picks::LANES, usize::from(number) % lanes);
-            *to = (operand * lanes + lane) as u32;
+        let lanes = self.program.lanes;
+        let [first, second] = [self.vector(inst.args[0]), self.vector(inst.args[1])];
+        // What permutes both has the lanes of the second behind those of the first.
+        let permutes_both = self.simd.has_masks() && first != second;
+        let (mut index, mut from_second, mut stays) = ([0; Picks::LANES], 0, true);
+        for (to, (operand, lane)) in picks.sources(lanes.into()).enumerate() {
+            index[to] = if permutes_both { operand * usize::from(lanes) + lane } else { lane } as u32;
+            from_second |= (operand as u32) << to;
+            stays &= lane == to;
         }
-        let operands = [self.vector(inst.args[0]), self.vector(inst.args[1])];
-        let picked = self.pick(operands, numbers);
-        self.define_vector(result(inst), picked);
-    }
-
-    fn pick(&mut self, [first, second]: [VReg; 2], numbers: [u32; Picks::LANES]) -> VReg {
-        let lanes = u32::from(self.program.lanes);
-        let numbers_of = &numbers[..lanes as usize];
-        let from_second = (0u32..).zip(numbers_of).fold(0, |bits, (lane, &number)| bits | (number / lanes) << lane);
-        let stays = (0..).zip(numbers_of).all(|(lane, &number)| number % lanes == lane);
-        if stays {
-            return self.blend_lanes([first, second], from_second);
-        }
-        let index = self.simd.code.constant(Constant::Words(numbers.map(|number| number % lanes), lanes as u8));
-        if self.simd.has_masks() && first != second {
-            let index = self.simd.code.constant(Constant::Words(numbers, lanes as u8));
+        let picked = if stays {
+            self.blend_lanes([first, second], from_second)
+        } else {
+            let index = self.simd.code.constant(Constant::Words(index, lanes));
             let index = self.simd.load(index);
-            return self.simd.op(X::Permi2d, &[index, first], second);
-        }
-        let index = self.simd.load(index);
-        let [first, second] = match first == second {
-            true => [self.simd.op(X::Permps, &[index], first); 2],
-            false => [first, second].map(|vector| self.simd.op(X::Permps, &[index], vector)),
+            if permutes_both {
+                self.simd.op(X::Permi2d, &[index, first], second)
+            } else {
+                let [first, second] = match first == second {
+                    true => [self.simd.op(X::Permps, &[index], first); 2],
+                    false => [first, second].map(|vector| self.simd.op(X::Permps, &[index], vector)),
+                };
+                self.blend_lanes([first, second], from_second)
+            }
         };
-        self.blend_lanes([first, second], from_second)
+        self.define_vector(result(inst), picked);
     }
 
     /// Lanes of the second vector where a bit is set, else of the first.

@@ -10,6 +10,11 @@ use crate::{Function, Type};
 /// Lanes, a bit each.
 pub type Set = u16;
 
+/// The numbers of these lanes.
+pub fn members(lanes: Set) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| lanes >> lane & 1 == 1)
+}
+
 /// The most rounds over all nodes.
 const ROUNDS: usize = 16;
 
@@ -45,8 +50,7 @@ impl Form {
 /// first.
 pub fn sources(cells: &[Cell; LANES], lanes: Set) -> Vec<Cell> {
     let mut sources: Vec<Cell> = Vec::new();
-    for (_, cell) in (0..).zip(cells).filter(|(lane, _)| lanes >> lane & 1 == 1) {
-        let source = cell.source();
+    for source in members(lanes).map(|lane| cells[lane].source()) {
         if !sources.contains(&source) {
             sources.push(source);
         }
@@ -85,8 +89,8 @@ impl Demand {
 
     /// One round; whether there may be more to find.
     fn round(&mut self, func: &Function, trace: &Trace, all: Set) -> Option<bool> {
-        let before: Vec<Set> =
-            trace.blocks.iter().flat_map(|block| &block.params).map(|&p| self.lanes[p as usize]).collect();
+        let params = trace.blocks.iter().flat_map(|block| &block.params);
+        let before: Vec<Set> = params.clone().map(|&param| self.lanes[param as usize]).collect();
         for block in &trace.blocks {
             match &block.end {
                 Some(End::Branch(condition, _)) => self.demand(*condition, all),
@@ -101,8 +105,7 @@ impl Demand {
         for node in (0..trace.nodes.len()).rev() {
             self.node(func, trace, node, all)?;
         }
-        let after = trace.blocks.iter().flat_map(|block| &block.params).map(|&p| self.lanes[p as usize]);
-        Some(!before.into_iter().eq(after))
+        Some(!params.map(|&param| self.lanes[param as usize]).eq(before))
     }
 
     fn node(&mut self, func: &Function, trace: &Trace, node: usize, all: Set) -> Option<()> {
@@ -138,8 +141,8 @@ impl Demand {
                 args[..inst.args.len()].iter().for_each(|&arg| self.demand(arg, needed));
             }
             (Source::Cells(cells), form @ (Form::Near | Form::Far)) => {
-                for (_, cell) in (0..).zip(form.cells(cells)).filter(|(lane, _)| lanes >> lane & 1 == 1) {
-                    match *cell {
+                for lane in members(lanes) {
+                    match form.cells(cells)[lane] {
                         Cell::Lane { node, lane } => self.demand(node, 1 << lane),
                         Cell::Known(_) => {}
                         Cell::Unknown => return None,
@@ -168,7 +171,7 @@ fn is_lane_by_lane(op: Op) -> bool {
 fn known_form(trace: &Trace, node: usize, lanes: Set) -> Option<Form> {
     let data = &trace.nodes[node];
     let mut words = [0; LANES];
-    let demanded: Vec<usize> = (0..trace.lanes).filter(|lane| lanes >> lane & 1 == 1).collect();
+    let demanded: Vec<usize> = members(lanes).collect();
     for &lane in &demanded {
         words[lane] = match (&data.known, &data.source) {
             (Some(known), _) => known[lane],

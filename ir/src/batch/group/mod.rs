@@ -20,7 +20,7 @@ mod write;
 
 use crate::Function;
 use crate::fuel::EdgeCosts;
-use crate::memory::MemoryKind;
+use crate::function::ResourceData;
 use crate::op::{Memory, Op};
 use crate::pass::{dce, fold, gvn, simplify_params};
 
@@ -72,13 +72,12 @@ pub fn unroll(func: &Function, costs: &EdgeCosts, lanes: usize) -> Option<Unroll
 /// Whether its waves wait for each other, and share words that they load and store.
 fn waits_with_memory(func: &Function) -> bool {
     let mut insts = func.layout.iter().flat_map(|&block| func.insts_in(block));
-    let is_shared = |data: &crate::function::ResourceData| matches!(data.memory, Some(MemoryKind::Shared(_)));
-    func.resources.values().any(is_shared)
+    func.resources.values().any(ResourceData::is_shared)
         && insts.clone().any(|inst| inst.op == Op::Barrier)
         && !insts.any(|inst| {
-            let shared = inst.imm.resource().is_some_and(|resource| is_shared(&func.resources[resource]));
-            let is_plain = matches!(inst.op, Op::MemoryLoad | Op::MemoryStore | Op::MemoryStoreMasked);
-            shared && inst.op.memory() == Some(Memory::Buffer) && !is_plain
+            let is_shared = inst.imm.resource().is_some_and(|resource| func.resources[resource].is_shared());
+            let is_plain = matches!(inst.op, Op::MemoryLoad | Op::MemoryStoreMasked);
+            is_shared && inst.op.memory() == Some(Memory::Buffer) && !is_plain
         })
 }
 

@@ -18,6 +18,7 @@ use cranelift_entity::SecondaryMap;
 const BRANCHES: usize = 16;
 
 /// A place of the run from which it goes on.
+#[derive(Clone)]
 struct State {
     waves: Vec<Wave>,
     /// The words of what the group shares.
@@ -38,7 +39,7 @@ struct Open {
     /// The values that are other ones each time, and the waves that have one each; of none all waves have the same.
     carried: Vec<(Value, Option<usize>)>,
     /// The first and the last block of the loop, by their number in reverse postorder.
-    extent: [usize; 2],
+    extent: (usize, usize),
 }
 
 /// Finds the way of a group.
@@ -95,7 +96,7 @@ impl Explorer<'_> {
                 stops.push(self.runner.run(wave)?);
                 let [first, last] = wave.take_visited();
                 // Whoever has been elsewhere has left a loop.
-                state.open.retain(|open| open.extent[0] <= first && last <= open.extent[1]);
+                state.open.retain(|open| open.extent.0 <= first && last <= open.extent.1);
             }
             // Waves that come to different barriers part.
             if stops.iter().any(|stop| *stop != stops[0]) {
@@ -130,12 +131,11 @@ impl Explorer<'_> {
             return None;
         }
         if let Some(open) = state.open.iter().find(|open| open.branch == branch) {
-            let args = open.carried.iter().map(|&(value, wave)| self.carried(&state.waves, value, wave));
-            let args = args.collect::<Option<Vec<Node>>>()?;
+            let args = self.args(&state.waves, &open.carried)?;
             self.blocks[*state.way.last()?].end = Some(End::Jump(open.head, args));
             return Some(());
         }
-        if let Some(extent) = self.innermost(branch) {
+        if let Some(extent) = self.loops.innermost(self.runner.numbers[branch]) {
             self.begin_loop(&mut state, branch, extent)?;
         }
         let condition = self.carried(&state.waves, *condition, None)?;
@@ -143,18 +143,18 @@ impl Explorer<'_> {
         self.blocks[*state.way.last()?].end = Some(End::Branch(condition, targets));
         // The last one is followed first.
         for (call, target) in [(else_call, targets[1]), (then_call, targets[0])] {
-            let mut next = State {
-                waves: state.waves.clone(),
-                shared: state.shared.clone(),
-                way: state.way.clone(),
-                open: state.open.clone(),
-            };
+            let mut next = state.clone();
             next.way.push(target);
             next.waves.iter_mut().for_each(|wave| self.runner.go(wave, call));
             self.blocks[target].cost = std::mem::take(&mut self.runner.cost);
             states.push(next);
         }
         Some(())
+    }
+
+    /// What a loop is given.
+    fn args(&self, waves: &[Wave], carried: &[(Value, Option<usize>)]) -> Option<Vec<Node>> {
+        carried.iter().map(|&(value, wave)| self.carried(waves, value, wave)).collect()
     }
 
     /// What a wave has, or all of them if none is said.
@@ -164,30 +164,12 @@ impl Explorer<'_> {
         is_same.then_some(node)
     }
 
-    /// The first and the last block of the innermost loop around a block.
-    fn innermost(&self, block: Block) -> Option<[usize; 2]> {
-        let number = self.runner.numbers[block];
-        let edges = self.loops.back_edges();
-        let extent = |head: usize| {
-            let (mut last, mut before) = (head, None);
-            // Loops that begin in this one and end behind it belong to it.
-            while before.replace(last) != Some(last) {
-                let inside = edges.iter().filter(|(_, to)| (head..=last).contains(to));
-                last = inside.map(|&(from, _)| from).fold(last, usize::max);
-            }
-            [head, last]
-        };
-        let around =
-            edges.iter().map(|&(_, head)| extent(head)).filter(|&[head, last]| (head..=last).contains(&number));
-        around.max_by_key(|extent| extent[0])
-    }
-
     /// Begins a loop with a branch in it: what its blocks have computed so far is something else each time.
-    fn begin_loop(&mut self, state: &mut State, branch: Block, extent: [usize; 2]) -> Option<()> {
+    fn begin_loop(&mut self, state: &mut State, branch: Block, extent: (usize, usize)) -> Option<()> {
         let head = self.block();
         let mut carried = Vec::new();
         let order = &self.func.layout;
-        let inside = order.iter().filter(|&&block| (extent[0]..=extent[1]).contains(&self.runner.numbers[block]));
+        let inside = order.iter().filter(|&&block| (extent.0..=extent.1).contains(&self.runner.numbers[block]));
         for value in inside.flat_map(|&block| self.func.defs_in(block)) {
             let nodes = state.waves.iter().map(|wave| wave.values[value]);
             // What has not been computed yet nobody uses before it is. Literals stay what they are, and rows in the
@@ -204,8 +186,7 @@ impl Explorer<'_> {
                 carried.extend((0..state.waves.len()).map(|wave| (value, Some(wave))));
             }
         }
-        let args = carried.iter().map(|&(value, wave)| self.carried(&state.waves, value, wave));
-        let args = args.collect::<Option<Vec<Node>>>()?;
+        let args = self.args(&state.waves, &carried)?;
         self.blocks[*state.way.last()?].end = Some(End::Jump(head, args));
         state.way.push(head);
         self.runner.enter(&state.way);

@@ -7,7 +7,6 @@ use super::trace::{Cell, Cells, LANES, Node, NodeData, Source};
 use crate::eval::{Lanes, eval};
 use crate::fuel::EdgeCosts;
 use crate::function::{BlockCall, Imm, InstData, Operands, Terminator};
-use crate::memory::MemoryKind;
 use crate::op::{Attribute, Effect, ImmKind, Memory, Op, SysVal};
 use crate::{Block, Function, Inst, Resource, Type, Value};
 use cranelift_entity::SecondaryMap;
@@ -197,12 +196,9 @@ impl<'f> Runner<'f> {
                 let cells = self.load(resource, offset, self.known(args[0])?);
                 self.cells(cells, data.ty)
             }
-            (Op::MemoryStore | Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset })
-                if self.is_shared(resource) =>
-            {
+            (Op::MemoryStoreMasked, Imm::ResourceByte { resource, offset }) if self.is_shared(resource) => {
                 self.accesses += 1;
-                let mask = if data.op.is_masked() { self.known(args[2])? } else { [1; LANES] };
-                self.store(resource, offset, self.known(args[0])?, args[1], mask);
+                self.store(resource, offset, self.known(args[0])?, args[1], self.known(args[2])?);
                 return Some(());
             }
             (Op::Input | Op::Output, _) => return None,
@@ -238,7 +234,7 @@ impl<'f> Runner<'f> {
     }
 
     fn is_shared(&self, resource: Resource) -> bool {
-        matches!(self.func.resources[resource].memory, Some(MemoryKind::Shared(_)))
+        self.func.resources[resource].is_shared()
     }
 
     /// Makes a node, unless there is one with the same known words.

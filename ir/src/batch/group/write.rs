@@ -1,6 +1,6 @@
 //! The function that computes what is demanded of a run, in the order of the run.
 
-use super::demand::{Demand, Form, sources};
+use super::demand::{Demand, Form, members, sources};
 use super::most_insts;
 use super::trace::{Cell, End, LANES, Node, Source, Trace};
 use crate::fuel::EdgeCosts;
@@ -160,8 +160,7 @@ impl Writer<'_> {
     /// The demanded words, from the first two of the values that have some, and then from one more after the other.
     fn cells(&mut self, node: usize, cells: &[Cell; LANES], ty: Type) -> Value {
         let lanes = self.demand.lanes[node];
-        let demanded = (0..self.trace.lanes).filter(|lane| lanes >> lane & 1 == 1);
-        let picks: Vec<(usize, Cell, u8)> = demanded
+        let picks: Vec<(usize, Cell, u8)> = members(lanes)
             .map(|lane| match cells[lane] {
                 Cell::Lane { lane: from, .. } => (lane, cells[lane].source(), from),
                 same => (lane, same, lane as u8),

@@ -282,9 +282,8 @@ impl Lowering<'_> {
 
     /// Whether every scalar has a word of its own.
     fn is_shared(&self, target: Target) -> bool {
-        use shaderjit_ir::memory::MemoryKind;
         matches!(target, Target::Memory(Memory { resource, .. })
-            if matches!(self.b.func().resources[resource].memory, Some(MemoryKind::Shared(_))))
+            if self.b.func().resources[resource].is_shared())
     }
 
     /// The word that has a byte, and how many bits are below it.
