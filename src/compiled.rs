@@ -221,7 +221,7 @@ impl CompiledShader {
 
     /// The digest in the container's header, for those that have one.
     pub fn digest(&self) -> Option<Digest> {
-        self.prepared.digest
+        self.prepared.shader.stored_digest()
     }
 
     pub(crate) fn prepared(&self) -> &Arc<Prepared> {

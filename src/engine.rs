@@ -235,7 +235,6 @@ impl Workshop {
                 exact,
                 bytecode: OnceLock::new(),
                 traced: OnceLock::new(),
-                digest: shader.stored_digest(),
                 limits: self.config.fuel,
                 fused: self.fused,
                 #[cfg(feature = "fuzzing")]

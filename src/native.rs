@@ -125,8 +125,8 @@ impl Native {
     /// Makes code known to profilers, if the engine is asked to.
     fn tell(&self, code: &Code, form: &str) {
         if self.perf_map {
-            let Prepared { function, options, key, digest, .. } = &*self.prepared;
-            let id = digest.map_or(*key.0.first_chunk().expect("it has 32 bytes"), |digest| digest.0);
+            let Prepared { function, options, key, shader, .. } = &*self.prepared;
+            let id = shader.stored_digest().map_or(*key.0.first_chunk().expect("it has 32 bytes"), |digest| digest.0);
             let lanes = self.lanes.count();
             perf_map::append(
                 code.bytes(),

@@ -1,7 +1,6 @@
 //! A program that has been through every pass, whatever runs it.
 
 use crate::cache::Key;
-use crate::container::digest::Digest;
 use crate::facts::Facts;
 use crate::frontend::Interface;
 use crate::jit::UniformRows;
@@ -46,8 +45,6 @@ pub(crate) struct Prepared {
     pub unbound: Vec<UniformRows>,
     /// How many lanes suit it, once somebody asks.
     pub lanes: OnceLock<Lanes>,
-    /// The container's digest.
-    pub digest: Option<Digest>,
     /// What loops may take.
     pub limits: FuelLimits,
     /// Whether `fma` is what `fmad` became; folding asks.

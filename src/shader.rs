@@ -33,6 +33,8 @@ use std::sync::Arc;
 pub struct Shader {
     source: Arc<Source>,
     format: ShaderFormat,
+    /// What the container's header has.
+    digest: Option<Digest>,
     /// Hash of the source.
     content: Key,
 }
@@ -138,9 +140,14 @@ impl Shader {
     /// # Errors
     /// It is no container this crate knows, or its header or index is malformed.
     pub fn parse(bytes: &[u8]) -> Result<Shader, Error> {
-        let format = ShaderFormat::from(&Container::parse(bytes)?);
+        let container = Container::parse(bytes)?;
+        let digest = match &container {
+            Container::Dxbc(dxbc) => Some(dxbc.digest()),
+            _ => None,
+        };
         let content = KeyBuilder::new("container").bytes(bytes).finish();
-        Ok(Shader { source: Arc::new(Source::Container(bytes.into())), format, content })
+        let source = Arc::new(Source::Container(bytes.into()));
+        Ok(Shader { source, format: ShaderFormat::from(&container), digest, content })
     }
 
     /// Takes a PICA200 program without a container: program memory from word 0, operand descriptors, and the word at
@@ -164,7 +171,7 @@ impl Shader {
         }
         let program = PicaProgram { words: words.into(), descriptors: descriptors.into(), entry, emitted };
         let (source, format) = (Arc::new(Source::Pica(program)), ShaderFormat::PicaWords);
-        Shader { source, format, content: content.finish() }
+        Shader { source, format, digest: None, content: content.finish() }
     }
 
     /// The format.
@@ -199,10 +206,7 @@ impl Shader {
 
     /// The digest alone: what it is takes a look at all bytes.
     pub(crate) fn stored_digest(&self) -> Option<Digest> {
-        match self.container()? {
-            Container::Dxbc(dxbc) => Some(dxbc.digest()),
-            _ => None,
-        }
+        self.digest
     }
 
     /// Number of programs: one, but in a `SHBIN` the number of its executables, in a `VBC` that of its stages, and in

@@ -1,9 +1,10 @@
 //! Edges and orders of the control-flow graph.
 
 use crate::entity::Block;
-use crate::function::{BlockCall, Function, Terminator};
+use crate::function::Function;
 use crate::set::EntitySet;
 use cranelift_entity::EntityRef;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Index;
 
 /// One edge, by its source: the block, and which of its terminator's calls it is.
@@ -26,19 +27,23 @@ pub struct Lists<T> {
 impl<T: Copy> Lists<T> {
     /// So many lists of what is given with the numbers of lists, in the order in which it is given: a counting sort.
     pub fn new(count: usize, given: impl Iterator<Item = (usize, T)> + Clone) -> Lists<T> {
-        let mut starts = vec![0; count + 1];
-        given.clone().for_each(|(list, _)| starts[list + 1] += 1);
-        for at in 1..starts.len() {
+        let Some((_, any)) = given.clone().next() else {
+            return Lists { starts: vec![0; count + 1], items: Vec::new() };
+        };
+        // While items are put in their places, the start of each list stands one further on and goes along with them:
+        // it ends as the start of the list behind.
+        let mut starts = vec![0; count + 2];
+        given.clone().for_each(|(list, _)| starts[list + 2] += 1);
+        for at in 2..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let Some((_, any)) = given.clone().next() else { return Lists { starts, items: Vec::new() } };
         let mut items = vec![any; starts[starts.len() - 1] as usize];
-        let mut ends = starts.clone();
         for (list, item) in given {
-            let end = &mut ends[list];
+            let end = &mut starts[list + 1];
             items[*end as usize] = item;
             *end += 1;
         }
+        starts.pop();
         Lists { starts, items }
     }
 }
@@ -76,33 +81,22 @@ pub fn predecessors(func: &Function) -> Lists<Edge> {
     {
         return Lists { starts: Vec::new(), items: Vec::new() };
     }
-    let mut edges = Vec::with_capacity(2 * func.layout.len());
-    for &from in &func.layout {
-        let mut edge = |call: usize, to: &BlockCall| edges.push((to.block, Edge { from, call }));
-        match &func.blocks[from].terminator {
-            Some(Terminator::Jump(to)) => edge(0, to),
-            Some(Terminator::BrIf { then_call, else_call, .. }) => {
-                edge(0, then_call);
-                edge(1, else_call);
-            }
-            Some(Terminator::Switch { cases, default, .. }) => {
-                cases.iter().map(|(_, to)| to).chain([default]).enumerate().for_each(|(call, to)| edge(call, to));
-            }
-            Some(Terminator::Return) | None => {}
-        }
-    }
-    Lists::new(func.blocks.len(), edges.iter().map(|&(to, edge)| (to.index(), edge)))
+    let edges = func
+        .layout
+        .iter()
+        .flat_map(|&from| successors(func, from).enumerate().map(move |(call, to)| (to.index(), Edge { from, call })));
+    Lists::new(func.blocks.len(), edges)
 }
 
 /// The targets of a block's edges, in the order of its terminator's calls.
-pub fn successors(func: &Function, block: Block) -> impl Iterator<Item = Block> {
+pub fn successors(func: &Function, block: Block) -> impl Iterator<Item = Block> + Clone {
     func.blocks[block].terminator.iter().flat_map(|terminator| terminator.calls()).map(|call| call.block)
 }
 
 /// Blocks the entry reaches.
 pub fn reachable(func: &Function) -> EntitySet<Block> {
     let mut seen = EntitySet::with_capacity(func.blocks.len());
-    let mut work = vec![func.entry()];
+    let mut work: SmallVec<[Block; 16]> = smallvec![func.entry()];
     seen.insert(func.entry());
     while let Some(block) = work.pop() {
         for target in successors(func, block) {
@@ -124,10 +118,8 @@ pub fn reverse_postorder(func: &Function) -> Vec<Block> {
     let entry = func.entry();
     seen.insert(entry);
     // What is left to visit of the successors of each block on the stack, whose own begin at a number of them.
-    let mut targets = Vec::with_capacity(func.layout.len());
-    targets.extend(successors(func, entry));
-    let mut stack = Vec::with_capacity(func.layout.len());
-    stack.push((entry, 0));
+    let mut targets: SmallVec<[Block; 16]> = successors(func, entry).collect();
+    let mut stack: SmallVec<[(Block, usize); 8]> = smallvec![(entry, 0)];
     while let Some(&(block, first)) = stack.last() {
         // The last successor first, so that the first one comes right after its source in the reversed order.
         if targets.len() == first {
@@ -142,4 +134,18 @@ pub fn reverse_postorder(func: &Function) -> Vec<Block> {
     }
     postorder.reverse();
     postorder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_as_many_as_asked_for_and_in_the_order_given() {
+        let lists = Lists::new(4, [(2, 'a'), (0, 'b'), (2, 'c')].into_iter());
+        assert_eq!(lists.iter().collect::<Vec<_>>(), [&['b'][..], &[], &['a', 'c'], &[]]);
+        assert!(lists[3].is_empty() && lists[4].is_empty());
+        let empty = Lists::<char>::new(3, std::iter::empty());
+        assert_eq!(empty.iter().collect::<Vec<_>>(), [[]; 3]);
+    }
 }

@@ -97,6 +97,10 @@ pub struct EdgeCosts {
 impl EdgeCosts {
     /// Weighs a function.
     pub fn new(func: &Function) -> EdgeCosts {
+        if let [only] = func.layout[..] {
+            // No edge leads to the entry.
+            return EdgeCosts::none(block_weight(func, only).into());
+        }
         // For each position in the layout, the weight of the blocks in front of it.
         let mut before = vec![0];
         let mut position = SecondaryMap::<Block, usize>::with_capacity(func.blocks.len());

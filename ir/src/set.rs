@@ -1,19 +1,21 @@
 //! Sets of entities.
 
 use cranelift_entity::EntityRef;
+use smallvec::{SmallVec, smallvec};
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A set of entities: a bit for each number. Passes ask for members of such sets more often than for anything else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EntitySet<K> {
-    words: Vec<u64>,
+    /// Most functions have no more than 128 blocks, and many no more values that are in question.
+    words: SmallVec<[u64; 2]>,
     of: PhantomData<K>,
 }
 
 impl<K> Default for EntitySet<K> {
     fn default() -> EntitySet<K> {
-        EntitySet { words: Vec::new(), of: PhantomData }
+        EntitySet { words: SmallVec::new(), of: PhantomData }
     }
 }
 
@@ -25,7 +27,7 @@ impl<K: EntityRef> EntitySet<K> {
 
     /// The empty set, with room for the first so many entities.
     pub fn with_capacity(count: usize) -> EntitySet<K> {
-        EntitySet { words: vec![0; count.div_ceil(64)], of: PhantomData }
+        EntitySet { words: smallvec![0; count.div_ceil(64)], of: PhantomData }
     }
 
     /// Whether an entity is a member.

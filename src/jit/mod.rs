@@ -286,7 +286,7 @@ pub fn compile(func: &Verified, layout: &Layout, target: &Target, options: &Code
 /// the function cannot be cut at its barriers, or planning has a defect.
 pub fn plan(func: &Verified, layout: &Layout, options: &CodegenOptions, last: Pass) -> Result<BatchProgram, JitError> {
     limit("the function's size", batch::size(func), limits::FUNCTION_SIZE)?;
-    let program = BatchProgram::plan(func, &layout.of_batch(), options.machine()?, last);
+    let program = BatchProgram::plan(func, layout.of_batch(), options.machine()?, last);
     program.map_err(|error| match error {
         // Barriers that cannot be cut at, whatever the machine.
         batch::PlanError::Cut(_) if func.writes_memory() || func.threads.is_some() => {

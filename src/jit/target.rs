@@ -4,6 +4,7 @@ use super::cranelift::Isa;
 use super::x64::Level;
 use crate::error::JitError;
 use std::fmt;
+use std::sync::Arc;
 use target_lexicon::Architecture;
 
 /// A machine to generate code for: this one, or this one without its optional features. Cheap to clone and to share.
@@ -12,7 +13,7 @@ pub struct Target {
     has_fma: bool,
     /// The wider vectors that it has, ascending.
     levels: &'static [Level],
-    name: String,
+    name: Arc<str>,
     isa: Isa,
 }
 
@@ -94,9 +95,9 @@ impl Target {
 }
 
 /// Architecture, features and wider vectors.
-fn name(isa: &Isa, levels: &[Level]) -> String {
+fn name(isa: &Isa, levels: &[Level]) -> Arc<str> {
     let features: Vec<&str> = isa.features().collect();
-    format!("{} {} {levels:?}", isa.triple(), features.join(" "))
+    format!("{} {} {levels:?}", isa.triple(), features.join(" ")).into()
 }
 
 /// The wider vectors of this machine.

@@ -107,11 +107,11 @@ impl BatchProgram {
     /// # Errors
     /// [`PlanError::Cut`] if the function has barriers where it cannot be cut, [`PlanError::Verify`] if planning has a
     /// defect: the program breaks a rule.
-    pub fn plan(func: &Verified, layout: &Layout, machine: Machine, last: Pass) -> Result<BatchProgram, PlanError> {
+    pub fn plan(func: &Verified, layout: Layout, machine: Machine, last: Pass) -> Result<BatchProgram, PlanError> {
         // `decode_formats` says what is uniform.
         let (uniform, costs) = (EntitySet::new(), EdgeCosts::new(func));
         let end = Pass::ALL.iter().position(|pass| pass.name == last.name).map_or(0, |at| at + 1);
-        Planner::new(func.clone_to_grow(), uniform, costs, layout.clone(), machine).run(&Pass::ALL[..end])
+        Planner::new(func.clone_to_grow(), uniform, costs, layout, machine).run(&Pass::ALL[..end])
     }
 
     /// Takes a function as it is, which may have the ops of batch programs and barriers, for rows of four words in and
