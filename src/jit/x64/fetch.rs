@@ -5,7 +5,7 @@
 //! their addresses need no registers but the first one's.
 
 use super::code::{Address, Source};
-use super::encode::{Condition, Size};
+use super::encode::Size;
 use super::simd::{EVEN_WORDS, ODD_WORDS};
 use super::table::Op as X;
 use super::value::Memo;
@@ -17,9 +17,6 @@ use shaderjit_ir::batch::{BatchProgram, Stream};
 /// Rows that addresses reach from the first one's register and a stride: a loop that does all by rows shades as many
 /// vertices a round, if it carries its streams.
 pub const ROWS_AT_ONCE: usize = 4;
-
-/// The phase that prefetches: behind the first, which fetches, as early as can be.
-const PREFETCHING: usize = 1;
 
 /// The distance between rows, in bytes, and what addresses need of it.
 #[derive(Clone, Copy)]
@@ -121,49 +118,6 @@ impl Selector<'_> {
         let third = self.simd.address(Address::indexed(first, stride.one, 1, 0));
         let fourth = self.simd.address(Address::indexed(second, stride.one, 1, 0));
         RowAddresses::Stream { bases: [first, second, third, fourth], stride, is_spread: true }
-    }
-
-    /// Software prefetching: a phase that computes asks for the rows that the next tile begins with, and for those
-    /// that this one will store, to own them, if the caller says that no cache has them. The phases that fetch and
-    /// store do nothing else, and would wait for all of them at once. Rows of one stream will do: buffers have the
-    /// elements of a vertex side by side, or in streams that the processor foresees. A prefetch beyond the end of a
-    /// buffer does nothing.
-    pub(super) fn prefetch(&mut self, phase: usize) {
-        if phase != PREFETCHING {
-            return;
-        }
-        let program = self.program;
-        let wanted = program.facts.wanted.iter().position(|&words| words > 0);
-        let stored = (0..program.outputs).find(|&element| program.is_stored(element));
-        // A worklist has some of the waves, which would not be worth what it costs.
-        let stored = stored.filter(|_| program.cut.phases[phase].worklist.is_none());
-        if wanted.is_none() && stored.is_none() {
-            return;
-        }
-        let [asks, behind] = [(); 2].map(|()| self.simd.code.block());
-        self.simd.compare_imm(X::CmpImmediate, Address::at(self.args, offset::PREFETCHES), 0);
-        self.simd.code.branch(Condition::NotEqual, (asks, &[]), (behind, &[]));
-        self.simd.code.switch_to(asks);
-        if let Some(element) = wanted {
-            let tile = program.tile() * self.step;
-            let ahead = self.simd.address(Address::at(self.wave.element, tile as i32));
-            self.prefetch_rows(X::Prefetch, Stream::Input(element as u32), ahead);
-        }
-        if let Some(element) = stored {
-            self.prefetch_rows(X::PrefetchOwned, Stream::Output(element), self.wave.element);
-        }
-        self.simd.code.jump(behind, &[]);
-        self.simd.code.switch_to(behind);
-    }
-
-    /// Asks for the rows of a wave's lanes, the first of which has a number.
-    fn prefetch_rows(&mut self, op: X, stream: Stream, first: VReg) {
-        let [data, one] = self.load_stream(stream);
-        let (first, stride) = (self.row_address(data, one, first), self.stride(one));
-        let rows = self.spread_rows(first, stride);
-        for lane in 0..self.simd.lanes() {
-            self.simd.effect(op, Size::X, &[], Some(rows.of_lane(lane)), 0);
-        }
     }
 
     /// What addresses need of a stride.

@@ -47,6 +47,7 @@ mod near;
 mod patterns;
 mod pick;
 mod pinned;
+mod prefetch;
 mod reciprocal;
 mod runs;
 mod scalar;

@@ -3,6 +3,7 @@
 use super::Selector;
 use super::code::{Address, BlockId};
 use super::encode::Condition;
+use super::prefetch::Prefetching;
 use super::table::{Class, Op as X};
 use super::worklists::Turn;
 use crate::error::JitError;
@@ -23,6 +24,8 @@ pub struct Tile {
     pub records: Option<VReg>,
     /// Where the arrays of its first wave are.
     scratch: VReg,
+    /// What its phases ask for ahead.
+    pub prefetching: Prefetching,
 }
 
 /// The loop of the phase at hand.
@@ -50,7 +53,8 @@ impl Selector<'_> {
         let end = self.simd.choose64(Condition::Below, whole, self.count);
         let kept = Address::at(self.frame, self.places.frame.kept.start as i32);
         let records = (self.places.frame.record > 0).then(|| self.simd.address(kept));
-        self.tile = Some(Tile { block, first, end, records, scratch: self.scratch });
+        let (scratch, prefetching) = (self.scratch, Prefetching::new(program));
+        self.tile = Some(Tile { block, first, end, records, scratch, prefetching });
         self.declare_worklists();
         self.begin_fuel();
         self.begin_tile();
