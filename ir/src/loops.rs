@@ -18,10 +18,6 @@ pub struct Loops {
 impl Loops {
     /// Finds them. `order` is the function's [reverse postorder](cfg::reverse_postorder).
     pub fn find(func: &Function, order: &[Block]) -> Loops {
-        if order.len() == 1 {
-            // No edge leads to the entry.
-            return Loops { edges: Vec::new(), ends: vec![0] };
-        }
         let mut number = SecondaryMap::<Block, usize>::with_capacity(func.blocks.len());
         order.iter().enumerate().for_each(|(at, &block)| number[block] = at);
         let mut loops = Loops { edges: Vec::new(), ends: (0..order.len()).map(|_| 0).collect() };

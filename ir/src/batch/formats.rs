@@ -124,7 +124,7 @@ mod tests {
         func.lockstep = true;
         let layout = Layout { inputs: vec![packing], outputs: vec![4, 4] };
         let machine = Machine::of_128_bits(1);
-        BatchProgram::plan(&Verified::new(func).unwrap(), layout.clone(), machine, crate::batch::Pass::LAST).unwrap()
+        BatchProgram::plan(&Verified::new(func).unwrap(), layout, machine, crate::batch::Pass::LAST).unwrap()
     }
 
     #[test]

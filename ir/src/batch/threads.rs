@@ -56,7 +56,7 @@ mod tests {
         for (threads, blocks) in [(16, 2), (8, 3)] {
             let func = Verified::new(parse(&text(threads)).unwrap()).unwrap();
             let layout = Layout { inputs: Vec::new(), outputs: vec![1] };
-            let program = BatchProgram::plan(&func, layout.clone(), machine, Pass::LAST).unwrap();
+            let program = BatchProgram::plan(&func, layout, machine, Pass::LAST).unwrap();
             assert_eq!((program.order.len(), program.layout.len()), (blocks, blocks), "{threads} threads");
         }
     }

@@ -80,7 +80,7 @@ mod tests {
     fn planned(func: &Verified, machine: Machine) -> f64 {
         let floats = Packing::new(NumericKind::Float, &[32; 4]);
         let layout = Layout { inputs: vec![floats], outputs: vec![4] };
-        BatchProgram::plan(func, layout.clone(), machine, Pass::LAST).unwrap().cycles()
+        BatchProgram::plan(func, layout, machine, Pass::LAST).unwrap().cycles()
     }
 
     const NARROW: Machine = Machine::of_128_bits(1);

@@ -90,18 +90,18 @@ fn check(program: &BatchProgram, code: &[u8], kind: Code, ahead: usize) -> bool 
     let insts: Vec<Instruction> = Decoder::new(64, code, DecoderOptions::NONE).into_iter().collect();
     let places: Vec<usize> = (0..insts.len()).filter(|&at| is_prefetch(&insts[at])).collect();
     // Those of a phase stand in one loop, which begins with the wave.
-    let begin = |at: usize| {
+    let begin_of = |at: usize| {
         let ip = insts[at].ip();
-        let begin = |inst: &Instruction| {
+        let goes_back = |inst: &Instruction| {
             let target = inst.near_branch_target();
             (matches!(inst.op0_kind(), OpKind::NearBranch64) && target <= ip && target > 0).then_some(target)
         };
-        let begin = insts[at..].iter().filter_map(begin).max().expect("phases are loops");
+        let begin = insts[at..].iter().filter_map(goes_back).max().expect("phases are loops");
         insts.iter().position(|inst| inst.ip() == begin).expect("jumps lead to instructions")
     };
     let mut asked = 0;
-    for places in places.chunk_by(|&one, &other| begin(one) == begin(other)) {
-        let (begin, first, last) = (begin(places[0]), places[0], places[places.len() - 1]);
+    for places in places.chunk_by(|&one, &other| begin_of(one) == begin_of(other)) {
+        let (begin, first, last) = (begin_of(places[0]), places[0], places[places.len() - 1]);
         let is_around =
             |inst: &Instruction| inst.is_jcc_short_or_near() && inst.near_branch_target() > insts[last].ip();
         assert!(insts[begin..first].iter().any(is_around), "nothing leads around what is prefetched");

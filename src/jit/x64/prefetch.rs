@@ -39,14 +39,14 @@ impl Prefetching {
     pub fn new(program: &BatchProgram) -> Prefetching {
         let phases = &program.cut.phases;
         let weight = |phase: &Phase| match phase.worklist {
-            None => phase.blocks.iter().map(|&block| block_weight(program, block) as usize).sum(),
+            None => phase.blocks.iter().map(|&block| block_weight(program, block) as usize).sum::<usize>(),
             Some(_) => 0,
         };
-        let mut before = vec![0, 0];
-        before.extend(phases.iter().skip(1).map(weight).scan(0, |sum, weight: usize| {
-            *sum += weight;
-            Some(*sum)
-        }));
+        let (mut before, mut sum) = (vec![0, 0], 0);
+        for phase in phases.iter().skip(1) {
+            sum += weight(phase);
+            before.push(sum);
+        }
         let stored = |inst: &InstData| match (inst.op, inst.imm) {
             (Op::Output, Imm::Element { element, .. }) => Some(element).filter(|&element| program.is_stored(element)),
             (Op::OutputRow, Imm::Stream(element)) => Some(element),
@@ -56,8 +56,8 @@ impl Prefetching {
             let mut insts = phase.blocks.iter().flat_map(|&block| program.insts_in(block));
             insts.find_map(stored).zip(Some(number))
         });
-        let input = program.facts.wanted.iter().position(|&words| words > 0);
-        Prefetching { input: input.map(|element| element as u32), output, before }
+        let input = (0..).zip(&program.facts.wanted).find(|&(_, &words)| words > 0).map(|(element, _)| element);
+        Prefetching { input, output, before }
     }
 
     /// Which of so many rows, those of a wave, each wave asks for in a phase, if the phases in front of another one
@@ -113,8 +113,8 @@ impl Selector<'_> {
         let begin = ahead + share.start * self.program.tile();
         let element = self.simd.address(Address::at(place, begin as i32));
         let mut row = self.row_address(data, one, element);
-        for number in share.clone() {
-            if number > share.start {
+        for number in 0..rows {
+            if number > 0 {
                 row = self.simd.address(Address::indexed(row, one, 0, 0));
             }
             self.simd.effect(op, Size::X, &[], Some(Address::at(row, 0)), 0);
