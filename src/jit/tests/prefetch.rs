@@ -1,13 +1,16 @@
-//! What phases prefetch: the addresses are found by running the instructions in front of them on unknown values.
+//! What loops prefetch. The addresses that phases ask for are found by running what is in front of them on unknown
+//! values.
 
 use super::phases::long;
-use super::{Case, Rows, compile, options, run_native, verified, words};
+use super::rows::{inputs, outputs, product};
+use super::{Case, Rows, compile, lockstep, options, run_native, verified, words};
 use crate::jit::limits::CACHED_BYTES;
-use crate::jit::{Target, compile_program, plan};
+use crate::jit::{Layout, Target, compile_program, plan};
+use crate::vertex_format::VertexFormat;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use shaderjit_ir::Op;
 use shaderjit_ir::batch::{BatchProgram, Pass, Phase};
 use shaderjit_ir::function::InstData;
+use shaderjit_ir::{FunctionBuilder, Op};
 use std::collections::HashMap;
 
 /// Registers and memory that hold distinct values as long as nothing is known of them.
@@ -179,5 +182,44 @@ fn phases_ask_for_the_rows_of_the_next_tile_and_for_what_this_one_stores() {
             cut += usize::from(fetches && owns);
         }
         assert!(cut > 0, "nothing is prefetched with {} lanes", options.lanes);
+    }
+}
+
+#[test]
+fn loops_that_do_all_by_rows_ask_to_own_lines_of_later_rounds() {
+    let target = Target::host().unwrap();
+    // Two streams in and two out are carried in registers, four rows a round; three are looked up, a row for each lane.
+    for elements in [2, 3] {
+        let mut b = FunctionBuilder::new("transform", elements, elements);
+        let space = b.add_space("c", None);
+        let position = inputs(&mut b, 0);
+        let transformed = product(&mut b, space, &position, false);
+        outputs(&mut b, 0, transformed);
+        for element in 1..elements {
+            let copied = inputs(&mut b, element);
+            outputs(&mut b, element, copied);
+        }
+        b.ret();
+        let func = lockstep(b);
+        let layout = Layout {
+            inputs: vec![VertexFormat::F32x4; elements as usize],
+            outputs: [4, 2, 3][..elements as usize].to_vec(),
+        };
+        for options in options(&target).filter(|options| options.lanes > 4) {
+            let program = plan(&verified(&func), &layout, &options, Pass::LAST).unwrap();
+            assert!(program.by_rows, "{program}");
+            let code = compile_program(&program, &layout, &target).unwrap();
+            let insts = Decoder::new(64, code.bytes(), DecoderOptions::NONE).into_iter();
+            let asked: Vec<u64> = insts
+                .filter(|inst| inst.code() == Code::Prefetchw_m8)
+                .map(|inst| inst.memory_displacement64())
+                .collect();
+            let rows = if elements == 2 { 4 } else { usize::from(options.lanes) };
+            // From where the elements of rows begin that have them side by side.
+            let begins = [0, 16, 24].into_iter().flat_map(|at| std::iter::repeat_n(at, rows / 4));
+            let lines: Vec<u64> = asked.iter().zip(begins).map(|(line, begin)| line + begin).collect();
+            assert_eq!(asked.len(), elements as usize * rows / 4);
+            assert!(lines.windows(2).all(|lines| lines[1] == lines[0] + 64), "{lines:?}");
+        }
     }
 }

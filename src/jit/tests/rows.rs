@@ -12,12 +12,12 @@ fn float_rows(seed: u32) -> Rows {
     (0..19).map(|row| [0, 3, 5, 7].map(|step| word(seed + row * 7 + row / 3 + step))).collect()
 }
 
-fn inputs(b: &mut FunctionBuilder, element: u32) -> [Value; 4] {
+pub(super) fn inputs(b: &mut FunctionBuilder, element: u32) -> [Value; 4] {
     [0, 1, 2, 3].map(|component| b.input(Type::F32, element, component))
 }
 
 /// `sum of column[i] * by[i]` in each component.
-fn product(b: &mut FunctionBuilder, space: Space, by: &[Value], fused: bool) -> [Value; 4] {
+pub(super) fn product(b: &mut FunctionBuilder, space: Space, by: &[Value], fused: bool) -> [Value; 4] {
     [0, 1, 2, 3].map(|component| {
         let mut sum = None;
         for (row, &factor) in (0..).zip(by) {
@@ -35,7 +35,7 @@ fn product(b: &mut FunctionBuilder, space: Space, by: &[Value], fused: bool) -> 
     })
 }
 
-fn outputs(b: &mut FunctionBuilder, element: u32, values: [Value; 4]) {
+pub(super) fn outputs(b: &mut FunctionBuilder, element: u32, values: [Value; 4]) {
     (0..).zip(values).for_each(|(component, value)| b.output(element, component, value));
 }
 

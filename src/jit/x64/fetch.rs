@@ -85,20 +85,23 @@ impl Selector<'_> {
         [data, stride].map(|field| self.simd.load_pointer(Address::at(table, field)))
     }
 
+    /// The row of a wave's first lane, and the stride.
+    pub(super) fn first_row(&mut self, stream: Stream) -> (VReg, Stride) {
+        let carried = self.carried().iter().position(|&carried| carried == stream);
+        if let Some(index) = carried {
+            return (self.wave.first_rows[index], self.wave.strides[index]);
+        }
+        let [first, one, step, three_steps] = self.memoised_all(Memo::Stream(stream), |this| {
+            let [data, one] = this.load_stream(stream);
+            let (first, stride) = (this.row_address(data, one, this.wave.element), this.stride(one));
+            [first, stride.one, stride.step, stride.three_steps]
+        });
+        (first, Stride { one, step, three_steps })
+    }
+
     /// The addresses of the rows of a vector's lanes.
     pub(super) fn rows(&mut self, stream: Stream, vector: u8) -> RowAddresses {
-        let carried = self.carried().iter().position(|&carried| carried == stream);
-        let (mut first, stride) = match carried {
-            Some(index) => (self.wave.first_rows[index], self.wave.strides[index]),
-            None => {
-                let [first, one, step, three_steps] = self.memoised_all(Memo::Stream(stream), |this| {
-                    let [data, one] = this.load_stream(stream);
-                    let (first, stride) = (this.row_address(data, one, this.wave.element), this.stride(one));
-                    [first, stride.one, stride.step, stride.three_steps]
-                });
-                (first, Stride { one, step, three_steps })
-            }
-        };
+        let (mut first, stride) = self.first_row(stream);
         if self.program.by_rows {
             let mut bases = [first; 4];
             for base in 1..self.step / ROWS_AT_ONCE {

@@ -5,6 +5,9 @@
 //! A processor has room for a dozen or two lines on their way, and waits where more are asked for. So each phase asks
 //! for as many rows as its part of the work is, all of whose waves ask for rows that follow each other: those share
 //! lines.
+//!
+//! A loop that does all by rows has little to compute, and waits most for the lines that it stores to, even
+//! where the second-level cache has them. It asks to own those of some rounds later.
 
 use super::Selector;
 use super::code::Address;
@@ -22,6 +25,12 @@ const PART: [usize; 2] = [2, 3];
 
 /// Waves ask for so many rows at once, or for none: where no phase asks for one alone, fewer test whether to.
 const AT_ONCE: usize = 2;
+
+/// How far ahead a loop that does all by rows asks, in bytes: a few lines more than are on their way at once.
+const AHEAD: i32 = 512;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// What is prefetched. Rows of one stream will do: buffers have the elements of a vertex side by side, or in streams
 /// that the processor foresees.
@@ -97,6 +106,27 @@ impl Selector<'_> {
         }
         self.simd.code.jump(behind, &[]);
         self.simd.code.switch_to(behind);
+    }
+
+    /// Asks to own what later rounds of a loop that does all by rows will store: as many bytes of each stream as a
+    /// round stores there at most. Where the elements of a vertex lie side by side, the lines asked for do.
+    pub(super) fn own_ahead(&mut self) {
+        if !self.program.by_rows {
+            return;
+        }
+        let (mut line, mut in_front) = (AHEAD, 0);
+        for element in 0..self.program.outputs {
+            let stored = self.layout.stored(element);
+            if stored == 0 {
+                continue;
+            }
+            let (row, _) = self.first_row(Stream::Output(element));
+            for _ in 0..self.step * 16 / LINE {
+                self.simd.effect(X::PrefetchOwned, Size::X, &[], Some(Address::at(row, line - in_front)), 0);
+                line += LINE as i32;
+            }
+            in_front += 4 * i32::from(stored);
+        }
     }
 
     /// Asks for a wave's share of the rows from some way ahead of the tile's first on: as many as the waves in front of
