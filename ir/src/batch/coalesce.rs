@@ -1,5 +1,5 @@
-//! Coalescing of what copies join: a value that an edge gives to a parameter, made regions before, is stored to the
-//! parameter's slot at once, as sums of a loop with barriers are.
+//! Coalescing of what copies join: a value that other regions use and an edge gives to a parameter is stored to the
+//! parameter's slot at once, as sums of a loop are that is cut.
 //!
 //! The parameter may still be used in the region that makes the value, in front of it, but nowhere from there up to the
 //! edge.
@@ -66,11 +66,11 @@ impl<'a> Coalescer<'a> {
         let is_free = |region: &usize| !is_needed(*region);
         // From where the value is made to the edges, all of which give it, nothing needs what the parameter was.
         let may_share = live.regions.iter().all(is_free)
-            && self.next[live.own].iter().all(is_free)
+            && self.next[live.own].iter().all(|next| *next == target.own || is_free(next))
             && self.is_behind_uses(param, value, live.own)
             && self.args(self.regions.head(target.own), param).all(|(from, arg)| {
                 let from = self.regions.of[from];
-                from != live.own && (arg == value) == is_live(from)
+                (arg == value) == (from == live.own || is_live(from))
             });
         let stay = target.stay;
         may_share.then(|| {
@@ -93,9 +93,13 @@ impl<'a> Coalescer<'a> {
     /// instruction, or in others.
     fn is_behind_uses(&self, param: Value, value: Value, region: usize) -> bool {
         let func = self.graph.func;
-        let Exit::To(head) = self.regions.exits[region] else { return false };
         let makes = |block: &Block| func.insts_in(*block).any(|inst| inst.result == Some(value));
-        let Some(block) = self.regions.leading_to(func, region, head).find(makes) else { return false };
+        let block = match self.regions.exits[region] {
+            Exit::To(head) => self.regions.leading_to(func, region, head).find(makes),
+            Exit::Branch(block) => Some(block).filter(makes),
+            Exit::Return => None,
+        };
+        let Some(block) = block else { return false };
         let others = &self.regions.blocks[region][1..];
         let is_last = self.graph.successors[block].iter().all(|next| !others.contains(next));
         let mut behind = func.insts_in(block).skip_while(|inst| inst.result != Some(value)).skip(1);

@@ -19,23 +19,29 @@ use std::ops::Range;
 /// A function of so few native instructions is not cut, if it has no loops.
 const SHORT: usize = 96;
 
-/// The estimated stall of a phase, in units of one memory access, is its instructions times the steps of its longest
-/// chain, divided by this: it waits for the chain, and fewer of its rounds overlap the longer it is.
-const WAIT: usize = 12;
+/// The estimated stall of a phase, in memory accesses, is the steps of the chain in front of each of its native
+/// instructions, all added up, divided by this: so long they wait in the processor's scheduler, and the fewer rounds of
+/// the phase have room there. Values of sixteen lanes take a cache line each, so accesses count for more beside stalls.
+fn wait(lanes: u8) -> usize {
+    if lanes > 8 { 6 } else { 4 }
+}
 
-/// A function is cut only if that saves so many tenths of an access for each of its native instructions: what edges and
-/// phases cost besides is not counted. Where vectors have registers enough, little is spilled in a whole function, and
-/// each value that goes on takes a cache line. Fitted to 32 programs, timed cut and whole (`docs/performance.md`).
+/// A function is cut only if that saves so many tenths of an access for each of its native instructions, those of its
+/// loops if it has any: what edges and phases cost besides is not counted. Fitted to the programs of
+/// `docs/performance.md`, timed cut and whole.
 fn worth(lanes: u8) -> usize {
     match lanes {
-        ..8 => 6,
-        8 => 7,
-        _ => 15,
+        ..8 => 3,
+        8 => 10,
+        _ => 6,
     }
 }
 
 /// What another phase costs, in memory accesses: its loop, and that its end is not foreseen.
 const PHASE: usize = 16;
+
+/// What one costs besides in a loop that waves leave one after the other: it finds those that are left on a worklist.
+const LISTED: usize = 16;
 
 /// The most native instructions of a phase that is tried, and what it may stall at most: in two it would be cheaper.
 const LONGEST: usize = 128;
@@ -60,27 +66,31 @@ pub(super) fn find(planner: &Planner, most_blocks: usize) -> Option<Cuts> {
         return None;
     }
     let untried = |&flowing: &Flowing| Tried { flowing, chain: 0, loaded_by: u32::MAX };
-    let mut tries = Tries { flow: &flow, values: flow.values.iter().map(untried).collect(), costs: Vec::new() };
+    let values = flow.values.iter().map(untried).collect();
+    let mut tries = Tries { flow: &flow, wait: wait(*lanes), phase: PHASE, values, costs: Vec::new() };
     // Where there are loops, what runs once counts for little.
     let counts = |block: Block| loops.is_empty() || loops.has(block);
     let blocks = || std::iter::zip(order, &flow.blocks).map(|(&block, steps)| (block, steps));
-    let mut whole = 0;
+    let (mut whole, mut counted) = (0, 0);
     for (_, steps) in blocks().filter(|&(block, _)| counts(block)) {
         tries.try_phases(steps.start, &[steps.end]);
         whole += tries.costs[0].0;
+        counted += weight(steps);
     }
     // The least that a whole function takes longer if it is to be cut.
-    let worth = worth(*lanes) * insts / 10;
+    let worth = worth(*lanes) * counted / 10;
     if whole < worth {
         return None;
     }
+    let asks = |block: Block| func.insts_in(block).any(|inst| inst.op == Op::Any && !uniform.contains(inst.args[0]));
+    let is_left_one_by_one = order.iter().any(|&block| loops.has(block) && asks(block));
     let (mut cuts, mut phases, mut cut) = (Cuts { inside: Vec::new(), around_blocks: true }, 0, 0);
     for (block, steps) in blocks() {
         let data = &func.blocks[block];
-        let asks = |inst: &InstData| inst.op == Op::Any && !uniform.contains(inst.args[0]);
-        if weight(steps) == 0 && !func.insts_in(block).any(asks) && *data.terminator() != Terminator::Return {
+        if weight(steps) == 0 && !asks(block) && *data.terminator() != Terminator::Return {
             continue;
         }
+        tries.phase = PHASE + if is_left_one_by_one && loops.has(block) { LISTED } else { 0 };
         let (ends, cost) = tries.cheapest(steps.start + 1, &candidates(&flow, func, &data.insts, steps));
         if counts(block) {
             // What edges give goes through memory.
@@ -161,6 +171,10 @@ fn is_one_run(a: &InstData, b: &InstData) -> bool {
 /// Tries phases.
 struct Tries<'a> {
     flow: &'a Flow,
+    /// As [`wait`] has it.
+    wait: usize,
+    /// What each phase costs.
+    phase: usize,
     values: Vec<Tried>,
     /// Stalls and memory accesses of what was tried last.
     costs: Vec<(usize, usize)>,
@@ -178,9 +192,9 @@ struct Tried {
 impl Tries<'_> {
     /// Finds stalls and memory accesses of the phases from a step to each of some ends, up to one that is too long.
     fn try_phases(&mut self, first: usize, ends: &[usize]) {
-        let Tries { flow, values, costs } = self;
+        let Tries { flow, wait, phase, values, costs } = self;
         costs.clear();
-        let (mut begin, mut weight, mut longest, mut accesses) = (first, 0, 0, PHASE);
+        let (mut begin, mut weight, mut waits, mut accesses) = (first, 0, 0, *phase);
         // Numbers of steps have 32 bits where they are noted.
         let first = first as u32;
         for &end in ends {
@@ -201,9 +215,10 @@ impl Tries<'_> {
                     value.chain = chain;
                     accesses += usize::from(value.flowing.last_use > at);
                 }
-                (weight, longest) = (weight + step.weight, chain.max(longest));
+                weight += step.weight;
+                waits += step.weight * chain as usize;
             }
-            let stall = weight * longest as usize / WAIT;
+            let stall = waits / *wait;
             costs.push((stall, accesses));
             if weight > LONGEST || stall > MOST_STALL {
                 break;

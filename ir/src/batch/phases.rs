@@ -122,7 +122,7 @@ impl Cutter<'_> {
         let (of_tile, of_waves) = self.sorted(blocks, split);
         self.phases.comes[head] = worklist;
         self.layout.push(head);
-        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && split.is_none() && !self.has_moves(region, head);
+        let is_idle = blocks.len() == 1 && of_waves[0].is_empty() && split.is_none() && !self.has_moves(head);
         let mut end = head;
         if !is_idle {
             let body = self.func.blocks.push(BlockData::default());
@@ -185,7 +185,7 @@ impl Cutter<'_> {
     }
 
     /// Whether waves move parameters for a block: its own to where others have them from, or those that its edges set.
-    fn has_moves(&self, region: usize, block: Block) -> bool {
+    fn has_moves(&self, block: Block) -> bool {
         let blocks = &self.func.blocks;
         let is_moved = |param: &Value| {
             let Kept { edge, slot, .. } = self.plan.records.of(*param);
@@ -193,7 +193,7 @@ impl Cutter<'_> {
         };
         let is_given = |call: &BlockCall| {
             let mut given = call.args.iter().zip(&blocks[call.block].params);
-            given.any(|(&arg, &param)| self.is_set(region, arg, param).is_some())
+            given.any(|(&arg, &param)| self.is_set(arg, param).is_some())
         };
         blocks[block].params.iter().any(is_moved) || blocks[block].terminator().calls().any(is_given)
     }
@@ -337,7 +337,7 @@ impl Cutter<'_> {
         for call in calls {
             for (at, &arg) in call.args.iter().enumerate() {
                 let param = self.func.blocks[call.block].params[at];
-                if let Some(edge) = self.is_set(region, arg, param) {
+                if let Some(edge) = self.is_set(arg, param) {
                     set.push((edge, self.local(region, insts, loaded, arg)));
                 }
             }
@@ -345,10 +345,10 @@ impl Cutter<'_> {
         set.into_iter().for_each(|(slot, value)| store(self.func, insts, slot, value));
     }
 
-    /// The slot that an edge of a region sets to give a parameter a value that is not in it already.
-    fn is_set(&self, region: usize, arg: Value, param: Value) -> Option<u32> {
+    /// The slot that an edge sets to give a parameter a value that is not in it already.
+    fn is_set(&self, arg: Value, param: Value) -> Option<u32> {
         let edge = self.plan.records.of(param).edge?;
-        (self.plan.records.source(arg, region) != Some(edge)).then_some(edge)
+        (self.plan.records.of(arg).slot != Some(edge)).then_some(edge)
     }
 
     /// What a block of a region has of a value.

@@ -247,7 +247,7 @@ fn a_loop_has_two_ends() {
             output.f32 0.0, v12
             return
         }",
-        5,
+        4,
     );
 }
 

@@ -18,6 +18,7 @@ mod reciprocals;
 mod resources;
 mod rows;
 mod schedule;
+mod signs;
 mod slots;
 mod textures;
 mod worklists;

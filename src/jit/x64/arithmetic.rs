@@ -180,7 +180,10 @@ impl Selector<'_> {
     /// One of two words in each lane. Where one is zero, or without masks all ones, the mask does for it.
     fn select_vector(&mut self, [condition, yes, no]: [Value; 3]) -> VReg {
         let (yes_bits, no_bits) = (self.literal(yes), self.literal(no));
-        let mask = self.mask(condition);
+        let mask = match self.here.patterns.sign(condition) {
+            Some(word) => self.vector(word),
+            None => self.mask(condition),
+        };
         let has_masks = self.simd.has_masks();
         match (yes_bits, no_bits) {
             (Some(u32::MAX), Some(0)) if !has_masks => mask,

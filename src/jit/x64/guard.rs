@@ -150,18 +150,22 @@ impl Selector<'_> {
         }
     }
 
-    /// Ends a wave of a phase: notes whether a guard has failed, if there are any in it.
+    /// Ends a wave of a phase, and goes on in a new block. Out of line it is noted if a guard has failed in it, and
+    /// none in a wave before it.
     pub(super) fn note_wave(&mut self) {
-        if self.guards.failed.is_none() && !self.guards.are_noted {
+        if !self.test_guards() {
             return;
         }
+        let (note, go_on) = (self.simd.code.cold_block(), self.simd.code.block());
+        self.simd.code.branch(Condition::NotEqual, (note, &[]), (go_on, &[]));
+        self.simd.code.switch_to(note);
         let stopped = self.own(self.own.stopped);
         let before = self.simd.load_pointer(stopped);
         self.simd.compare(X::Cmp64, self.wave.element, before);
-        let earlier = self.simd.choose64(Condition::Below, self.wave.element, before);
-        self.test_guards();
-        let after = self.simd.choose64(Condition::NotEqual, earlier, before);
-        self.simd.store_pointer(after, stopped);
+        let first = self.simd.choose64(Condition::Below, self.wave.element, before);
+        self.simd.store_pointer(first, stopped);
+        self.simd.code.jump(go_on, &[]);
+        self.simd.code.switch_to(go_on);
     }
 
     /// Ends a tile: goes on in a new block if no guard has failed, else stops.

@@ -22,6 +22,8 @@ pub struct Patterns {
     pairs: Pairs,
     /// Whether words have bits in common, or have none, by the result.
     tests: HashMap<Value, Test>,
+    /// Words whose signs are conditions, by the condition.
+    signs: HashMap<Value, Value>,
 }
 
 /// A question about the bits that two words have in common.
@@ -41,13 +43,17 @@ struct Rotation {
 
 impl Patterns {
     /// Finds those of a block. Only machines with masks have instructions for rotations, for tests of bits, and for two
-    /// bitwise ops.
+    /// bitwise ops; only others select by the signs of words.
     pub fn of(program: &BatchProgram, block: Block, has_masks: bool) -> Patterns {
         let mut patterns = Patterns::default();
         let mut made_here = HashSet::default();
+        let mut selections = HashMap::default();
         for inst in program.insts_in(block) {
             if inst.op == Op::Select {
                 patterns.find_unsaturated(program, inst);
+                if !has_masks {
+                    patterns.find_sign(program, &mut selections, inst);
+                }
             }
             if inst.op == Op::Fma {
                 patterns.find_negations(program, &made_here, inst);
@@ -88,6 +94,30 @@ impl Patterns {
             && [i32::MIN, i32::MAX].into_iter().all(is_outside)
             && uses.guards + uses.others == 2;
         is_unsaturated.then(|| _ = self.unsaturated.insert(number))
+    }
+
+    /// Conditions `word < 0` that only blends ask for, so many `selections` each: a blend looks at nothing but signs.
+    fn find_sign(
+        &mut self,
+        program: &BatchProgram,
+        selections: &mut HashMap<Value, u32>,
+        root: &InstData,
+    ) -> Option<()> {
+        let [condition, yes, no] = [0, 1, 2].map(|arg| root.args[arg]);
+        let is_zero = |value: Value| program.constant(value) == Some(0);
+        let is_mask = |value: Value| program.constant(value).is_some_and(|bits| matches!(bits as u32, 0 | u32::MAX));
+        let test = program.def_inst(condition).filter(|def| def.op == Op::Slt && is_zero(def.args[1]))?;
+        let is_blend = matches!(root.ty, Type::F32 | Type::I32) && !is_mask(yes) && !is_mask(no);
+        if !is_blend || program.uniform.contains(condition) {
+            return None;
+        }
+        let (selections, uses) = (selections.entry(condition).or_default(), program.uses[condition]);
+        *selections += 1;
+        if *selections == uses.guards + uses.others {
+            self.signs.insert(condition, test.args[0]);
+            self.covered.insert(condition);
+        }
+        Some(())
     }
 
     /// Operands of a multiplication with addition that are negated for it alone: there are instructions for that.
@@ -134,6 +164,11 @@ impl Patterns {
     pub fn negated(&self, program: &BatchProgram, operand: Value) -> Option<Value> {
         let def = program.def_inst(operand).filter(|def| def.op == Op::Fneg)?;
         self.covered.contains(&operand).then_some(def.args[0])
+    }
+
+    /// The word whose sign a condition is.
+    pub fn sign(&self, condition: Value) -> Option<Value> {
+        self.signs.get(&condition).copied()
     }
 
     /// Whether a conversion to signed integers need not saturate.

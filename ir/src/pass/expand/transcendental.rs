@@ -118,20 +118,25 @@ fn ordinary_log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     e.op(Op::Fmad, &[slope, t, n])
 }
 
-/// The logarithm, whatever the operand is.
+/// The logarithm, whatever the operand is. A maximum and sums deal with what has no ordinary one: processors have more
+/// units for additions than for comparisons, and Intel's take three steps to select.
 pub(super) fn log2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let log = ordinary_log2(e, x);
-    // Infinity and NaN pass through; then what is below zero; then zeros of both signs, denormals among them.
-    let (infinity, zero) = (e.f32(f32::INFINITY), e.f32(0.0));
-    let is_finite = e.op(Op::Flt, &[x, infinity]);
-    let log = e.op(Op::Select, &[is_finite, log, x]);
-    let is_negative = e.op(Op::Flt, &[x, zero]);
-    // The one that processors of x86 make.
-    let nan = e.f32(f32::from_bits(0xffc0_0000));
-    let log = e.op(Op::Select, &[is_negative, nan, log]);
-    let is_zero = e.op(Op::Feq, &[x, zero]);
-    let minus_infinity = e.f32(f32::NEG_INFINITY);
-    e.op(Op::Select, &[is_zero, minus_infinity, log])
+    // Of infinity and NaN this is what they are, and `pmax` gives a NaN that is its second operand. Of the largest
+    // number it is zero, of all others below every logarithm.
+    let largest = e.f32(f32::MAX);
+    let below = e.op(Op::Fsub, &[x, largest]);
+    let log = e.op(Op::Pmax, &[log, below]);
+    // Then zeros of both signs, denormals among them, and what is below zero: NaN as processors of x86 make it. A
+    // logarithm is not -0, so adding +0 changes nothing.
+    let zero = e.f32(0.0);
+    let nan = f32::from_bits(0xffc0_0000);
+    [(Op::Feq, f32::NEG_INFINITY), (Op::Flt, nan)].into_iter().fold(log, |log, (compare, result)| {
+        let result = e.f32(result);
+        let is_case = e.op(compare, &[x, zero]);
+        let added = e.op(Op::Select, &[is_case, result, zero]);
+        e.op(Op::Fadd, &[log, added])
+    })
 }
 
 /// The same to the bit with [`Op::Flogcase`].
