@@ -244,6 +244,7 @@ struct Selector<'a> {
     /// Bytes of the stack that calls pass operands in.
     passed: u32,
     guards: guard::Guards,
+    pins: pinned::Pins,
     out_of_fuel: BlockId,
     /// Ends the function.
     done: BlockId,
@@ -323,6 +324,7 @@ impl<'a> Selector<'a> {
             accesses: Vec::new(),
             passed: 0,
             guards: guard::Guards::default(),
+            pins: pinned::Pins::new(program, level),
             out_of_fuel,
             done,
             origins,

@@ -1,13 +1,26 @@
-//! Literals that registers hold for a whole call (loop-invariant code motion of constants): those that loops use most,
-//! in registers that values leave free. All others are operands in memory, which takes the port of a load at each use,
-//! and an instruction where the literal is to be the first operand.
+//! What registers hold for whole loops (loop-invariant code motion of constants), as far as values leave them free. All
+//! else is an operand in memory, which takes the port of a load at each use, and an instruction where it is to be the
+//! first operand.
+//!
+//! For a whole call they hold the literals that loops use most. With AVX2, which has few registers, each phase has its
+//! own instead: literals, and slots of the call, which take an instruction wherever there are no masks.
 
 use super::{Level, Selector};
-use shaderjit_ir::batch::is_of_run;
-use shaderjit_ir::function::InstData;
+use cranelift_entity::SecondaryMap;
+use regalloc2::VReg;
+use shaderjit_ir::batch::{BatchProgram, is_of_run};
+use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::loops::Loops;
-use shaderjit_ir::{Op, Type, pressure};
+use shaderjit_ir::{Op, Type, Value, pressure};
+use smallvec::SmallVec;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// Vector registers of AVX2.
+const REGISTERS: usize = 16;
+
+/// Of those the ones that a phase leaves free, for what instructions make by the way.
+const SPARE_IN_PHASES: usize = 1;
 
 /// Registers that are left beside those of the values that are alive on average: for where there are more, and for what
 /// instructions make by the way. Where more are alive for a while, the scan has literals wait in the frame.
@@ -22,15 +35,131 @@ const IN_LOOP: u32 = 8;
 /// How often a literal must be used.
 const FEWEST: u32 = 4;
 
+/// What is held for the phase at hand beside literals.
+pub struct Pins {
+    /// Whether each phase has its own.
+    by_phase: bool,
+    /// Slots of the call.
+    slots: Vec<(u32, VReg)>,
+    /// Working memory: the phase in which a value has been counted, plus 1.
+    counted: SecondaryMap<Value, u32>,
+}
+
+impl Pins {
+    pub fn new(program: &BatchProgram, level: Level) -> Pins {
+        let are_blocks = program.cut.phases.iter().all(|phase| phase.blocks.len() == 1);
+        let by_phase = level == Level::Avx2 && program.is_cut() && are_blocks;
+        Pins { by_phase, slots: Vec::new(), counted: program.value_map() }
+    }
+
+    /// The register that holds a slot of the call, if one does.
+    pub fn slot(&self, slot: u32) -> Option<VReg> {
+        self.slots.iter().find(|&&(pinned, _)| pinned == slot).map(|&(_, register)| register)
+    }
+}
+
+/// What all waves of a phase use alike.
+#[derive(Default)]
+struct Common {
+    /// How often literals are used, and what they are.
+    literals: SmallVec<[(u32, u32); 32]>,
+    slots: SmallVec<[u32; 16]>,
+    /// Vector registers that its values take.
+    alive: usize,
+}
+
+impl Common {
+    fn literal(&mut self, word: u32) {
+        match self.literals.iter_mut().find(|(_, other)| *other == word) {
+            Some((count, _)) => *count += 1,
+            None => self.literals.push((1, word)),
+        }
+    }
+}
+
 impl Selector<'_> {
-    /// Loads the literals to be held, in front of all loops.
+    /// Loads what a phase holds, in front of its loop.
+    pub(super) fn pin_phase(&mut self, number: usize) {
+        if !self.pins.by_phase {
+            return;
+        }
+        let Some(Common { mut literals, slots, alive }) = self.common(number) else { return };
+        let free = REGISTERS.saturating_sub(alive + SPARE_IN_PHASES);
+        for slot in slots.into_iter().take(free) {
+            let register = self.simd.load(self.call_row(slot).in_all_lanes());
+            self.pins.slots.push((slot, register));
+        }
+        literals.sort_unstable_by_key(|&(count, _)| Reverse(count));
+        for (_, word) in literals.into_iter().take(free - self.pins.slots.len()) {
+            let register = self.simd.word(word);
+            self.simd.pinned.push((word, register));
+        }
+    }
+
+    /// Ends the phase: what is behind it need not come from there.
+    pub(super) fn unpin_phase(&mut self) {
+        if self.pins.by_phase {
+            self.simd.pinned.clear();
+            self.pins.slots.clear();
+        }
+    }
+
+    /// What the block of a phase uses, found from its end to its beginning; `None` if it has runs of rows.
+    fn common(&mut self, number: usize) -> Option<Common> {
+        let (program, phase) = (self.program, number as u32 + 1);
+        let (mut common, mut alive, mut most) = (Common::default(), 0, 0);
+        for inst in self.func.blocks[program.cut.phases[number].blocks[0]].insts.iter().rev() {
+            let inst = &self.func.insts[*inst];
+            if is_of_run(inst) {
+                return None;
+            }
+            match (inst.op, inst.ty, inst.imm) {
+                (Op::CallLoad, Type::F32, Imm::Slot(slot)) if !common.slots.contains(&slot) => common.slots.push(slot),
+                _ => {}
+            }
+            if inst.result.is_some_and(|result| self.pins.counted[result] == phase) {
+                alive -= 1;
+            }
+            // Amounts of shifts are immediates.
+            let is_shift = matches!(inst.op, Op::Ishl | Op::Ushr | Op::Sshr);
+            for &arg in inst.args.iter().take(if is_shift { 1 } else { inst.args.len() }) {
+                let ty = self.func.ty(arg);
+                if let Some(bits) = self.func.constant(arg) {
+                    if matches!(ty, Type::F32 | Type::I32) {
+                        common.literal(bits as u32);
+                    }
+                    continue;
+                }
+                let is_slot = self.func.def_inst(arg).is_some_and(|def| def.op == Op::CallLoad);
+                let is_uniform = self.is_uniform(arg);
+                let is_held = !is_slot && (!is_uniform || ty == Type::F32);
+                if !is_held || std::mem::replace(&mut self.pins.counted[arg], phase) == phase {
+                    continue;
+                }
+                // What the tile has made is alive in all rounds.
+                if is_uniform {
+                    common.alive += 1;
+                } else {
+                    alive += 1;
+                    most = most.max(alive);
+                }
+            }
+        }
+        common.alive += most;
+        Some(common)
+    }
+
+    /// Loads the literals to be held for the whole call, in front of all loops.
     pub(super) fn pin_literals(&mut self) {
+        if self.pins.by_phase {
+            return;
+        }
         let uses = self.literal_uses();
         if uses.is_empty() {
             return;
         }
         let registers: usize = match self.simd.level {
-            Level::Avx2 => 16,
+            Level::Avx2 => REGISTERS,
             Level::Avx512 { .. } => 32,
         };
         let is_held = |value| {
@@ -65,7 +194,7 @@ impl Selector<'_> {
         }
         let mut uses: Vec<(u32, u32)> = uses.into_iter().map(|(word, count)| (count, word)).collect();
         uses.retain(|&(count, _)| count >= FEWEST);
-        uses.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
+        uses.sort_by_key(|&(count, _)| Reverse(count));
         uses
     }
 }

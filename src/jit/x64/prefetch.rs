@@ -14,6 +14,7 @@ use super::code::Address;
 use super::encode::{Condition, Size};
 use super::table::Op as X;
 use crate::jit::abi::offset;
+use regalloc2::VReg;
 use shaderjit_ir::Op;
 use shaderjit_ir::batch::{BatchProgram, Phase, Stream};
 use shaderjit_ir::fuel::block_weight;
@@ -81,10 +82,18 @@ impl Prefetching {
     }
 }
 
+/// What a phase asks for.
+pub struct Asked {
+    /// The first rows of a wave, how many there are, and of which stream.
+    fetched: Option<(Range<usize>, Stream)>,
+    stored: Option<(Range<usize>, Stream)>,
+    /// Whether it is to ask: a word, zero if not.
+    asks: VReg,
+}
+
 impl Selector<'_> {
-    /// What a phase asks for, if the caller says that no cache has it. A prefetch beyond the end of a buffer does
-    /// nothing.
-    pub(super) fn prefetch(&mut self, phase: usize) {
+    /// What a phase asks for, if anything, in front of its loop.
+    pub(super) fn asked(&mut self, phase: usize) -> Option<Asked> {
         let phases = self.program.cut.phases.len();
         let Prefetching { input, output, .. } = self.tile().prefetching;
         let share = |end| self.tile().prefetching.share(self.step, phase, end);
@@ -92,12 +101,18 @@ impl Selector<'_> {
         let stored = output.map(|(element, end)| (share(end), Stream::Output(element)));
         let [fetched, stored] = [fetched, stored].map(|asked| asked.filter(|(share, _)| !share.is_empty()));
         if fetched.is_none() && stored.is_none() {
-            return;
+            return None;
         }
-        let [asks, behind] = [(); 2].map(|()| self.simd.code.block());
-        self.simd.compare_imm(X::CmpImmediate, Address::at(self.args, offset::PREFETCHES), 0);
-        self.simd.code.branch(Condition::NotEqual, (asks, &[]), (behind, &[]));
-        self.simd.code.switch_to(asks);
+        let asks = self.simd.load_word(Address::at(self.args, offset::PREFETCHES));
+        Some(Asked { fetched, stored, asks })
+    }
+
+    /// Asks for it, if the caller says that no cache has it. A prefetch beyond the end of a buffer does nothing.
+    pub(super) fn prefetch(&mut self, Asked { fetched, stored, asks }: Asked) {
+        let [begin, behind] = [(); 2].map(|()| self.simd.code.block());
+        self.simd.compare_imm(X::CmpImmediate, asks, 0);
+        self.simd.code.branch(Condition::NotEqual, (begin, &[]), (behind, &[]));
+        self.simd.code.switch_to(begin);
         if let Some((share, stream)) = fetched {
             self.prefetch_rows(X::Prefetch, stream, share, self.program.tile() * self.step);
         }

@@ -90,7 +90,8 @@ impl Selector<'_> {
                 self.slots[result(inst)] = Some(address.in_all_lanes());
             }
             (Op::CallLoad, _) => {
-                let splat = self.simd.load(address.in_all_lanes());
+                let held = self.pins.slot(slot);
+                let splat = held.unwrap_or_else(|| self.simd.load(address.in_all_lanes()));
                 self.define_vector(result(inst), splat);
             }
             (_, Type::Row) => {

@@ -96,6 +96,8 @@ impl Selector<'_> {
         self.wave.block = self.simd.code.block();
         self.phase = Some(PhaseLoop { number, turn: None, latch });
         self.begin_phase_fuel();
+        let asked = self.asked(number);
+        self.pin_phase(number);
         match *worklist {
             Some(worklist) => {
                 let turn = self.begin_turns(worklist);
@@ -106,7 +108,9 @@ impl Selector<'_> {
         self.begin_wave_fuel();
         self.find_arrays();
         self.begin_guards();
-        self.prefetch(number);
+        if let Some(asked) = asked {
+            self.prefetch(asked);
+        }
         self.fetched.fill(None);
     }
 
@@ -123,6 +127,7 @@ impl Selector<'_> {
     /// Ends the loop of a phase, and goes on behind it.
     fn end_phase(&mut self) {
         let Some(PhaseLoop { number, turn, latch }) = self.phase.take() else { return };
+        self.unpin_phase();
         if let Some(latch) = latch {
             self.simd.code.switch_to(latch);
         }
