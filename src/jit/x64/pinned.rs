@@ -62,17 +62,26 @@ impl Pins {
 #[derive(Default)]
 struct Common {
     /// How often literals are used, and what they are.
-    literals: SmallVec<[(u32, u32); 32]>,
-    slots: SmallVec<[u32; 16]>,
+    literals: SmallVec<[(u32, u32); 2 * REGISTERS]>,
+    slots: SmallVec<[u32; REGISTERS]>,
     /// Vector registers that its values take.
     alive: usize,
 }
 
 impl Common {
+    /// Notes a literal, or not, if there are more than can be held anyhow.
     fn literal(&mut self, word: u32) {
-        match self.literals.iter_mut().find(|(_, other)| *other == word) {
-            Some((count, _)) => *count += 1,
-            None => self.literals.push((1, word)),
+        if let Some((count, _)) = self.literals.iter_mut().find(|(_, other)| *other == word) {
+            *count += 1;
+        } else if self.literals.len() < 2 * REGISTERS {
+            self.literals.push((1, word));
+        }
+    }
+
+    /// Notes a slot, or not.
+    fn slot(&mut self, slot: u32) {
+        if self.slots.len() < REGISTERS && !self.slots.contains(&slot) {
+            self.slots.push(slot);
         }
     }
 }
@@ -113,11 +122,11 @@ impl Selector<'_> {
             if is_of_run(inst) {
                 return None;
             }
-            match (inst.op, inst.ty, inst.imm) {
-                (Op::CallLoad, Type::F32, Imm::Slot(slot)) if !common.slots.contains(&slot) => common.slots.push(slot),
-                _ => {}
+            if let (Op::CallLoad, Type::F32, Imm::Slot(slot)) = (inst.op, inst.ty, inst.imm) {
+                common.slot(slot);
             }
-            if inst.result.is_some_and(|result| self.pins.counted[result] == phase) {
+            let is_alive = |result: Value| !self.is_uniform(result) && self.pins.counted[result] == phase;
+            if inst.result.is_some_and(is_alive) {
                 alive -= 1;
             }
             // Amounts of shifts are immediates.
@@ -136,7 +145,7 @@ impl Selector<'_> {
                 if !is_held || std::mem::replace(&mut self.pins.counted[arg], phase) == phase {
                     continue;
                 }
-                // What the tile has made is alive in all rounds.
+                // Most of that the tile has made: it is alive in all rounds.
                 if is_uniform {
                     common.alive += 1;
                 } else {
