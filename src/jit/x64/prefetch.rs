@@ -6,8 +6,8 @@
 //! for as many rows as its part of the work is, all of whose waves ask for rows that follow each other: those share
 //! lines.
 //!
-//! A loop that does all by rows has little to compute, and waits most for the lines that it stores to, even
-//! where the second-level cache has them. It asks to own those of some rounds later.
+//! A loop that does all by rows has little to compute, and waits most for the lines that it stores to, even where the
+//! second-level cache has them. It asks to own those of some rounds later.
 
 use super::Selector;
 use super::code::Address;
