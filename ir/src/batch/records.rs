@@ -1,5 +1,5 @@
 //! Colouring of live intervals: the slots of what goes on from one [region](super::regions) to another, and of what
-//! the heads of regions are given. Where an edge gives a head what an earlier region made, both [may have one
+//! the heads of regions are given. Where an edge gives a head what goes on to other regions, too, both [may have one
 //! slot](super::coalesce), and nothing is moved.
 
 use super::coalesce::{Coalescer, Live};

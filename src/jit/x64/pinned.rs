@@ -49,7 +49,8 @@ impl Pins {
     pub fn new(program: &BatchProgram, level: Level) -> Pins {
         let are_blocks = program.cut.phases.iter().all(|phase| phase.blocks.len() == 1);
         let by_phase = level == Level::Avx2 && program.is_cut() && are_blocks;
-        Pins { by_phase, slots: Vec::new(), counted: program.value_map() }
+        let counted = if by_phase { program.value_map() } else { SecondaryMap::new() };
+        Pins { by_phase, slots: Vec::new(), counted }
     }
 
     /// The register that holds a slot of the call, if one does.
