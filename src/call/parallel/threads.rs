@@ -1,7 +1,12 @@
 //! Dynamic scheduling: the caller's thread and those of a pool take pieces of work from a queue.
 
 use crate::error::CallError;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
+
+/// Two-phase waiting: how often the caller's thread looks whether the others are done before it sleeps until they are.
+/// All that takes as long as it does to fall asleep and be woken, some 30 microseconds, in which other threads may run.
+const LOOKS: usize = 200;
 
 /// Runs something for all pieces, on so many threads at most: this one at once, for waking others takes as long as
 /// shading thousands of vertices, and those of the pool that have nothing else to do. Each takes the first piece that
@@ -24,9 +29,20 @@ pub(in crate::call) fn on_threads<P>(
             }
         }
     };
+    let others = AtomicUsize::new(threads.saturating_sub(1));
     rayon::in_place_scope(|scope| {
-        (1..threads).for_each(|_| scope.spawn(|_| work()));
+        for _ in 1..threads {
+            scope.spawn(|_| {
+                work();
+                others.fetch_sub(1, Ordering::Release);
+            });
+        }
         work();
+        // A thread of the pool does the pool's work while it waits for the scope.
+        if rayon::current_thread_index().is_none() {
+            let are_busy = |_: &usize| others.load(Ordering::Acquire) > 0;
+            (0..LOOKS).take_while(are_busy).for_each(|_| std::thread::yield_now());
+        }
     });
     let failures = std::mem::take(&mut *lock(&failures));
     failures.into_iter().min_by_key(|&(number, _)| number).map_or(Ok(()), |(_, error)| Err(error))
