@@ -479,28 +479,35 @@ mod tests {
     fn cases_have_barriers_and_most_of_them_native_code() {
         let (mut barriers, mut native_code, mut unrolled, mut parted, mut all) = (0, 0, 0, 0, 0);
         let target = Target::host().unwrap();
-        arbtest::arbtest(|u| {
-            let case: GroupCase = u.arbitrary()?;
-            let has_barriers = case.func.insts.values().any(|inst| inst.op == Op::Barrier);
-            let Ok(func) = pipeline::run(case.func.clone(), &PassOptions { fused: true, guards: false }, None) else {
-                return Ok(());
-            };
-            all += 1;
-            barriers += u32::from(has_barriers);
-            parted += u32::from(reference::<4>(&func, &case).is_err());
-            native_code +=
-                u32::from(has_barriers && native(&func, &case, &CodegenOptions::default(), &target).is_some());
-            let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
-            let program = jit::plan(&func, &layout, &CodegenOptions::default(), Pass::LAST);
-            unrolled += u32::from(program.is_ok_and(|program| program.is_one_wave()));
-            Ok(())
-        })
-        .size_min(200)
-        .size_max(4_000)
-        .budget_ms(6_000);
-        println!(
-            "{all} cases, {barriers} with barriers, {native_code} of them native, {unrolled} unrolled, {parted} part"
-        );
-        assert!(barriers * 4 > all && native_code * 8 > barriers && unrolled * 32 > barriers && parted > 0);
+        // One case in some hundred parts, and a busy machine comes to no more than that in a round.
+        for _ in 0..10 {
+            arbtest::arbtest(|u| {
+                let case: GroupCase = u.arbitrary()?;
+                let has_barriers = case.func.insts.values().any(|inst| inst.op == Op::Barrier);
+                let options = PassOptions { fused: true, guards: false };
+                let Ok(func) = pipeline::run(case.func.clone(), &options, None) else {
+                    return Ok(());
+                };
+                all += 1;
+                barriers += u32::from(has_barriers);
+                parted += u32::from(reference::<4>(&func, &case).is_err());
+                native_code +=
+                    u32::from(has_barriers && native(&func, &case, &CodegenOptions::default(), &target).is_some());
+                let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
+                let program = jit::plan(&func, &layout, &CodegenOptions::default(), Pass::LAST);
+                unrolled += u32::from(program.is_ok_and(|program| program.is_one_wave()));
+                Ok(())
+            })
+            .size_min(200)
+            .size_max(4_000)
+            .budget_ms(3_000);
+            println!(
+                "{all} cases, {barriers} with barriers, {native_code} of them native, {unrolled} unrolled, {parted} part"
+            );
+            if barriers * 4 > all && native_code * 8 > barriers && unrolled * 32 > barriers && parted > 0 {
+                return;
+            }
+        }
+        panic!("some are rare");
     }
 }
