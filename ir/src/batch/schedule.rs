@@ -4,23 +4,29 @@
 //! the other, as it does for the corners of a lattice, few of the chains are in sight at once, and with sixteen lanes
 //! there are not the rounds of other waves to fill the time. So of the instructions whose operands are there, that one
 //! is next from which the longest chain leads on, as long as registers suffice; then one that frees some.
+//!
+//! A phase is a loop over waves. Its block is in sight as a whole, and rounds of other waves with it, unless it is
+//! longer still. What it loads of slots comes in front of what needs it first, as an operand in memory.
 
 use super::Parts;
 use super::live::{held, live};
 use super::weights::of_inst;
-use crate::function::InstData;
+use crate::function::{Imm, InstData};
 use crate::loops::Loops;
-use crate::op::Effect;
+use crate::op::{Effect, Memory};
 use crate::pressure::intervals;
+use crate::set::EntitySet;
 use crate::texture::is_access;
 use crate::{Block, Inst, Op, Type, Value};
 use cranelift_entity::SecondaryMap;
+use foldhash::{HashMap, HashMapExt};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Blocks of fewer instructions are in sight as a whole.
+/// Blocks of fewer instructions are in sight as a whole, and those that are phases, with other waves of them.
 const SHORT: usize = 48;
+const SHORT_PHASE: usize = 100;
 
 /// Of how many instructions that can be next one is chosen: the first of them, in the order that there was. It bounds
 /// the time.
@@ -35,33 +41,43 @@ const ISSUE: f64 = 4.0;
 
 /// Schedules the long blocks of loops, for a machine of so many vector registers.
 pub(super) fn schedule(program: &mut Parts, registers: u8) {
+    let length = |number: usize| program.func.blocks[program.order[number]].insts.len();
     // Of rows and doubles several registers are one value.
     let is_word = |value: Value| !matches!(program.func.ty(value), Type::Row | Type::F64);
-    let is_chosen = |number: &usize| {
-        let block = program.order[*number];
-        program.func.blocks[block].insts.len() >= SHORT && program.func.defs_in(block).all(is_word)
-    };
-    let mut chosen: Vec<usize> = (0..program.order.len()).filter(is_chosen).collect();
+    let is_of_words = |number: usize| program.func.defs_in(program.order[number]).all(is_word);
+    let mut chosen: Vec<usize> =
+        (0..program.order.len()).filter(|&number| length(number) >= SHORT && is_of_words(number)).collect();
     if chosen.is_empty() {
         return;
     }
+    let mut alone = EntitySet::with_capacity(program.func.blocks.len());
+    alone.extend(program.cut.phases.iter().filter(|phase| phase.blocks.len() == 1).map(|phase| phase.blocks[0]));
+    let is_phase = |number: usize| alone.contains(program.order[number]);
     let loops = Loops::find(&program.func, &program.order).outermost();
-    chosen.retain(|&number| loops[number].is_some());
-    if chosen.is_empty() {
+    chosen.retain(|&number| loops[number].is_some() || is_phase(number) && length(number) >= SHORT_PHASE);
+    let (phases, others): (Vec<usize>, Vec<usize>) = chosen.into_iter().partition(|&number| is_phase(number));
+    let mut places = program.func.value_map();
+    let limit = i32::from(registers) - SPARE;
+    for number in phases {
+        // What comes from other phases, or goes there, is in slots; what all share is in registers.
+        let scheduler = Scheduler::new(program, program.order[number], &mut places, |_| false);
+        let shared = scheduler.locals.iter().filter(|local| local.made.is_none());
+        let alive = shared.map(|local| local.frees).sum();
+        program.func.blocks[program.order[number]].insts = scheduler.run(alive, limit);
+    }
+    if others.is_empty() {
         return;
     }
     let intervals = intervals(&program.func, &program.order);
     let live = live(program, &intervals);
-    let mut places = program.func.value_map();
     let (mut start, mut first) = (0, 0);
-    for number in chosen {
+    for number in others {
         let ahead = program.order[first..number].iter().map(|&block| program.func.blocks[block].insts.len() + 1);
         (start, first) = (start + ahead.sum::<usize>(), number);
         let block = program.order[number];
         let end = (start + program.func.blocks[block].insts.len()) as u64;
-        let mut scheduler = Scheduler::new(program, block, &mut places, |value| intervals[value].end >= end);
-        (scheduler.alive, scheduler.limit) = (live[start], i32::from(registers) - SPARE);
-        program.func.blocks[block].insts = scheduler.run();
+        let scheduler = Scheduler::new(program, block, &mut places, |value| intervals[value].end >= end);
+        program.func.blocks[block].insts = scheduler.run(live[start], limit);
     }
 }
 
@@ -69,6 +85,8 @@ pub(super) fn schedule(program: &mut Parts, registers: u8) {
 struct Node {
     inst: Inst,
     is_literal: bool,
+    /// Whether it loads what only its users need, and comes in front of the first of them: as an operand in memory.
+    is_operand: bool,
     /// How long it takes to be issued, and then until its result is there.
     issue: u32,
     latency: u32,
@@ -118,7 +136,7 @@ struct Scheduler {
     order: Vec<Inst>,
 }
 
-/// Whether an instruction stays behind those like it that are in front of it.
+/// Whether an instruction stays behind those like it that are in front of it. Slots change nothing but themselves.
 fn is_fixed(inst: &InstData) -> bool {
     inst.op.effect() != Effect::Pure
         || inst.op.memory().is_some()
@@ -155,10 +173,10 @@ impl Scheduler {
             })
         };
         // Who waits for whom.
-        let (mut edges, mut fixed) = (Vec::with_capacity(2 * insts.len()), None);
+        let (mut edges, mut fixed, mut slots) = (Vec::with_capacity(2 * insts.len()), None, HashMap::new());
         for (number, &inst) in (0u32..).zip(insts) {
             let data = &program.func.insts[inst];
-            let (args, before) = (this.args.len(), edges.len());
+            let args = this.args.len();
             for &arg in data.args.iter() {
                 let arg = local(&mut this.locals, arg);
                 if !this.args[args..].contains(&arg) {
@@ -167,17 +185,26 @@ impl Scheduler {
                     edges.extend(this.locals[arg as usize].made.map(|made| (made, number)));
                 }
             }
-            if is_fixed(data) {
-                edges.extend(fixed.replace(number).map(|last| (last, number)));
+            let mut is_operand = data.op == Op::SlotLoad;
+            match (data.op.memory(), data.imm) {
+                (Some(Memory::Slot), Imm::Slot(slot)) => {
+                    for last in (slot..slot + data.ty.words()).filter_map(|word| slots.insert(word, number)) {
+                        (this.nodes[last as usize].is_operand, is_operand) = (false, false);
+                        edges.push((last, number));
+                    }
+                }
+                _ if is_fixed(data) => edges.extend(fixed.replace(number).map(|last| (last, number))),
+                _ => {}
             }
             let weight = of_inst(program, data, false);
             this.nodes.push(Node {
                 inst,
                 is_literal: data.op == Op::Const,
+                is_operand,
                 issue: (ISSUE * weight.insts) as u32,
                 latency: (CYCLE * weight.latency) as u32,
                 makes: data.result.map_or(0, |result| held(program, result)),
-                waits: (edges.len() - before) as u32,
+                waits: 0,
                 height: 0,
                 ready: 0,
                 args: args as u32,
@@ -188,15 +215,22 @@ impl Scheduler {
                 this.locals[result as usize].made = Some(number);
             }
         }
-        this.locals.iter().for_each(|local| places[local.value] = None);
+        for local in &this.locals {
+            places[local.value] = None;
+            if let (Some(made), 0) = (local.made, local.uses) {
+                this.nodes[made as usize].is_operand = false;
+            }
+        }
+        edges.retain(|&(from, _)| !this.nodes[from as usize].is_operand);
         this.link(&edges);
         this
     }
 
     /// Sorts the edges by where they begin, and finds heights.
     fn link(&mut self, edges: &[(u32, u32)]) {
-        for &(from, _) in edges {
+        for &(from, to) in edges {
             self.nodes[from as usize].users += 1;
+            self.nodes[to as usize].waits += 1;
         }
         let mut end = 0;
         for node in &mut self.nodes {
@@ -226,11 +260,13 @@ impl Scheduler {
         self.nodes[number].args as usize..end
     }
 
-    /// The instructions in their new order.
-    fn run(mut self) -> Vec<Inst> {
+    /// The instructions in their new order. So many vectors are alive in front of them, and so many may be.
+    fn run(mut self, alive: i32, limit: i32) -> Vec<Inst> {
+        (self.alive, self.limit) = (alive, limit);
         let all = 0..self.nodes.len() as u32;
         for number in all.clone() {
-            if self.nodes[number as usize].waits == 0 && !self.nodes[number as usize].is_literal {
+            let Node { waits, is_literal, is_operand, .. } = self.nodes[number as usize];
+            if waits == 0 && !is_literal && !is_operand {
                 self.offer(number);
             }
         }
@@ -276,14 +312,27 @@ impl Scheduler {
     /// How many more vectors are alive behind an instruction.
     fn growth(&self, number: usize) -> i32 {
         let args = self.args[self.args_of(number)].iter().map(|&arg| &self.locals[arg as usize]);
-        self.nodes[number].makes - args.filter(|arg| arg.uses == 1).map(|arg| arg.frees).sum::<i32>()
+        args.fold(self.nodes[number].makes, |growth, arg| {
+            let loaded = self.operand(arg).map_or(0, |operand| self.nodes[operand].makes);
+            growth + loaded - if arg.uses == 1 { arg.frees } else { 0 }
+        })
+    }
+
+    /// The operand in memory that a value is, if it has not been loaded yet.
+    fn operand(&self, local: &Local) -> Option<usize> {
+        local.made.map(|made| made as usize).filter(|&made| self.nodes[made].is_operand)
     }
 
     /// Takes an instruction.
     fn put(&mut self, number: usize) {
         self.alive += self.growth(number);
         for at in self.args_of(number) {
-            self.locals[self.args[at] as usize].uses -= 1;
+            let arg = self.args[at] as usize;
+            self.locals[arg].uses -= 1;
+            if let Some(operand) = self.operand(&self.locals[arg]) {
+                self.nodes[operand].is_operand = false;
+                self.order.push(self.nodes[operand].inst);
+            }
         }
         let Node { inst, issue, latency, ready, .. } = self.nodes[number];
         self.order.push(inst);
@@ -382,5 +431,45 @@ mod tests {
         let begun_first = |end: usize| (0..60).filter(|chain| sums[..end].contains(chain)).count();
         let first_end = (0..60).filter_map(|chain| sums.iter().rposition(|&of| of == chain)).min().unwrap();
         assert!((8..40).contains(&begun_first(first_end)), "{} of {sums:?}", begun_first(first_end));
+    }
+
+    /// A phase of two chains of sums, each of which begins with a slot and ends in another, one behind the other: which
+    /// slots it loads and stores, in turn, where the second chain ends in the slot that it is given.
+    fn accesses(second_end: u32) -> Vec<(crate::Op, u32)> {
+        let mut text = "lanes 16\nphase block1 next block2\nfunction \"f\" inputs 1 outputs 1 lockstep {
+        block0:
+            jump block1
+        block1:\n"
+            .to_string();
+        let mut next = 0;
+        for (begin, end) in [(0, 1), (2, second_end)] {
+            writeln!(text, "v{next} = slot_load.f32 {begin}  v{} = fadd v{next}, v{next}", next + 1).unwrap();
+            for value in next + 2..next + 60 {
+                writeln!(text, "v{value} = fadd v{}, v{}", value - 1, value - 1).unwrap();
+            }
+            writeln!(text, "slot_store.f32 {end}, v{}", next + 59).unwrap();
+            next += 60;
+        }
+        text += "jump block2\nblock2:\nreturn\n}\n";
+        let mut program = BatchProgram::parse(&text).unwrap();
+        super::schedule(&mut program.0, 32);
+        let phase = program.cut.phases[0].blocks[0];
+        let slots = program.insts_in(phase).filter_map(|inst| match inst.imm {
+            crate::function::Imm::Slot(slot) => Some((inst.op, slot)),
+            _ => None,
+        });
+        slots.collect()
+    }
+
+    #[test]
+    fn chains_of_a_phase_pass_slots_of_others_and_not_their_own() {
+        use crate::Op::{SlotLoad, SlotStore};
+        let apart = accesses(3);
+        assert_eq!(apart[..2], [(SlotLoad, 0), (SlotLoad, 2)], "{apart:?}");
+        // The second chain ends where the first begins.
+        let own = accesses(0);
+        let place = |access| own.iter().position(|&other| other == access);
+        assert!(place((SlotLoad, 0)) < place((SlotStore, 0)), "{own:?}");
+        assert_eq!(own.len(), 4);
     }
 }
