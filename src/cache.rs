@@ -4,6 +4,7 @@ use crate::error::{Error, JitError};
 use quick_cache::sync::{Cache as Entries, DefaultLifecycle, GuardResult};
 use quick_cache::{OptionsBuilder, Weighter};
 use shaderjit_ir::pass::PassError;
+use smallvec::SmallVec;
 use std::collections::hash_map::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,44 +14,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key(pub [u8; 32]);
 
-/// Fields of more bytes are hashed where they are. Others are put together: hashing each by itself takes longer.
+/// Of fields of more bytes the key has their hash.
 const SHORT: usize = 64;
 
-/// Hashes the fields of a [`Key`], each with its length, so that no two lists of fields run together.
-pub(crate) struct KeyBuilder {
-    hasher: blake3::Hasher,
-    /// What is to be hashed next, and how many bytes that is.
-    next: [u8; 8 * SHORT],
-    count: usize,
-}
+/// Bytes that most keys are hashed from, with room for the formats of as many inputs as shaders have. Calls look for
+/// code by its key, and allocate nothing.
+const USUAL: usize = 1024;
+
+/// The fields of a [`Key`], each with its length, so that no two lists of fields run together.
+pub(crate) struct KeyBuilder(SmallVec<[u8; USUAL]>);
 
 impl KeyBuilder {
     /// Begins the key of a `kind` of thing. Keys of other versions of this crate differ.
     pub fn new(kind: &str) -> KeyBuilder {
-        let mut builder = KeyBuilder { hasher: blake3::Hasher::new(), next: [0; 8 * SHORT], count: 0 };
+        let mut builder = KeyBuilder(SmallVec::new());
         builder.bytes(env!("CARGO_PKG_VERSION").as_bytes()).bytes(kind.as_bytes());
         builder
     }
 
     /// Adds a field of any length.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut KeyBuilder {
-        self.add(&(bytes.len() as u64).to_le_bytes());
-        self.add(bytes);
-        self
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        let is_short = bytes.len() <= SHORT;
-        if !is_short || self.count + bytes.len() > self.next.len() {
-            self.hasher.update(&self.next[..self.count]);
-            self.count = 0;
-        }
-        if is_short {
-            self.next[self.count..self.count + bytes.len()].copy_from_slice(bytes);
-            self.count += bytes.len();
+        self.0.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        if bytes.len() <= SHORT {
+            self.0.extend_from_slice(bytes);
         } else {
-            self.hasher.update(bytes);
+            self.0.extend_from_slice(blake3::hash(bytes).as_bytes());
         }
+        self
     }
 
     /// Adds a number.
@@ -59,8 +49,8 @@ impl KeyBuilder {
     }
 
     /// The key.
-    pub fn finish(&mut self) -> Key {
-        Key(*self.hasher.update(&self.next[..self.count]).finalize().as_bytes())
+    pub fn finish(&self) -> Key {
+        Key(*blake3::hash(&self.0).as_bytes())
     }
 }
 

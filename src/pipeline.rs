@@ -61,19 +61,36 @@ passes! {
     "compact" "numbers what is left anew" |f, _| { pass::compact(f); Ok(()) };
 }
 
+/// Behind this pass a function is simple, and these have nothing to do if it stays so.
+const SIMPLE: &str = "dce";
+const IF_NOT_SIMPLE: [&str; 2] = ["fold2", "gvn2"];
+
 /// Runs every pass, and verifies what comes out of them. If that takes until `end`, no further pass begins.
 ///
 /// # Errors
 /// A pass refuses the function, for its size; the time is over; a pass has a defect.
 pub fn run(mut function: Function, options: &PassOptions, end: Option<Instant>) -> Result<Verified, PassError> {
     check(&function, "the front end");
+    // The instructions that there have been in code without branches and memory. It stays simple if none is made.
+    let mut simple = None;
     for pass in PASSES {
         if end.is_some_and(|end| Instant::now() >= end) {
             return Err(PassError::OutOfTime);
         }
+        if IF_NOT_SIMPLE.contains(&pass.name) && simple == Some(function.insts.len()) {
+            continue;
+        }
         step(&mut function, pass, options)?;
+        if pass.name == SIMPLE {
+            simple = (is_straight(&function) && function.arrays.is_empty()).then_some(function.insts.len());
+        }
     }
     Ok(Verified::new(function)?)
+}
+
+/// Whether no block has more than one edge.
+fn is_straight(function: &Function) -> bool {
+    function.layout.iter().all(|&block| function.blocks[block].terminator().selector().is_none())
 }
 
 /// Runs some of the passes, in order.

@@ -112,9 +112,10 @@ impl FunctionBuilder {
         self.func.threads = Some(threads);
     }
 
-    /// Makes room for so many instructions.
+    /// Makes room for so many instructions: in the function, and in the current block, which may have all of them.
     pub fn reserve(&mut self, insts: usize) {
         self.func.reserve(insts);
+        self.func.blocks[self.current].insts.reserve(insts);
     }
 
     /// Says what the instructions are made for that are made from now on.

@@ -572,21 +572,28 @@ macro_rules! define_ops {
             /// The name in the text form, without a type suffix.
             pub const fn mnemonic(self) -> &'static str { match self { $( Op::$name => stringify!($mnemonic), )* } }
             /// Operand types.
+            #[inline]
             pub const fn operands(self) -> &'static [TypeRule] {
                 static OPERANDS: [&[TypeRule]; Op::ALL.len()] = [$( &[$( TypeRule::$operand, )*], )*];
                 OPERANDS[self as usize]
             }
             /// Result type.
+            #[inline]
             pub const fn result(self) -> TypeRule { match self { $( Op::$name => TypeRule::$result, )* } }
             /// Immediate.
+            #[inline]
             pub const fn imm(self) -> ImmKind { match self { $( Op::$name => ImmKind::$imm, )* } }
             /// Effect.
+            #[inline]
             pub const fn effect(self) -> Effect { match self { $( Op::$name => Effect::$effect, )* } }
             /// Attribute.
+            #[inline]
             pub const fn attribute(self) -> Attribute { match self { $( Op::$name => Attribute::$attribute, )* } }
             /// Whether lanes may see different results.
+            #[inline]
             pub const fn varies(self) -> Varies { match self { $( Op::$name => Varies::$varies, )* } }
             /// The memory that it reads or writes, if code can write that.
+            #[inline]
             pub const fn memory(self) -> Option<Memory> { match self { $( $( Op::$name => Some(Memory::$memory), )? )* _ => None } }
             /// The op that does the same where a mask holds, its last operand.
             pub const fn masked(self) -> Option<Op> { match self { $( $( Op::$name => Some(Op::$masked), )? )* _ => None } }

@@ -2,8 +2,11 @@
 
 use crate::entity::Value;
 use crate::function::Function;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
+
+/// As many values as a map has places for at least, if it has any.
+const FEWEST: usize = 64;
 
 /// Which value each replaced value stands for. Passes replace values by ones defined before them, so there are no
 /// cycles.
@@ -18,6 +21,10 @@ impl Aliases {
 
     /// Says that `by` stands for `value`.
     pub(crate) fn replace(&mut self, value: Value, by: Value) {
+        // Values are replaced in the order of their numbers. One by one the map would grow for each of them.
+        if self.0.get(value).is_none() {
+            self.0.resize((value.index() + 1).next_power_of_two().max(FEWEST));
+        }
         self.0[value] = by.into();
     }
 

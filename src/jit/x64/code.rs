@@ -438,7 +438,9 @@ impl Code {
             Some(Base::Register(base)) => Some(base),
             _ => None,
         };
-        self.operands.extend([base, index, mask].into_iter().flatten().map(Operand::reg_use));
+        for register in [base, index, mask].into_iter().flatten() {
+            self.operands.push(Operand::reg_use(register));
+        }
         self.put(Kind::Op(op), size, memory, mask.is_some(), immediate);
         result
     }

@@ -89,6 +89,9 @@ impl Found {
     }
 }
 
+/// Steps that most trees have room in.
+const STEPS: usize = 16;
+
 /// Looks for trees.
 pub struct Finder<'a> {
     func: &'a Function,
@@ -123,7 +126,7 @@ impl<'a> Finder<'a> {
         call_values: &'a CallValues,
     ) -> Finder<'a> {
         let (block_of, search) = (SecondaryMap::new(), Search::Output { stored: 4 });
-        let (steps, values) = (Vec::new(), Vec::new());
+        let (steps, values) = (Vec::with_capacity(STEPS), Vec::with_capacity(4 * STEPS));
         Finder { func, layout, order, uniform, uses, call_values, block_of, search, steps, values }
     }
 

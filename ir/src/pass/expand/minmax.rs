@@ -3,11 +3,8 @@
 use super::Emit;
 use crate::op::Op;
 
-/// Fused or not, as the target says.
+/// What rounds twice, where it is not fused.
 pub(super) fn fmad<E: Emit>(e: &mut E, a: E::Value, b: E::Value, c: E::Value) -> E::Value {
-    if e.fused() {
-        return e.op(Op::Fma, &[a, b, c]);
-    }
     let product = e.op(Op::Fmul, &[a, b]);
     e.op(Op::Fadd, &[product, c])
 }

@@ -43,6 +43,9 @@ pub trait Emit {
 /// # Panics
 /// If the op is not composite.
 pub fn expansion<E: Emit>(e: &mut E, op: Op, args: &[E::Value]) -> E::Value {
+    if let Some(op) = renamed(op, e.fused()) {
+        return e.op(op, args);
+    }
     match (op, args) {
         (Op::Fmad, &[a, b, c]) => minmax::fmad(e, a, b, c),
         (Op::Fmulz, &[a, b]) => minmax::fmulz(e, a, b),
@@ -80,6 +83,11 @@ pub struct ExpandOptions {
     pub fused: bool,
 }
 
+/// The op that a composite one is under another name.
+fn renamed(op: Op, fused: bool) -> Option<Op> {
+    (op == Op::Fmad && fused).then_some(Op::Fma)
+}
+
 /// Room for the instructions of an expansion: minima and multiply-adds, of which there are most, have one or two.
 const COMMON: usize = 2;
 
@@ -87,7 +95,8 @@ const COMMON: usize = 2;
 pub fn expand(func: &mut Function, options: &ExpandOptions) {
     let mut replaced = Aliases::default();
     let is_composite = |inst: &&InstData| inst.op.attribute() == Attribute::Composite;
-    let composite = func.layout.iter().flat_map(|&block| func.insts_in(block)).filter(is_composite).count();
+    let is_replaced = |inst: &&InstData| is_composite(inst) && renamed(inst.op, options.fused).is_none();
+    let composite = func.layout.iter().flat_map(|&block| func.insts_in(block)).filter(is_replaced).count();
     func.reserve(COMMON * composite);
     for index in 0..func.layout.len() {
         let block = func.layout[index];
@@ -95,6 +104,7 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
             continue;
         }
         let insts = std::mem::take(&mut func.blocks[block].insts);
+        func.blocks[block].insts.reserve(insts.len());
         let mut writer = Writer { func, block, options };
         for inst in insts {
             writer.rewrite(inst, &mut replaced);
@@ -113,7 +123,10 @@ pub(crate) struct Writer<'a> {
 impl Writer<'_> {
     fn rewrite(&mut self, inst: Inst, replaced: &mut Aliases) {
         let data = self.func.insts[inst];
-        if data.op.attribute() == Attribute::Composite {
+        if let Some(op) = renamed(data.op, self.options.fused) {
+            self.func.insts[inst].op = op;
+            self.func.blocks[self.block].insts.push(inst);
+        } else if data.op.attribute() == Attribute::Composite {
             self.func.origin = data.origin;
             let mut args = data.args;
             args.iter_mut().for_each(|arg| *arg = replaced.find(*arg));

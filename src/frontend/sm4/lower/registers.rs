@@ -57,9 +57,9 @@ pub(super) struct Registers {
     /// The vertices that a geometry or hull shader sees.
     pub vertices: Option<Vertices>,
     /// What a geometry shader emits to.
-    pub emitter: Option<Emitter>,
+    pub emitter: Option<Box<Emitter>>,
     /// What the phases of a hull shader share.
-    pub hull: Option<Hull>,
+    pub hull: Option<Box<Hull>>,
     /// What a domain shader sees.
     pub patch: Option<Patch>,
     /// The phase of a hull shader that is lowered, counted from 1 as they lie in the program; 0 elsewhere.
@@ -196,7 +196,7 @@ impl Registers {
                 let of_one = std::mem::take(&mut interface.inputs);
                 let vertices = Vertices::new(count, &of_one, program, b, interface)?;
                 let emitter = Emitter::new(program, vertices.inputs, signatures.outputs, &self.outputs, b, interface)?;
-                (self.vertices, self.emitter) = (Some(vertices), Some(emitter));
+                (self.vertices, self.emitter) = (Some(vertices), Some(Box::new(emitter)));
             }
             Stage::Hull => {
                 let declared = Tessellated::of(program);
@@ -205,7 +205,7 @@ impl Registers {
                 let vertices = Vertices::new(count, &of_one, program, b, interface)?;
                 let hull = Hull::new(program, vertices.inputs, &declared, signatures.outputs, &self.outputs, b)?;
                 interface.primitive = Some(PrimitiveStage::Hull(hull.interface.clone()));
-                (self.vertices, self.hull) = (Some(vertices), Some(hull));
+                (self.vertices, self.hull) = (Some(vertices), Some(Box::new(hull)));
             }
             Stage::Domain => {
                 let declared = Tessellated::of(program);

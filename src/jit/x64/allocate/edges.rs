@@ -34,24 +34,24 @@ impl Walk<'_> {
     /// Begins a block.
     pub(super) fn enter(&mut self, block: usize) -> Result<(), TooHard> {
         let code = self.code;
-        for register in members(self.held()) {
-            self.empty(register);
-        }
         let data = &code.blocks[block];
         // One that runs as often as this one, if there is one.
         let predecessors = code.predecessors_of(data);
         let before = || predecessors.iter().map(|block| block.index()).filter(|&from| from < block);
         let from = before().find(|&from| !code.blocks[from].is_cold).or_else(|| before().next());
-        if let Some(from) = from {
-            let first = 2 * self.first(block);
+        // Registers hold what they did at the end of the block that has been walked before.
+        if from.map_or(0, |from| from + 1) != block {
+            let from = from.ok_or(TooHard)?;
+            members(self.held()).for_each(|register| self.empty(register));
             for register in members(self.scan.exits[from].held) {
-                let value = self.scan.exits[from].by[register.index()] as usize;
-                if self.scan.live.intervals[value].end >= first {
-                    self.hold(value, register);
-                }
+                self.hold(self.scan.exits[from].by[register.index()] as usize, register);
             }
-        } else if block > 0 {
-            return Err(TooHard);
+        }
+        let first = 2 * self.first(block);
+        for register in members(self.held()) {
+            if self.scan.live.intervals[self.holds[register.index()] as usize].end < first {
+                self.empty(register);
+            }
         }
         if predecessors.len() > 1 || !self.code.params_of(data).is_empty() {
             if let Some(last) = self.scan.live.last[block] {

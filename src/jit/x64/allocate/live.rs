@@ -32,6 +32,15 @@ pub struct Interval {
     pub is_param: bool,
 }
 
+/// Where a register is used.
+#[derive(Clone, Copy)]
+struct Position {
+    block: u32,
+    /// The innermost loop around the block.
+    around: u32,
+    inst: u32,
+}
+
 /// Blocks that lie between the two ends of an edge that goes backwards.
 struct Loop {
     head: u32,
@@ -140,9 +149,9 @@ impl Live {
         self.next.resize(code.operands.len(), NEVER);
         let mut end = code.operands.len();
         for (number, block) in (0..code.blocks.len() as u32).zip(&code.blocks).rev() {
-            let jump = block.insts.end - 1;
+            let at = Position { block: number, around: self.innermost[number as usize], inst: block.insts.end - 1 };
             for (place, arg) in (block.args.start as usize..).zip(code.args_of(block)) {
-                self.arg_next[place] = self.used(code, arg.vreg(), number, jump)?;
+                self.arg_next[place] = self.used(code, arg.vreg(), at)?;
             }
             for position in block.insts.clone().rev() {
                 let start = if position == 0 { 0 } else { code.insts[position as usize - 1].end as usize };
@@ -153,7 +162,7 @@ impl Live {
                     if operand.kind() == OperandKind::Def {
                         self.intervals[register].first = self.uses[register];
                     } else {
-                        self.next[place] = self.used(code, register, number, position)?;
+                        self.next[place] = self.used(code, register, Position { inst: position, ..at })?;
                     }
                 }
             }
@@ -165,14 +174,14 @@ impl Live {
     }
 
     /// Notes a use, which comes ahead of all that were noted, and gives the use behind it.
-    #[inline]
-    fn used(&mut self, code: &Code, register: usize, block: u32, position: u32) -> Option<u32> {
+    #[inline(always)]
+    fn used(&mut self, code: &Code, register: usize, at: Position) -> Option<u32> {
         let interval = &mut self.intervals[register];
-        if interval.block > block || interval.start > 2 * position {
+        let mut end = 2 * at.inst;
+        if interval.block > at.block || interval.start > end {
             return None;
         }
-        let mut end = 2 * position;
-        let mut around = self.innermost[block as usize];
+        let mut around = at.around;
         while around != NONE && self.loops[around as usize].head > interval.block {
             self.budget = self.budget.checked_sub(1)?;
             let Loop { last, parent, .. } = self.loops[around as usize];
@@ -180,7 +189,7 @@ impl Live {
             around = parent;
         }
         interval.end = interval.end.max(end);
-        Some(std::mem::replace(&mut self.uses[register], position))
+        Some(std::mem::replace(&mut self.uses[register], at.inst))
     }
 
     fn find_pressure(&mut self, code: &Code) {

@@ -162,9 +162,12 @@ impl Walk<'_> {
 
         let mut pinned: Set = 0;
         let mut is_loaded = false;
-        for operand in uses {
+        for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
             match self.scan.values[number_of(*operand)].at {
-                Some(register) => pinned |= 1 << register.0,
+                Some(register) => {
+                    pinned |= 1 << register.0;
+                    *allocation = Allocation::reg(register.preg());
+                }
                 None => is_loaded = true,
             }
         }
@@ -185,10 +188,10 @@ impl Walk<'_> {
                 self.hold(value, register);
                 pinned |= 1 << register.0;
             }
-        }
-        for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
-            if let Some(register) = self.scan.values[number_of(*operand)].at {
-                *allocation = Allocation::reg(register.preg());
+            for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
+                if let Some(register) = self.scan.values[number_of(*operand)].at {
+                    *allocation = Allocation::reg(register.preg());
+                }
             }
         }
         self.used(first_use, uses, position);
