@@ -1,8 +1,8 @@
 //! The passes between a front end and a back end: one flat list.
 
-use shaderjit_ir::Function;
 use shaderjit_ir::pass::{self, ExpandOptions, PassError};
 use shaderjit_ir::verify::Verified;
+use shaderjit_ir::{Block, Function};
 use std::time::Instant;
 
 /// What the passes are told.
@@ -71,26 +71,14 @@ const IF_NOT_SIMPLE: [&str; 2] = ["fold2", "gvn2"];
 /// A pass refuses the function, for its size; the time is over; a pass has a defect.
 pub fn run(mut function: Function, options: &PassOptions, end: Option<Instant>) -> Result<Verified, PassError> {
     check(&function, "the front end");
-    // The instructions that there have been in code without branches and memory. It stays simple if none is made.
-    let mut simple = None;
+    let mut simple = Simple::default();
     for pass in PASSES {
         if end.is_some_and(|end| Instant::now() >= end) {
             return Err(PassError::OutOfTime);
         }
-        if IF_NOT_SIMPLE.contains(&pass.name) && simple == Some(function.insts.len()) {
-            continue;
-        }
-        step(&mut function, pass, options)?;
-        if pass.name == SIMPLE {
-            simple = (is_straight(&function) && function.arrays.is_empty()).then_some(function.insts.len());
-        }
+        simple.step(&mut function, pass, options)?;
     }
     Ok(Verified::new(function)?)
-}
-
-/// Whether no block has more than one edge.
-fn is_straight(function: &Function) -> bool {
-    function.layout.iter().all(|&block| function.blocks[block].terminator().selector().is_none())
 }
 
 /// Runs some of the passes, in order.
@@ -99,14 +87,30 @@ fn is_straight(function: &Function) -> bool {
 /// A pass refuses the function, for its size.
 pub fn run_passes(function: &mut Function, passes: &[Pass], options: &PassOptions) -> Result<(), PassError> {
     check(function, "the front end");
-    passes.iter().try_for_each(|pass| step(function, pass, options))
+    let mut simple = Simple::default();
+    passes.iter().try_for_each(|pass| simple.step(function, pass, options))
 }
 
-/// Debug builds verify the function after each pass.
-fn step(function: &mut Function, pass: &Pass, options: &PassOptions) -> Result<(), PassError> {
-    (pass.run)(function, options)?;
-    check(function, pass.name);
-    Ok(())
+/// The instructions that there were when a function was simple, if it has neither branches nor arrays: then it stays
+/// so until a pass makes another.
+#[derive(Default)]
+struct Simple(Option<usize>);
+
+impl Simple {
+    /// Runs a pass, unless it has nothing to do. Debug builds verify the function behind it.
+    fn step(&mut self, function: &mut Function, pass: &Pass, options: &PassOptions) -> Result<(), PassError> {
+        if IF_NOT_SIMPLE.contains(&pass.name) && self.0 == Some(function.insts.len()) {
+            return Ok(());
+        }
+        (pass.run)(function, options)?;
+        check(function, pass.name);
+        if pass.name == SIMPLE {
+            let has_branch = |&block: &Block| function.blocks[block].terminator().selector().is_some();
+            let is_straight = !function.layout.iter().any(has_branch) && function.arrays.is_empty();
+            self.0 = is_straight.then_some(function.insts.len());
+        }
+        Ok(())
+    }
 }
 
 /// A function that breaks a rule is a defect of whoever made it.
@@ -115,5 +119,39 @@ fn check(function: &Function, after: &str) {
         && let Err(errors) = shaderjit_ir::verify::verify(function)
     {
         panic!("after {after}: {errors}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shaderjit_ir::{FunctionBuilder, Type};
+
+    /// Straight code that computes a sum twice and something unused, and with it a sine if one is wanted.
+    fn straight(has_sine: bool) -> Function {
+        let mut b = FunctionBuilder::new("straight", 1, 1);
+        let [x, y] = [0, 1].map(|component| b.input(Type::F32, 0, component));
+        let one = b.f32(1.0);
+        let sums = [(); 2].map(|()| b.fmad([x, y, one]));
+        b.fmul(sums);
+        let product = b.fmul([sums[1], one]);
+        let result = if has_sine { b.fsin([product]) } else { product };
+        b.output(0, 0, sums[0]);
+        b.output(0, 1, result);
+        b.ret();
+        b.finish()
+    }
+
+    #[test]
+    fn what_stays_simple_is_what_running_every_pass_makes_of_it() {
+        for (has_sine, fused) in [(false, true), (false, false), (true, true)] {
+            let options = PassOptions { fused, guards: true };
+            let mut every = straight(has_sine);
+            // One by one, no pass knows what has been before.
+            PASSES.iter().for_each(|pass| run_passes(&mut every, std::slice::from_ref(pass), &options).unwrap());
+            let function = run(straight(has_sine), &options, None).unwrap();
+            assert_eq!(function.to_string(), every.to_string());
+            assert_eq!(function.insts.values().filter(|inst| inst.op == shaderjit_ir::Op::Fmad).count(), 0);
+        }
     }
 }
