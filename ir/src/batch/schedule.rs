@@ -55,6 +55,9 @@ pub(super) fn schedule(program: &mut Parts, registers: u8) {
     let is_phase = |number: usize| alone.contains(program.order[number]);
     let loops = Loops::find(&program.func, &program.order).outermost();
     chosen.retain(|&number| loops[number].is_some() || is_phase(number) && length(number) >= SHORT_PHASE);
+    if chosen.is_empty() {
+        return;
+    }
     let (phases, others): (Vec<usize>, Vec<usize>) = chosen.into_iter().partition(|&number| is_phase(number));
     let mut places = program.func.value_map();
     let limit = i32::from(registers) - SPARE;

@@ -174,7 +174,8 @@ impl Walk<'_> {
         if is_loaded {
             for (place, operand) in (first_use..).zip(uses) {
                 let value = number_of(*operand);
-                if self.scan.values[value].at.is_some() {
+                if let Some(register) = self.scan.values[value].at {
+                    self.scan.allocations[place] = Allocation::reg(register.preg());
                     continue;
                 }
                 let slot = self.loaded(value);
@@ -186,12 +187,8 @@ impl Walk<'_> {
                 let register = self.take(operand.class(), value, pinned)?;
                 self.edit(2 * position, register, slot);
                 self.hold(value, register);
+                self.scan.allocations[place] = Allocation::reg(register.preg());
                 pinned |= 1 << register.0;
-            }
-            for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
-                if let Some(register) = self.scan.values[number_of(*operand)].at {
-                    *allocation = Allocation::reg(register.preg());
-                }
             }
         }
         self.used(first_use, uses, position);
