@@ -17,12 +17,16 @@ pub(crate) struct Key(pub [u8; 32]);
 /// Of fields of more bytes the key has their hash.
 const SHORT: usize = 64;
 
-/// Bytes that most keys are hashed from, with room for the formats of as many inputs as shaders have. Calls look for
-/// code by its key, and allocate nothing.
-const USUAL: usize = 1024;
+/// Eight bytes of what a key is hashed from.
+type Word = [u8; 8];
 
-/// The fields of a [`Key`], each with its length, so that no two lists of fields run together.
-pub(crate) struct KeyBuilder(SmallVec<[u8; USUAL]>);
+/// Words that most keys are hashed from, with room for the formats of as many inputs as shaders have. Calls look for
+/// code by its key, and allocate nothing.
+const USUAL: usize = 128;
+
+/// The fields of a [`Key`], each with its length and filled up to whole words, so that no two lists of fields run
+/// together.
+pub(crate) struct KeyBuilder(SmallVec<[Word; USUAL]>);
 
 impl KeyBuilder {
     /// Begins the key of a `kind` of thing. Keys of other versions of this crate differ.
@@ -34,23 +38,36 @@ impl KeyBuilder {
 
     /// Adds a field of any length.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut KeyBuilder {
-        self.0.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        if bytes.len() <= SHORT {
-            self.0.extend_from_slice(bytes);
-        } else {
-            self.0.extend_from_slice(blake3::hash(bytes).as_bytes());
+        let hash;
+        let (length, short) = match bytes.len() {
+            ..=SHORT => (bytes.len(), bytes),
+            length => {
+                hash = blake3::hash(bytes);
+                (length, &hash.as_bytes()[..])
+            }
+        };
+        self.word(length as u64);
+        for piece in short.chunks(size_of::<Word>()) {
+            let mut word = Word::default();
+            word[..piece.len()].copy_from_slice(piece);
+            self.0.push(word);
         }
         self
     }
 
     /// Adds a number.
     pub fn number(&mut self, number: u64) -> &mut KeyBuilder {
-        self.bytes(&number.to_le_bytes())
+        self.word(size_of::<Word>() as u64).word(number)
+    }
+
+    fn word(&mut self, word: u64) -> &mut KeyBuilder {
+        self.0.push(word.to_le_bytes());
+        self
     }
 
     /// The key.
     pub fn finish(&self) -> Key {
-        Key(*blake3::hash(&self.0).as_bytes())
+        Key(*blake3::hash(self.0.as_flattened()).as_bytes())
     }
 }
 

@@ -387,7 +387,7 @@ fn warm_up(target: &Target) {
         builder.output(0, 0, sum);
         builder.ret();
         let options = PassOptions { fused: target.has_fma(), guards: true };
-        let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
+        let layout = Layout { inputs: vec![VertexFormat::F32x1].into(), outputs: vec![1].into() };
         if let Err(error) = pipeline::run(builder.finish(), &options, None)
             .map_err(JitError::from)
             .and_then(|function| jit::compile(&function, &layout, target, &jit::CodegenOptions::of_128_bits(1)))

@@ -5,27 +5,31 @@ use crate::frontend::{GeometryInterface, Interface, StateRow, UniformKind};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Function, Op, SysVal};
+use smallvec::{SmallVec, smallvec};
+
+/// Whether something holds of each of some things. Most programs have few of them.
+pub(crate) type Flags = SmallVec<[bool; 16]>;
 
 /// What a function reads, and what it writes.
 #[derive(Default)]
 pub(crate) struct Facts {
     /// Which input elements it reads; one entry an element.
-    pub reads_input: Vec<bool>,
+    pub reads_input: Flags,
     /// Which output elements it sets to anything but zero; one entry an element.
-    pub writes_output: Vec<bool>,
+    pub writes_output: Flags,
     /// Which uniform spaces the caller must bind, for a component is read that has no value of its own; one entry a
     /// space.
-    pub needs_uniforms: Vec<bool>,
+    pub needs_uniforms: Flags,
     /// Bytes of each constant buffer or uniform block that may be read: up to the last component whose row is known,
     /// and all that is declared where an index is not. One entry a space, 0 for other spaces: what the container fixes
     /// is not the caller's to bind.
-    pub reads_bytes: Vec<usize>,
+    pub reads_bytes: SmallVec<[usize; 8]>,
     /// For each uniform space, whether some index of a row is not known.
-    pub is_indexed: Vec<bool>,
+    pub is_indexed: Flags,
     /// Which resources it reads or asks the size of; one entry a resource.
-    pub needs_resource: Vec<bool>,
+    pub needs_resource: Flags,
     /// Which samplers it uses; one entry a sampler.
-    pub needs_sampler: Vec<bool>,
+    pub needs_sampler: Flags,
     /// Whether it reads the vertices' numbers.
     pub reads_vertex_id: bool,
     /// For geometry shaders that read no state: whether of many invocations only the last one's counts.
@@ -36,13 +40,13 @@ impl Facts {
     /// Those of a function whose element and space numbers the interface lists.
     pub fn of(function: &Function, interface: &Interface) -> Facts {
         let mut facts = Facts {
-            reads_input: vec![false; interface.inputs.len()],
-            writes_output: vec![false; interface.outputs.len()],
-            needs_uniforms: vec![false; interface.uniforms.len()],
-            reads_bytes: vec![0; interface.uniforms.len()],
-            is_indexed: vec![false; interface.uniforms.len()],
-            needs_resource: vec![false; function.resources.len()],
-            needs_sampler: vec![false; function.samplers.len()],
+            reads_input: smallvec![false; interface.inputs.len()],
+            writes_output: smallvec![false; interface.outputs.len()],
+            needs_uniforms: smallvec![false; interface.uniforms.len()],
+            reads_bytes: smallvec![0; interface.uniforms.len()],
+            is_indexed: smallvec![false; interface.uniforms.len()],
+            needs_resource: smallvec![false; function.resources.len()],
+            needs_sampler: smallvec![false; function.samplers.len()],
             reads_vertex_id: false,
             last_state_counts: interface.geometry.as_ref().is_some_and(|geometry| last_counts(function, geometry)),
         };

@@ -7,8 +7,10 @@ use crate::frontend::{ComponentType, Element, Interface, find, label, pica, sm4,
 use crate::jit::Layout;
 use crate::pica_uniforms::PicaUniforms;
 use crate::vertex_format::VertexFormat;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the loops of a call may take, in instructions.
@@ -258,8 +260,9 @@ pub struct CompileOptions {
     pub(crate) pica: pica::LowerOptions,
     /// For SPIR-V modules.
     pub(crate) spirv: spirv::LowerOptions,
-    formats: Vec<(String, u32, VertexFormat)>,
-    outputs: Option<Vec<(String, u32)>>,
+    /// Shared: options are cloned with each compilation.
+    formats: Arc<Vec<(String, u32, VertexFormat)>>,
+    outputs: Option<Arc<[(String, u32)]>>,
 }
 
 impl CompileOptions {
@@ -385,7 +388,7 @@ impl CompileOptions {
     /// ahead by [`CompiledShader::prepare`](crate::CompiledShader::prepare). Default: 32-bit words of the element's
     /// type, as many as it has components.
     pub fn format(mut self, semantic: &str, index: u32, format: VertexFormat) -> CompileOptions {
-        self.formats.push((semantic.to_string(), index, format));
+        Arc::make_mut(&mut self.formats).push((semantic.to_string(), index, format));
         self
     }
 
@@ -476,17 +479,18 @@ impl CompileOptions {
 
     /// The layout these options ask for.
     pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
-        let mut inputs: Vec<VertexFormat> = interface.inputs.iter().map(default_format).collect();
-        for (semantic, index, format) in &self.formats {
+        let mut inputs: SmallVec<[VertexFormat; 16]> = interface.inputs.iter().map(default_format).collect();
+        for (semantic, index, format) in &*self.formats {
             let elements = interface.signature_inputs();
             let element = find(elements, semantic, *index);
             let element = element.ok_or_else(|| unknown("input", (semantic, *index), elements))?;
             inputs[element] = *format;
         }
-        let mut outputs: Vec<u8> = interface.outputs.iter().map(|element| element.components() as u8).collect();
+        let mut outputs: SmallVec<[u8; 16]> =
+            interface.outputs.iter().map(|element| element.components() as u8).collect();
         if let Some(stored) = &self.outputs {
-            let mut keep = vec![false; outputs.len()];
-            for (semantic, index) in stored {
+            let mut keep: SmallVec<[bool; 16]> = smallvec![false; outputs.len()];
+            for (semantic, index) in &**stored {
                 let element = find(&interface.outputs, semantic, *index);
                 keep[element.ok_or_else(|| unknown("output", (semantic, *index), &interface.outputs))?] = true;
             }

@@ -1,8 +1,9 @@
 //! The passes between a front end and a back end: one flat list.
 
+use shaderjit_ir::function::InstData;
 use shaderjit_ir::pass::{self, ExpandOptions, PassError};
 use shaderjit_ir::verify::Verified;
-use shaderjit_ir::{Block, Function};
+use shaderjit_ir::{Block, Function, Op, Value};
 use std::time::Instant;
 
 /// What the passes are told.
@@ -63,7 +64,7 @@ passes! {
 
 /// Behind this pass a function is simple, and these have nothing to do if it stays so.
 const SIMPLE: &str = "dce";
-const IF_NOT_SIMPLE: [&str; 2] = ["fold2", "gvn2"];
+const IF_NOT_SIMPLE: [&str; 3] = ["fold2", "gvn2", "dce2"];
 
 /// Runs every pass, and verifies what comes out of them. If that takes until `end`, no further pass begins.
 ///
@@ -91,26 +92,40 @@ pub fn run_passes(function: &mut Function, passes: &[Pass], options: &PassOption
     passes.iter().try_for_each(|pass| simple.step(function, pass, options))
 }
 
-/// The instructions that there were when a function was simple, if it has neither branches nor arrays: then it stays
-/// so until a pass makes another.
+/// The instructions that there were when a function was simple, if it has no branches, arrays, resources or sums of
+/// products of literals: then it stays so until a pass makes another.
 #[derive(Default)]
 struct Simple(Option<usize>);
 
 impl Simple {
-    /// Runs a pass, unless it has nothing to do. Debug builds verify the function behind it.
+    /// Runs a pass, unless it has nothing to do. Debug builds verify the function behind it, and that it had nothing to
+    /// do.
     fn step(&mut self, function: &mut Function, pass: &Pass, options: &PassOptions) -> Result<(), PassError> {
         if IF_NOT_SIMPLE.contains(&pass.name) && self.0 == Some(function.insts.len()) {
+            debug_assert!(is_unchanged(function, pass, options), "{} is left out where it has work", pass.name);
             return Ok(());
         }
         (pass.run)(function, options)?;
         check(function, pass.name);
         if pass.name == SIMPLE {
             let has_branch = |&block: &Block| function.blocks[block].terminator().selector().is_some();
-            let is_straight = !function.layout.iter().any(has_branch) && function.arrays.is_empty();
+            // How it rounds, and so what it is, turns out when it is expanded.
+            let is_literal = |&arg: &Value| function.constant(arg).is_some();
+            let is_open = |inst: &InstData| inst.op == Op::Fmad && inst.args.iter().all(is_literal);
+            let is_straight = !function.layout.iter().any(has_branch)
+                && function.arrays.is_empty()
+                && function.resources.is_empty()
+                && !function.layout.iter().any(|&block| function.insts_in(block).any(is_open));
             self.0 = is_straight.then_some(function.insts.len());
         }
         Ok(())
     }
+}
+
+/// Whether a pass makes nothing else of a function.
+fn is_unchanged(function: &Function, pass: &Pass, options: &PassOptions) -> bool {
+    let mut changed = function.clone();
+    (pass.run)(&mut changed, options).is_ok() && changed.to_string() == function.to_string()
 }
 
 /// A function that breaks a rule is a defect of whoever made it.
@@ -151,7 +166,7 @@ mod tests {
             PASSES.iter().for_each(|pass| run_passes(&mut every, std::slice::from_ref(pass), &options).unwrap());
             let function = run(straight(has_sine), &options, None).unwrap();
             assert_eq!(function.to_string(), every.to_string());
-            assert_eq!(function.insts.values().filter(|inst| inst.op == shaderjit_ir::Op::Fmad).count(), 0);
+            assert_eq!(function.insts.values().filter(|inst| inst.op == Op::Fmad).count(), 0);
         }
     }
 }

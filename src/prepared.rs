@@ -10,6 +10,7 @@ use crate::shader::{Shader, ShaderFormat};
 use crate::stage::Stage;
 use crate::traced::TracedProgram;
 use crate::variables::Variables;
+use shaderjit_ir::bounds::RowCounts;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::vm::Bytecode;
@@ -40,7 +41,7 @@ pub(crate) struct Prepared {
     /// What it asks of its caller.
     pub facts: Facts,
     /// How many rows native code reads without a check; one entry a space.
-    pub static_rows: Vec<u32>,
+    pub static_rows: RowCounts,
     /// What its uniform spaces hold before anything is bound; one entry a space of the interface.
     pub unbound: Vec<UniformRows>,
     /// How many lanes suit it, once somebody asks.

@@ -2,14 +2,18 @@
 
 use crate::function::{Imm, InstData};
 use crate::{Function, Op, Space, Value};
+use smallvec::{SmallVec, smallvec};
 
 /// Rows of a uniform space that loads with a fixed row may read without a check, because a call is given at least that
 /// many readable rows. Fixed rows past it are checked like computed ones.
 pub const STATIC_ROWS: u32 = 4096;
 
+/// Numbers of rows, one for each uniform space. Most programs have few.
+pub type RowCounts = SmallVec<[u32; 4]>;
+
 /// For each uniform space, how many rows code of a function may read without a check.
-pub fn static_rows(func: &Function) -> Vec<u32> {
-    let mut rows = vec![0; func.spaces.len()];
+pub fn static_rows(func: &Function) -> RowCounts {
+    let mut rows: RowCounts = smallvec![0; func.spaces.len()];
     for InstData { op, imm, args, .. } in func.layout.iter().flat_map(|&block| func.insts_in(block)) {
         let last = match *imm {
             Imm::Row { space, row, .. } if *op == Op::UniformLoad => Some((space, row)),

@@ -480,6 +480,19 @@ impl FunctionBuilder {
         self.terminate(Terminator::Return);
     }
 
+    /// Takes back the jump that ends the current block, if it is the only edge to a block that has nothing yet: what
+    /// was to come there may come here. Whether it was.
+    pub fn take_back_jump(&mut self, target: Block) -> bool {
+        let end = &mut self.func.blocks[self.current].terminator;
+        let leads_there = matches!(end, Some(Terminator::Jump(call)) if call.block == target);
+        let is_only = leads_there && self.predecessors[target].len() == 1;
+        if is_only {
+            *end = None;
+            self.predecessors[target].clear();
+        }
+        is_only
+    }
+
     fn terminate(&mut self, terminator: Terminator) {
         debug_assert!(!self.is_terminated(), "{} has its terminator already", self.current);
         for (index, call) in terminator.calls().enumerate() {

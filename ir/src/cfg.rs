@@ -16,28 +16,35 @@ pub struct Edge {
     pub call: usize,
 }
 
-/// A list of things for each block, or each of other things that have numbers, all in one allocation.
-#[derive(Clone, Debug, Default)]
+/// A list of things for each block, or each of other things that have numbers, side by side. Most functions have few
+/// blocks, whose lists need no memory of their own.
+#[derive(Clone, Debug)]
 pub struct Lists<T> {
     /// Where the list of each number begins, and behind the last one where that ends.
-    starts: Vec<u32>,
-    items: Vec<T>,
+    starts: SmallVec<[u32; 8]>,
+    items: SmallVec<[T; 4]>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists { starts: SmallVec::new(), items: SmallVec::new() }
+    }
 }
 
 impl<T: Copy> Lists<T> {
     /// So many lists of what is given with the numbers of lists, in the order in which it is given: a counting sort.
     pub fn new(count: usize, given: impl Iterator<Item = (usize, T)> + Clone) -> Lists<T> {
         let Some((_, any)) = given.clone().next() else {
-            return Lists { starts: vec![0; count + 1], items: Vec::new() };
+            return Lists { starts: smallvec![0; count + 1], items: SmallVec::new() };
         };
         // While items are put in their places, the start of each list stands one further on and goes along with them:
         // it ends as the start of the list behind.
-        let mut starts = vec![0; count + 2];
+        let mut starts: SmallVec<[u32; 8]> = smallvec![0; count + 2];
         given.clone().for_each(|(list, _)| starts[list + 2] += 1);
         for at in 2..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut items = vec![any; starts[starts.len() - 1] as usize];
+        let mut items: SmallVec<[T; 4]> = smallvec![any; starts[starts.len() - 1] as usize];
         for (list, item) in given {
             let end = &mut starts[list + 1];
             items[*end as usize] = item;
@@ -79,7 +86,7 @@ pub fn predecessors(func: &Function) -> Lists<Edge> {
     if let [only] = func.layout[..]
         && successors(func, only).next().is_none()
     {
-        return Lists { starts: Vec::new(), items: Vec::new() };
+        return Lists::default();
     }
     let edges = func
         .layout

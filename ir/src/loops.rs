@@ -5,14 +5,15 @@ use crate::cfg;
 use crate::entity::Block;
 use crate::function::Function;
 use cranelift_entity::SecondaryMap;
+use smallvec::{SmallVec, smallvec};
 
 /// The loops of a function. Blocks are named by their number in reverse postorder.
 #[derive(Clone, Debug)]
 pub struct Loops {
     /// Edges that go back, or to their own block: source and target, by source.
-    edges: Vec<(usize, usize)>,
+    edges: SmallVec<[(usize, usize); 4]>,
     /// For each block, one more than the last block with an edge back to it; 0 for none.
-    ends: Vec<usize>,
+    ends: SmallVec<[usize; 8]>,
 }
 
 impl Loops {
@@ -20,7 +21,7 @@ impl Loops {
     pub fn find(func: &Function, order: &[Block]) -> Loops {
         let mut number = SecondaryMap::<Block, usize>::with_capacity(func.blocks.len());
         order.iter().enumerate().for_each(|(at, &block)| number[block] = at);
-        let mut loops = Loops { edges: Vec::new(), ends: (0..order.len()).map(|_| 0).collect() };
+        let mut loops = Loops { edges: SmallVec::new(), ends: smallvec![0; order.len()] };
         for (from, &block) in order.iter().enumerate() {
             for head in cfg::successors(func, block).map(|target| number[target]).filter(|&head| head <= from) {
                 loops.edges.push((from, head));

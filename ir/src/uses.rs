@@ -19,7 +19,15 @@ pub struct Uses {
 impl Uses {
     /// The uses of every value in some blocks.
     pub fn count(func: &Function, blocks: &[Block]) -> SecondaryMap<Value, Uses> {
-        let mut uses: SecondaryMap<Value, Uses> = func.value_map();
+        let mut uses = SecondaryMap::new();
+        Uses::recount(&mut uses, func, blocks);
+        uses
+    }
+
+    /// The same in a map that has others so far.
+    pub fn recount(uses: &mut SecondaryMap<Value, Uses>, func: &Function, blocks: &[Block]) {
+        uses.clear();
+        uses.resize(func.values.len());
         for &block in blocks {
             for &inst in &func.blocks[block].insts {
                 let is_guard = func.insts[inst].op == Op::GuardOrdered;
@@ -31,7 +39,6 @@ impl Uses {
             }
             func.blocks[block].terminator().uses().for_each(|value| uses[value].others += 1);
         }
-        uses
     }
 
     /// The one instruction that uses the value.

@@ -12,6 +12,7 @@ use crate::jit::Layout;
 use crate::memory::{AtomicBuffer, GroupMemory, MemoryView};
 use crate::native::Native;
 use shaderjit_ir::fuel::Fuel;
+use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::AtomicU64;
 
 /// Most groups in a direction (Direct3D 11: `D3D11_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION`).
@@ -140,8 +141,8 @@ impl<'a> Call<'a> {
 
     /// The native code, if there is some.
     fn native_groups(&self) -> Result<Option<crate::native::Made<'_>>, CallError> {
-        let outputs = vec![0; self.shader.interface().outputs.len()];
-        Ok(self.shader.native_for(&Layout { inputs: Vec::new(), outputs })?)
+        let outputs = smallvec![0; self.shader.interface().outputs.len()];
+        Ok(self.shader.native_for(&Layout { inputs: SmallVec::new(), outputs })?)
     }
 
     /// Runs some of the groups, by their number in the grid.

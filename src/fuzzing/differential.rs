@@ -140,7 +140,7 @@ fn compare<const L: usize>(case: &DifferentialCase, func: &Verified, target: &Ta
     let left = [(); 3].map(|()| AtomicU64::new(CALL_FUEL));
     let fuel = left.each_ref().map(|left| Fuel { call: Some(left), ..Fuel::from(FUEL) });
     let want = interpret::<L>(func, case, fuel[0]);
-    let layout = Layout { inputs: case.formats.clone(), outputs: vec![4; func.outputs as usize] };
+    let layout = Layout { inputs: case.formats.clone().into(), outputs: vec![4; func.outputs as usize].into() };
     let lanes = case.way.vectors.lanes();
     let options = CodegenOptions { lanes, vectors: L as u8 / lanes };
     let program = jit::plan(func, &layout, &options, batch::Pass::LAST).expect("what the passes make can be planned");

@@ -401,7 +401,7 @@ fn fast(func: &Function, case: &GroupCase, lanes: usize, loops: Loops) -> Ended 
 
 /// Native code; none if it is refused.
 fn native(func: &Verified, case: &GroupCase, options: &CodegenOptions, target: &Target) -> Option<Ended> {
-    let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
+    let layout = Layout { inputs: Vec::new().into(), outputs: Vec::new().into() };
     let code = match jit::compile(func, &layout, target, options).and_then(|code| {
         code.check_group(case.threads)?;
         Ok(code)
@@ -493,7 +493,7 @@ mod tests {
                 parted += u32::from(reference::<4>(&func, &case).is_err());
                 native_code +=
                     u32::from(has_barriers && native(&func, &case, &CodegenOptions::default(), &target).is_some());
-                let layout = Layout { inputs: Vec::new(), outputs: Vec::new() };
+                let layout = Layout { inputs: Vec::new().into(), outputs: Vec::new().into() };
                 let program = jit::plan(&func, &layout, &CodegenOptions::default(), Pass::LAST);
                 unrolled += u32::from(program.is_ok_and(|program| program.is_one_wave()));
                 Ok(())

@@ -51,10 +51,12 @@ use cranelift::Cranelift;
 use cranelift_entity::SecondaryMap;
 use memory::CodeMemory;
 use shaderjit_ir::batch::{self, BatchProgram, Copy, Machine, Pass};
+use shaderjit_ir::bounds::RowCounts;
 use shaderjit_ir::memory::MemoryKind;
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Array, Function, Space};
+use smallvec::SmallVec;
 use x64::X64;
 
 /// The most that [`Code::stack_bytes`] can be.
@@ -64,9 +66,9 @@ pub(crate) const MAX_STACK_BYTES: usize = limits::FRAME_BYTES as usize + limits:
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Layout {
     /// Format of each input element.
-    pub inputs: Vec<VertexFormat>,
+    pub inputs: SmallVec<[VertexFormat; 16]>,
     /// How many components are stored of each output element, 0 to 4; 0 leaves the element out.
-    pub outputs: Vec<u8>,
+    pub outputs: SmallVec<[u8; 16]>,
 }
 
 impl Layout {
@@ -130,13 +132,13 @@ struct CodeInfo {
     /// Vertices shaded at once: lanes of a wave.
     lanes: u32,
     /// Formats of the inputs that are read.
-    inputs: Vec<Option<VertexFormat>>,
+    inputs: SmallVec<[Option<VertexFormat>; 16]>,
     /// Stored components of the outputs.
-    outputs: Vec<u8>,
+    outputs: SmallVec<[u8; 16]>,
     /// Outputs that a call copies from an input.
     copies: Vec<Copy>,
     /// For each uniform space, how many rows are read without a check.
-    uniform_rows: Vec<u32>,
+    uniform_rows: RowCounts,
     /// For each uniform space, its rows if it is a table of the program.
     tables: Vec<Option<UniformRows>>,
     /// Number of resources.
@@ -252,7 +254,7 @@ impl std::fmt::Debug for Code {
 /// let mut function = b.finish();
 /// function.lockstep = true; // nothing diverges
 ///
-/// let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
+/// let layout = Layout { inputs: vec![VertexFormat::F32x1].into(), outputs: vec![1].into() };
 /// let function = Verified::new(function)?;
 /// let code = jit::compile(&function, &layout, &Target::host()?, &CodegenOptions::default())?;
 ///

@@ -273,8 +273,10 @@ fn interpret_fast(func: &Function, line: &RunLine) -> Result<Vec<Row>, String> {
 /// The batch program of a function with rows of four words in and out, after the lockstep pass and expansion; the
 /// function itself if it is one already.
 fn program(func: &Function, line: &RunLine) -> Result<(BatchProgram, Layout), String> {
-    let layout =
-        Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+    let layout = Layout {
+        inputs: vec![VertexFormat::U32x4; func.inputs as usize].into(),
+        outputs: vec![4; func.outputs as usize].into(),
+    };
     if func.insts.values().any(|inst| inst.op.is_of_batch(inst.ty) || inst.op == Op::Barrier) {
         return Ok((
             BatchProgram::of(func.clone(), Machine::of_128_bits(1)).map_err(|errors| errors.to_string())?,

@@ -16,6 +16,7 @@ use crate::set::EntitySet;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
+use smallvec::SmallVec;
 
 /// Most floats that are hoisted; the rest is computed where it is used. Each may take a slot.
 const MAX_FLOATS: usize = 512;
@@ -67,7 +68,7 @@ impl Word {
 #[derive(Clone, Debug, Default)]
 pub struct CallValues {
     /// Instructions, in order.
-    insts: Vec<Inst>,
+    insts: SmallVec<[Inst; 16]>,
     /// Their floats, which the loop does not compute.
     floats: EntitySet<Value>,
 }
@@ -107,9 +108,9 @@ impl CallValues {
 
     /// The rows of nothing but such floats and literals that runs use; not those of literals alone, which are part of
     /// the code.
-    pub fn rows(&self, func: &Function, order: &[Block]) -> Vec<Value> {
+    pub fn rows(&self, func: &Function, order: &[Block]) -> SmallVec<[Value; 8]> {
         let mut in_runs = EntitySet::new();
-        let mut rows = Vec::new();
+        let mut rows = SmallVec::new();
         for &block in order {
             for data in func.insts_in(block).filter(|inst| is_of_run(inst)) {
                 data.args.iter().filter(|&&arg| func.ty(arg) == Type::Row).for_each(|&row| _ = in_runs.insert(row));

@@ -17,16 +17,15 @@ pub struct Copy {
 /// Finds the outputs of which every stored component is that component of one input: inputs are words by now.
 pub(super) fn find(func: &Function, layout: &Layout, outputs: &[Components]) -> Vec<Copy> {
     let source = |(components, &stored): (&Components, &u8)| {
-        let inputs = (0..stored).map(|component| {
+        let input = |component: u8| {
             let data = func.def_inst(components[usize::from(component)]?)?;
             match (data.op, data.imm) {
                 (Op::Input, Imm::Element { element, component: of }) if of == component => Some(element),
                 _ => None,
             }
-        });
-        let inputs = inputs.collect::<Option<Vec<u32>>>()?;
-        let &first = inputs.first()?;
-        inputs.iter().all(|&input| input == first).then_some(first)
+        };
+        let first = (stored > 0).then(|| input(0))??;
+        (1..stored).all(|component| input(component) == Some(first)).then_some(first)
     };
     let elements = (0..).zip(outputs.iter().zip(&layout.outputs));
     elements.filter_map(|(output, element)| Some(Copy { output, input: source(element)? })).collect()

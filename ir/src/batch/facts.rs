@@ -1,7 +1,7 @@
 //! What a back end has to know of a program as a whole: one walk over it finds all.
 
 use super::{Parts, Word, is_of_run};
-use crate::bounds::static_rows;
+use crate::bounds::{RowCounts, static_rows};
 use crate::cfg;
 use crate::entity::Value;
 use crate::function::{Imm, InstData};
@@ -9,6 +9,7 @@ use crate::op::{Memory, Op};
 use crate::texture::Access;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
+use smallvec::{SmallVec, smallvec};
 
 /// As many streams as a loop can have a pointer and a stride of in registers. If there are more, it loads both for
 /// each.
@@ -39,16 +40,16 @@ pub enum Stream {
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// For each input element, the words of its rows that lanes read, bit 0 for the first.
-    pub wanted: Vec<u8>,
+    pub wanted: SmallVec<[u8; 16]>,
     /// For each input element, whether its rows are read, be it by what copies it.
-    pub reads: Vec<bool>,
+    pub reads: SmallVec<[bool; 16]>,
     /// The words that are taken out of each row, but by what has rows of a wave as they lie in memory; bit 0 for the
     /// first.
     pub row_words: SecondaryMap<Value, u8>,
     /// For each uniform space, whether code loads anything from it.
-    pub used_spaces: Vec<bool>,
+    pub used_spaces: SmallVec<[bool; 16]>,
     /// For each uniform space, how many rows are read without a check, by code or by what the call fills in.
-    pub readable_rows: Vec<u32>,
+    pub readable_rows: RowCounts,
     /// Whether anything is asked of a resource.
     pub uses_resources: bool,
     /// Whether any value is guarded.
@@ -58,16 +59,19 @@ pub struct Facts {
     /// Whether lanes have addresses of their own.
     pub scattered: bool,
     /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
-    streams: Vec<Vec<Stream>>,
+    streams: Vec<Streams>,
 }
+
+/// Some streams; most loops have few.
+type Streams = SmallVec<[Stream; CARRIED_STREAMS]>;
 
 impl Facts {
     /// Finds them.
     pub(super) fn of(program: &Parts) -> Facts {
         let mut facts = Facts {
-            wanted: vec![0; program.inputs as usize],
-            reads: vec![false; program.inputs as usize],
-            used_spaces: vec![false; program.spaces.len()],
+            wanted: smallvec![0; program.inputs as usize],
+            reads: smallvec![false; program.inputs as usize],
+            used_spaces: smallvec![false; program.spaces.len()],
             readable_rows: static_rows(program),
             streams: streams(program),
             ..Facts::default()
@@ -138,12 +142,12 @@ impl Parts {
 }
 
 /// The streams that each loop steps along.
-fn streams(program: &Parts) -> Vec<Vec<Stream>> {
+fn streams(program: &Parts) -> Vec<Streams> {
     let phases = &program.cut.phases;
-    let mut streams: Vec<Vec<Stream>> = vec![Vec::new(); phases.len().max(1)];
+    let mut streams = vec![Streams::new(); phases.len().max(1)];
     // For each input the last phase that has it, plus 1.
-    let mut fetched_by = vec![0; program.inputs as usize];
-    let mut stored_by = vec![None; program.outputs as usize];
+    let mut fetched_by: SmallVec<[usize; 8]> = smallvec![0; program.inputs as usize];
+    let mut stored_by: SmallVec<[Option<usize>; 8]> = smallvec![None; program.outputs as usize];
     for &block in &program.order {
         let phase = program.phase_of(block).unwrap_or(0);
         for inst in program.insts_in(block) {

@@ -122,7 +122,7 @@ mod tests {
         b.ret();
         let mut func = b.finish();
         func.lockstep = true;
-        let layout = Layout { inputs: vec![packing], outputs: vec![4, 4] };
+        let layout = Layout { inputs: vec![packing], outputs: vec![4, 4].into() };
         let machine = Machine::of_128_bits(1);
         BatchProgram::plan(&Verified::new(func).unwrap(), layout, machine, crate::batch::Pass::LAST).unwrap()
     }

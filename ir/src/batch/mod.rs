@@ -86,6 +86,7 @@ use crate::packing::Packing;
 use crate::set::EntitySet;
 use crate::uses::Uses;
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 use std::ops::Deref;
 
 /// What the caller's buffers hold.
@@ -94,7 +95,7 @@ pub struct Layout {
     /// How each input element is packed.
     pub inputs: Vec<Packing>,
     /// How many components are stored of each output element, 0 to 4.
-    pub outputs: Vec<u8>,
+    pub outputs: SmallVec<[u8; 16]>,
 }
 
 /// What planning may know of a machine.

@@ -3,6 +3,7 @@
 use super::Layout;
 use crate::function::{Function, Imm, Terminator};
 use crate::{Block, Inst, Op, Type, Value};
+use smallvec::{SmallVec, smallvec};
 
 /// The values that a block sets an output element's components to.
 pub type Components = [Option<Value>; 4];
@@ -14,8 +15,8 @@ pub fn returning_block(func: &Function, order: &[Block]) -> Option<Block> {
 }
 
 /// For each output element of the layout, the values that a block sets its components to.
-pub fn of_block(func: &Function, layout: &Layout, block: Block) -> Vec<Components> {
-    let mut outputs = vec![[None; 4]; layout.outputs.len()];
+pub fn of_block(func: &Function, layout: &Layout, block: Block) -> SmallVec<[Components; 8]> {
+    let mut outputs: SmallVec<[Components; 8]> = smallvec![[None; 4]; layout.outputs.len()];
     for data in func.insts_in(block) {
         if let (Op::Output, Imm::Element { element, component }) = (data.op, data.imm)
             && let Some(components) = outputs.get_mut(element as usize)

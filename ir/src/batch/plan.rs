@@ -122,7 +122,8 @@ impl BatchProgram {
     pub fn of(func: Function, machine: Machine) -> Result<BatchProgram, PlanError> {
         let (func, uniform) = Verified::batch(func, machine.wave())?;
         let words = Packing::new(NumericKind::Uint, &[32, 32, 32, 32]);
-        let layout = Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        let layout =
+            Layout { inputs: vec![words; func.inputs as usize], outputs: vec![4; func.outputs as usize].into() };
         let costs = EdgeCosts::new(&func);
         let mut planner = Planner::new(func, uniform, costs, layout, machine);
         planner.find_call_values();
@@ -196,7 +197,7 @@ impl Parts {
         let wave = self.wave();
         (self.func, self.uniform) = Verified::batch(self.func, wave)?;
         verify::phases(&self)?;
-        self.uses = Uses::count(&self.func, &self.func.layout);
+        Uses::recount(&mut self.uses, &self.func, &self.func.layout);
         self.by_rows = self.is_by_rows_alone();
         let filled = self.call.fills.iter().map(|fill| fill.slot + 1);
         self.call_slots = filled.fold(self.func.slots(Memory::Call), u32::max);
@@ -219,7 +220,8 @@ impl Planner {
     pub fn of_rows(func: &Verified, machine: Machine) -> Planner {
         let (uniform, costs) = (uniform_values(func), EdgeCosts::new(func));
         let floats = Packing::new(NumericKind::Float, &[32; 4]);
-        let layout = Layout { inputs: vec![floats; func.inputs as usize], outputs: vec![4; func.outputs as usize] };
+        let layout =
+            Layout { inputs: vec![floats; func.inputs as usize], outputs: vec![4; func.outputs as usize].into() };
         let mut planner = Planner::new(Function::clone(func), uniform, costs, layout, machine);
         planner.program.uses = Uses::count(&planner.program.func, &planner.program.order);
         planner
@@ -354,11 +356,11 @@ impl Planner {
     fn find_rows(&mut self) -> Result<(), CutError> {
         self.find_call_values();
         let Parts { func, order, uniform, uses, copies, .. } = &mut self.program;
-        *uses = Uses::count(func, order);
+        Uses::recount(uses, func, order);
         let outputs =
             outputs::returning_block(func, order).map(|block| (block, outputs::of_block(func, &self.layout, block)));
         let finder = rows::Finder::new(func, &self.layout, order, uniform, uses, &self.call_values);
-        let mut found = finder.find(outputs.as_ref(), copies);
+        let mut found = finder.find(outputs.as_ref().map(|(block, outputs)| (*block, &outputs[..])), copies);
         let is_cheap = copies.len() < 2 || self.machine.lanes > FEW_LANES;
         if order.len() == 1 && is_cheap && found.makes_all(&self.layout, copies) {
             found.copy(copies);
@@ -370,7 +372,7 @@ impl Planner {
         // Copies have left inputs that nothing else needs.
         if !found.is_empty() || !copies.is_empty() {
             dce(func);
-            *uses = Uses::count(func, order);
+            Uses::recount(uses, func, order);
         }
         Ok(())
     }

@@ -55,7 +55,7 @@ mod tests {
         let machine = Machine { lanes: 8, vectors: 2, registers: 16, has_powers: false };
         for (threads, blocks) in [(16, 2), (8, 3)] {
             let func = Verified::new(parse(&text(threads)).unwrap()).unwrap();
-            let layout = Layout { inputs: Vec::new(), outputs: vec![1] };
+            let layout = Layout { inputs: Vec::new(), outputs: vec![1].into() };
             let program = BatchProgram::plan(&func, layout, machine, Pass::LAST).unwrap();
             assert_eq!((program.order.len(), program.layout.len()), (blocks, blocks), "{threads} threads");
         }

@@ -79,7 +79,7 @@ mod tests {
 
     fn planned(func: &Verified, machine: Machine) -> f64 {
         let floats = Packing::new(NumericKind::Float, &[32; 4]);
-        let layout = Layout { inputs: vec![floats], outputs: vec![4] };
+        let layout = Layout { inputs: vec![floats], outputs: vec![4].into() };
         BatchProgram::plan(func, layout, machine, Pass::LAST).unwrap().cycles()
     }
 

@@ -18,10 +18,13 @@ pub fn guard_products(func: &mut Function) -> bool {
     debug_assert!(func.lockstep, "guards are about all lanes");
     let has_products = |&block: &Block| func.insts_in(block).any(|inst| inst.op == Op::Fmulz);
     let blocks: Vec<Block> = func.layout.iter().copied().filter(has_products).collect();
+    if blocks.is_empty() {
+        return false;
+    }
     let mut chains = Chains { doubts: func.value_map(), noticed: HashSet::default() };
     blocks.iter().for_each(|&block| chains.follow(func, block));
     blocks.iter().for_each(|&block| chains.guard(func, block));
-    !blocks.is_empty()
+    true
 }
 
 /// What becomes of a NaN that a product makes.

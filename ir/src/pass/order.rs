@@ -7,6 +7,7 @@ use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::Op;
 use cranelift_entity::SecondaryMap;
+use smallvec::{SmallVec, smallvec};
 
 /// Moves, within each block, the components of an input element to the first use of any of them, and those of an output
 /// element to the last value that one of them is set to. Of instructions that set the same component only the last
@@ -26,12 +27,12 @@ struct Order<'a> {
     func: &'a Function,
     /// Instructions that stay.
     others: Vec<Inst>,
-    inputs: Vec<Inst>,
-    outputs: Vec<Inst>,
+    inputs: SmallVec<[Inst; 16]>,
+    outputs: SmallVec<[Inst; 16]>,
     /// For each input element, the place of its first use, and whether that is an instruction there and not an output.
-    first_use: Vec<(usize, bool)>,
+    first_use: SmallVec<[(usize, bool); 8]>,
     /// For each output element, the place behind all its values.
-    complete: Vec<usize>,
+    complete: SmallVec<[usize; 8]>,
 }
 
 impl<'a> Order<'a> {
@@ -40,10 +41,10 @@ impl<'a> Order<'a> {
         let mut order = Order {
             func,
             others: Vec::with_capacity(insts.len()),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            first_use: vec![(insts.len(), false); func.inputs as usize],
-            complete: vec![0; func.outputs as usize],
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
+            first_use: smallvec![(insts.len(), false); func.inputs as usize],
+            complete: smallvec![0; func.outputs as usize],
         };
         // Of each value that is made here the place behind it.
         let mut made: SecondaryMap<Value, u32> = func.value_map();
@@ -86,9 +87,9 @@ impl<'a> Order<'a> {
 
     /// Drops outputs that others after them set again.
     fn keep_last_outputs(&mut self) {
-        let mut set = vec![0u8; self.complete.len()];
+        let mut set: SmallVec<[u8; 16]> = smallvec![0; self.complete.len()];
         self.outputs.reverse();
-        self.outputs.retain(|&inst| {
+        self.outputs.retain(|&mut inst| {
             let Imm::Element { element, component } = self.func.insts[inst].imm else { return true };
             let (components, this) = (&mut set[element as usize], 1 << component);
             let is_last = *components & this == 0;

@@ -3,7 +3,7 @@
 use super::{Place, Rule, Verifier, VerifyError, VerifyErrors};
 use crate::entity::{Inst, Value};
 use crate::set::EntitySet;
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt;
 
 impl Verifier<'_> {
@@ -75,12 +75,11 @@ impl Verifier<'_> {
                 self.report(Rule::Once, Place::Block(block), "the block is in the layout twice".to_string());
             }
         }
-        let mut placed = SecondaryMap::<Inst, bool>::new();
-        placed.resize(func.insts.len());
+        let mut placed = EntitySet::<Inst>::with_capacity(func.insts.len());
         for &block in &func.layout {
             let data = &func.blocks[block];
             for &inst in &data.insts {
-                if std::mem::replace(&mut placed[inst], true) {
+                if !placed.insert(inst) {
                     self.report(Rule::Once, Place::Inst(block, inst), "the instruction is placed twice".to_string());
                 }
             }

@@ -103,7 +103,7 @@ impl<'a> Call<'a> {
     fn domain_layout(&self, layout: &OutputLayout) -> Layout {
         let outputs = self.shader.interface().outputs.iter().zip(layout.places());
         Layout {
-            inputs: vec![VertexBufferView::f32x3(&[], LOCATION).format],
+            inputs: vec![VertexBufferView::f32x3(&[], LOCATION).format].into(),
             outputs: outputs.map(|(element, place)| place.map_or(0, |_| element.components() as u8)).collect(),
         }
     }

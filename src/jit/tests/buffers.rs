@@ -65,7 +65,7 @@ fn every_format_decodes_as_its_definition_does() {
     let func = copy(1);
     let mut scratch = Scratch::default();
     for &format in VertexFormat::ALL {
-        let layout = Layout { inputs: vec![format], outputs: vec![4] };
+        let layout = Layout { inputs: vec![format].into(), outputs: vec![4].into() };
         // All 16-bit patterns for formats that are more than words.
         let bytes_in = if format.packing().is_words() { 4_000 } else { 132_000 };
         let count = bytes_in / format.bytes() + 3;
@@ -94,7 +94,7 @@ fn an_input_that_is_passed_on_is_copied_by_rows() {
     let func = put_out(1, |_, value| value);
     for (words, format) in [(1usize, F32x1), (2, U32x2), (3, F32x3), (4, I32x4)] {
         for stored in 1..=words {
-            let layout = Layout { inputs: vec![format], outputs: vec![stored as u8] };
+            let layout = Layout { inputs: vec![format].into(), outputs: vec![stored as u8].into() };
             let text = clif_text(&func, &layout);
             assert!(!text.contains("shuffle") && !text.contains("lane"), "{text}");
             let (count, stride) = (13, 4 * words + 8);
@@ -125,7 +125,7 @@ fn only_some_components_may_be_read() {
             b.ret();
             let func = lockstep(b);
             let input = pattern(9 * format.bytes());
-            for code in codes(&func, &Layout { inputs: vec![format], outputs: vec![1] }) {
+            for code in codes(&func, &Layout { inputs: vec![format].into(), outputs: vec![1].into() }) {
                 let mut out = vec![0; 36];
                 let stream = [InputStream { bytes: &input, stride: format.bytes() }];
                 let elements = [OutputElement { offset: 0, stride: 4 }];
@@ -147,7 +147,10 @@ fn every_count_and_width_leaves_the_rest_alone() {
     let func = copy(2);
     let mut scratch = Scratch::default();
     for widths in [[1, 4], [2, 3], [3, 0], [4, 2], [0, 1]] {
-        let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::Unorm8x4], outputs: widths.to_vec() };
+        let layout = Layout {
+            inputs: vec![VertexFormat::F32x3, VertexFormat::Unorm8x4].into(),
+            outputs: widths.into_iter().collect(),
+        };
         let codes = codes(&func, &layout);
         for count in 0..=20 {
             for (stride, out_stride) in [(16, 37), (17, 41)] {
@@ -182,7 +185,7 @@ fn every_count_and_width_leaves_the_rest_alone() {
 #[test]
 fn a_stride_of_zero_gives_all_vertices_the_same() {
     let func = copy(2);
-    let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F16x4], outputs: vec![4, 4] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F16x4].into(), outputs: vec![4, 4].into() };
     // The first row is too short to be read as 16 bytes.
     let input = pattern(12);
     let streams = [InputStream { bytes: &input, stride: 0 }, InputStream { bytes: &input[..8], stride: 0 }];
@@ -201,7 +204,7 @@ fn a_stride_of_zero_gives_all_vertices_the_same() {
 #[test]
 fn strides_smaller_than_a_row_overlap() {
     let func = copy(1);
-    let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x3].into(), outputs: vec![3].into() };
     for (stride, count) in [(1, 40), (3, 17), (4, 9)] {
         let input = pattern((count - 1) * stride + 12);
         for code in codes(&func, &layout) {
@@ -226,7 +229,7 @@ fn short_buffers_and_missing_bindings_are_errors() {
     b.output(0, 0, sum);
     b.ret();
     let func = lockstep(b);
-    let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F32x4], outputs: vec![2] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F32x4].into(), outputs: vec![2].into() };
     let code = compile(&func, &layout, &Target::host().unwrap(), &CodegenOptions::default()).unwrap();
     assert!(code.reads_input(0) && !code.reads_input(1) && !code.reads_input(2));
     assert_eq!(code.uniform_rows(space), 21);
@@ -262,7 +265,7 @@ fn short_buffers_and_missing_bindings_are_errors() {
 #[test]
 fn the_caller_keeps_its_float_mode() {
     let func = copy(1);
-    let layout = Layout { inputs: vec![VertexFormat::F32x1], outputs: vec![1] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x1].into(), outputs: vec![1].into() };
     let denormal = std::hint::black_box(f32::from_bits(0x0040_0000));
     for code in codes(&func, &layout) {
         let (stream, mut out) = ([InputStream { bytes: &[0; 4], stride: 4 }], [0; 4]);
@@ -276,7 +279,7 @@ fn the_caller_keeps_its_float_mode() {
 #[test]
 fn dropped_code_frees_its_memory() {
     let func = copy(4);
-    let layout = Layout { inputs: vec![VertexFormat::F32x4; 4], outputs: vec![4; 4] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4; 4].into(), outputs: vec![4; 4].into() };
     let target = Target::host().unwrap();
     let make = || compile(&func, &layout, &target, &CodegenOptions::default()).unwrap();
     let mappings = || std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.matches(" r-xp ").count());
@@ -296,7 +299,7 @@ fn dropped_code_frees_its_memory() {
 #[test]
 fn code_is_shared_among_threads_and_the_same_each_time() {
     let func = copy(2);
-    let layout = Layout { inputs: vec![VertexFormat::F32x4; 2], outputs: vec![4; 2] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4; 2].into(), outputs: vec![4; 2].into() };
     let target = Target::host().unwrap();
     let code = compile(&func, &layout, &target, &CodegenOptions::default()).unwrap();
     let again = compile(&func, &layout, &target, &CodegenOptions::default()).unwrap();
@@ -318,7 +321,7 @@ fn code_is_shared_among_threads_and_the_same_each_time() {
 
 #[test]
 fn the_text_shows_the_code() {
-    let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4].into(), outputs: vec![4].into() };
     let text = clif_text(&copy(1), &layout);
     assert!(text.starts_with("function"), "{text}");
     assert!(text.contains("load.i8x16") && text.contains("shuffle"), "{text}");

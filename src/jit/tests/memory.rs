@@ -158,7 +158,7 @@ fn arrays_are_zero_again_in_the_next_group_and_call() {
 
 #[test]
 fn huge_arrays_and_functions_are_refused() {
-    let layout = Layout { inputs: vec![VertexFormat::U32x1], outputs: vec![1] };
+    let layout = Layout { inputs: vec![VertexFormat::U32x1].into(), outputs: vec![1].into() };
     let compile = |b: FunctionBuilder| {
         compile(&lockstep(b), &layout, &Target::host().unwrap(), &CodegenOptions::default()).map(|_| ())
     };

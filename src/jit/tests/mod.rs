@@ -69,7 +69,10 @@ pub fn lockstep(builder: FunctionBuilder) -> Function {
 
 /// Rows of four words in and out.
 fn words(func: &Function) -> Layout {
-    Layout { inputs: vec![VertexFormat::U32x4; func.inputs as usize], outputs: vec![4; func.outputs as usize] }
+    Layout {
+        inputs: vec![VertexFormat::U32x4; func.inputs as usize].into(),
+        outputs: vec![4; func.outputs as usize].into(),
+    }
 }
 
 /// The function, checked.

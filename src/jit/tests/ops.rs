@@ -222,7 +222,7 @@ fn vertices_and_instances_are_numbered() {
 
 #[test]
 fn a_fused_product_is_an_error_on_a_machine_without_it() {
-    let layout = Layout { inputs: vec![crate::vertex_format::VertexFormat::F32x1], outputs: vec![1] };
+    let layout = Layout { inputs: vec![crate::vertex_format::VertexFormat::F32x1].into(), outputs: vec![1].into() };
     let mut b = FunctionBuilder::new("fma", 1, 1);
     let x = b.input(Type::F32, 0, 0);
     let value = b.fma([x, x, x]);

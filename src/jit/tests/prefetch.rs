@@ -202,8 +202,8 @@ fn loops_that_do_all_by_rows_ask_to_own_lines_of_later_rounds() {
         b.ret();
         let func = lockstep(b);
         let layout = Layout {
-            inputs: vec![VertexFormat::F32x4; elements as usize],
-            outputs: [4, 2, 3][..elements as usize].to_vec(),
+            inputs: vec![VertexFormat::F32x4; elements as usize].into(),
+            outputs: [4, 2, 3].into_iter().take(elements as usize).collect(),
         };
         for options in options(&target).filter(|options| options.lanes > 4) {
             let program = plan(&verified(&func), &layout, &options, Pass::LAST).unwrap();

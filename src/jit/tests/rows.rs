@@ -144,7 +144,7 @@ fn rows_of_three_components() {
     for (copied, options) in
         [1, 2, 3].into_iter().flat_map(|copied| options(&host).map(move |options| (copied, options)))
     {
-        let layout = Layout { inputs: vec![VertexFormat::F32x3], outputs: vec![3, copied] };
+        let layout = Layout { inputs: vec![VertexFormat::F32x3].into(), outputs: vec![3, copied].into() };
         let code = compile(&func, &layout, &host, &options).unwrap();
         let mut out = [0xcc; 13 * 28];
         let elements = [OutputElement { offset: 0, stride: 28 }, OutputElement { offset: 12, stride: 28 }];
@@ -187,7 +187,7 @@ fn what_is_never_set_is_zero_beside_rows() {
     outputs(&mut b, 0, position);
     b.ret();
     let func = lockstep(b);
-    let layout = Layout { inputs: vec![VertexFormat::F32x4], outputs: vec![4, 2, 1] };
+    let layout = Layout { inputs: vec![VertexFormat::F32x4].into(), outputs: vec![4, 2, 1].into() };
     let vertices = vec![0; 6 * 16];
     let host = Target::host().unwrap();
     for options in options(&host) {

@@ -157,6 +157,60 @@ impl Deref for Successors {
     }
 }
 
+/// Where a register is defined.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// The instruction that defines it; of a parameter, the first of its block.
+    pub inst: u32,
+    /// The block of that, in the order of [`Code::blocks`]; [`NOWHERE`] if nothing defines it.
+    pub block: u32,
+    /// The number of its class.
+    pub class: u8,
+    pub is_param: bool,
+}
+
+/// The block of no definition.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What an instruction does with an operand, by register allocation's lights. The first three are those of [`Role`].
+const USE: usize = Role::Use as usize;
+const DEF: usize = Role::Def as usize;
+const REUSE: usize = Role::Reuse as usize;
+/// Reads it, in a register or in its spill slot.
+const USE_ANYWHERE: usize = 3;
+
+/// Operands but for their registers, by what is done with them and by class: made once, since to make one takes as long
+/// as all else that is done for it.
+#[derive(Debug)]
+struct Templates([[u64; 4]; 4]);
+
+impl Default for Templates {
+    fn default() -> Templates {
+        let mut templates = [[0; 4]; 4];
+        let kinds = [
+            (USE, OperandConstraint::Reg, OperandKind::Use, OperandPos::Early),
+            (DEF, OperandConstraint::Reg, OperandKind::Def, OperandPos::Late),
+            (REUSE, OperandConstraint::Reuse(1), OperandKind::Def, OperandPos::Late),
+            (USE_ANYWHERE, OperandConstraint::Any, OperandKind::Use, OperandPos::Early),
+        ];
+        for (number, constraint, kind, pos) in kinds {
+            for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
+                let operand = Operand::new(VReg::new(0, class), constraint, kind, pos);
+                templates[number][class as usize] = operand.bits();
+            }
+        }
+        Templates(templates)
+    }
+}
+
+impl Templates {
+    /// An operand.
+    #[inline]
+    fn operand(&self, kind: usize, register: VReg) -> Operand {
+        Operand::from_bits(self.0[kind][register.bits() & 3] | register.vreg() as u64)
+    }
+}
+
 /// The code. Its memory is used again for the next function.
 #[derive(Debug, Default)]
 pub struct Code {
@@ -165,7 +219,9 @@ pub struct Code {
     /// In the order in which they were emitted.
     pub blocks: Vec<BlockData>,
     pub constants: Constants,
-    pub registers: usize,
+    /// By register.
+    pub definitions: Vec<Definition>,
+    templates: Templates,
     /// Where each block is among the emitted ones.
     numbers: Vec<u32>,
     /// The parameters of all blocks, those of each side by side, and where those of each [`BlockId`] are.
@@ -196,12 +252,13 @@ pub fn class_of(class: Class) -> RegClass {
 impl Code {
     /// Forgets the function.
     pub fn clear(&mut self) {
-        let Code { insts, operands, blocks, constants, numbers, params, places, args, .. } = self;
+        let Code { insts, operands, blocks, constants, definitions, numbers, params, places, args, .. } = self;
         let Code { cold, edges, predecessors, .. } = self;
         insts.clear();
         operands.clear();
         blocks.clear();
         constants.clear();
+        definitions.clear();
         numbers.clear();
         params.clear();
         places.clear();
@@ -209,13 +266,24 @@ impl Code {
         cold.clear();
         edges.clear();
         predecessors.clear();
-        (self.registers, self.origin, self.keeps_denormals) = (0, 0, false);
+        (self.origin, self.keeps_denormals) = (0, false);
     }
 
-    /// A register that holds nothing yet.
-    pub fn register(&mut self, class: Class) -> VReg {
-        self.registers += 1;
-        VReg::new(self.registers - 1, class_of(class))
+    /// How many registers there are.
+    pub fn registers(&self) -> usize {
+        self.definitions.len()
+    }
+
+    fn register(&mut self, class: Class, definition: Definition) -> VReg {
+        let class = class_of(class);
+        self.definitions.push(Definition { class: class as u8, ..definition });
+        VReg::new(self.definitions.len() - 1, class)
+    }
+
+    /// A register that the next instruction defines.
+    fn result(&mut self, class: Class) -> VReg {
+        let (inst, block) = (self.insts.len() as u32, self.blocks.len() as u32 - 1);
+        self.register(class, Definition { inst, block, class: 0, is_param: false })
     }
 
     // ---- blocks
@@ -237,7 +305,7 @@ impl Code {
 
     /// Another parameter of a block that is not emitted yet.
     pub fn param(&mut self, block: BlockId, class: Class) -> VReg {
-        let param = self.register(class);
+        let param = self.register(class, Definition { inst: 0, block: NOWHERE, class: 0, is_param: true });
         let (list, end) = (&mut self.places[block.0 as usize], self.params.len());
         if list.end as usize != end {
             // Others came in between.
@@ -253,14 +321,15 @@ impl Code {
     pub fn switch_to(&mut self, block: BlockId) {
         let index = block.0 as usize;
         debug_assert_eq!(self.numbers[index], u32::MAX, "a block is emitted once");
-        self.numbers[index] = self.blocks.len() as u32;
-        let start = self.insts.len() as u32;
-        self.blocks.push(BlockData {
-            insts: start..start,
-            params: self.places[index].clone(),
-            is_cold: self.cold[index],
-            ..BlockData::default()
-        });
+        let (number, start) = (self.blocks.len() as u32, self.insts.len() as u32);
+        self.numbers[index] = number;
+        let params = self.places[index].clone();
+        for param in &self.params[params.start as usize..params.end as usize] {
+            let definition = &mut self.definitions[param.vreg()];
+            (definition.inst, definition.block) = (start, number);
+        }
+        let is_cold = self.cold[index];
+        self.blocks.push(BlockData { insts: start..start, params, is_cold, ..BlockData::default() });
     }
 
     /// Ends the block with a jump.
@@ -365,11 +434,6 @@ impl Code {
         self.insts.push(Inst { kind, size, memory, masked, immediate, end, origin });
     }
 
-    /// The instructions of a block.
-    pub fn range_of(&self, block: &BlockData) -> Range<usize> {
-        block.insts.start as usize..block.insts.end as usize
-    }
-
     /// The operands of an instruction.
     pub fn operands_of(&self, inst: usize) -> Range<usize> {
         let start = if inst == 0 { 0 } else { self.insts[inst - 1].end };
@@ -378,7 +442,7 @@ impl Code {
 
     /// Begins the function: its two parameters.
     pub fn entry(&mut self) -> [VReg; 2] {
-        let params = [(); 2].map(|()| self.register(Class::G));
+        let params = [(); 2].map(|()| self.result(Class::G));
         // rdi and rsi, by the System V convention on every system: the caller is our own assembly.
         for (param, register) in params.into_iter().zip([7, 6]) {
             self.operands.push(fixed(param, OperandKind::Def, register));
@@ -420,26 +484,28 @@ impl Code {
                 continue;
             }
             let (register, kind) = match slot.role {
-                Role::Use => (uses.next().expect("each operand is given"), OperandKind::Use),
-                Role::Def | Role::Reuse => (*result.insert(self.register(slot.class)), OperandKind::Def),
+                Role::Use if slot.field == Field::Rm && op.reads_slots() => (uses.next(), USE_ANYWHERE),
+                Role::Use => (uses.next(), USE),
+                Role::Def | Role::Reuse => {
+                    result = Some(self.result(slot.class));
+                    (result, slot.role as usize)
+                }
             };
+            let register = register.expect("each operand is given");
             debug_assert_eq!(register.class(), class_of(slot.class), "{op:?}");
-            let (constraint, pos) = match slot.role {
-                Role::Use if slot.field == Field::Rm && op.reads_slots() => (OperandConstraint::Any, OperandPos::Early),
-                Role::Use => (OperandConstraint::Reg, OperandPos::Early),
-                Role::Def => (OperandConstraint::Reg, OperandPos::Late),
-                Role::Reuse => (OperandConstraint::Reuse(1), OperandPos::Late),
-            };
-            self.operands.push(Operand::new(register, constraint, kind, pos));
+            self.operands.push(self.templates.operand(kind, register));
         }
         debug_assert!(uses.next().is_none(), "{op:?} has no more operands");
-        let index = memory.and_then(|memory| memory.index).map(|(index, _)| index);
-        let base = match memory.map(|memory| memory.base) {
-            Some(Base::Register(base)) => Some(base),
-            _ => None,
-        };
-        for register in [base, index, mask].into_iter().flatten() {
-            self.operands.push(Operand::reg_use(register));
+        if let Some(Address { base, index, .. }) = memory {
+            if let Base::Register(base) = base {
+                self.operands.push(self.templates.operand(USE, base));
+            }
+            if let Some((index, _)) = index {
+                self.operands.push(self.templates.operand(USE, index));
+            }
+        }
+        if let Some(mask) = mask {
+            self.operands.push(self.templates.operand(USE, mask));
         }
         self.put(Kind::Op(op), size, memory, mask.is_some(), immediate);
         result
@@ -459,6 +525,22 @@ pub fn number_of(operand: Operand) -> usize {
     let number = operand.bits() as usize & VReg::MAX;
     debug_assert_eq!(number, operand.vreg().vreg());
     number
+}
+
+/// The number of a register's class, by which tables of classes go.
+#[inline]
+pub fn class_number(register: VReg) -> usize {
+    let class = register.bits() & 3;
+    debug_assert_eq!(class, register.class() as usize);
+    class
+}
+
+/// That of an operand's register.
+#[inline]
+pub fn class_number_of(operand: Operand) -> usize {
+    let class = (operand.bits() >> 32) as usize & 3;
+    debug_assert_eq!(class, operand.class() as usize);
+    class
 }
 
 fn fixed(register: VReg, kind: OperandKind, number: usize) -> Operand {

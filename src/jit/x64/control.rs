@@ -5,7 +5,7 @@ use super::encode::Condition;
 use super::patterns::Patterns;
 use super::table::{Class, Op as X};
 use super::value::Parts;
-use super::{Here, Selector};
+use super::{Here, Selector, WaveArgs};
 use crate::error::JitError;
 use crate::jit::places::codegen;
 use crate::jit::{abi, limit, limits};
@@ -73,7 +73,7 @@ impl Selector<'_> {
     /// Begins a loop over waves, the first of which has this element.
     pub(super) fn begin_waves(&mut self, first: VReg) {
         let streams = self.carried().len();
-        let mut args = Vec::with_capacity(streams + 2);
+        let mut args = WaveArgs::new();
         args.push(first);
         self.begin_streams(first, &mut args);
         let records = self.tile.as_ref().and_then(|tile| tile.records);
@@ -101,7 +101,7 @@ impl Selector<'_> {
 
     /// Goes on to the next wave, or to another block if that has the element `end`.
     pub(super) fn next_wave(&mut self, end: VReg, behind: BlockId) {
-        let mut args = Vec::with_capacity(self.wave.first_rows.len() + 2);
+        let mut args = WaveArgs::new();
         if self.counts_down() {
             self.next_rows(&mut args);
             // Computed last: the branch looks at its flags.

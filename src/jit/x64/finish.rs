@@ -1,17 +1,21 @@
 //! From allocated code to bytes: the stack frame, moves, the order of blocks, branches and constants.
 
-use super::allocate::{FRAME, SAVED, SLOT, STACK};
+use super::allocate::{FRAME, SAVED, SLOT, STACK, Saved};
 use super::code::{self, Address, Code, Kind};
 use super::encode::{self, Condition, Encoded, Encoder, Memory, Rm, Size};
 use super::table::{Field, Op};
 use crate::jit::back_end::Origins;
 use regalloc2::{Allocation, Edit, Inst, InstOrEdit, Output, PReg, RegClass};
+use smallvec::{SmallVec, smallvec};
 
 /// Bytes of a page; a frame of more than one is probed.
 const PAGE: u32 = 4096;
 
 /// Bytes of most instructions, moves included: room for the code.
 const INST_BYTES: usize = 8;
+
+/// A list of what there is of each block, or of some.
+type OfBlocks<T> = SmallVec<[T; 16]>;
 
 /// What comes out.
 pub struct Finished {
@@ -31,9 +35,9 @@ struct Finishing<'a> {
     passed: u32,
     /// Bytes of all of it.
     frame: u32,
-    saved: Vec<u8>,
+    saved: Saved,
     /// Where each block begins, once that is known.
-    starts: Vec<Option<usize>>,
+    starts: OfBlocks<Option<usize>>,
     /// Distances to be filled in: where they are, and the block.
     jumps: Vec<(usize, usize)>,
     origins: Origins,
@@ -41,10 +45,10 @@ struct Finishing<'a> {
 
 /// Makes the bytes, given where values are and which registers have to be restored. Calls are passed operands in the
 /// first bytes of the frame, so many.
-pub fn finish(code: &Code, (output, saved): (&Output, Vec<u8>), size: Size, passed: u32) -> Finished {
+pub fn finish(code: &Code, (output, saved): (&Output, Saved), size: Size, passed: u32) -> Finished {
     let passed = passed.next_multiple_of(64);
     let frame = (passed + (output.num_spillslots * SLOT) as u32).next_multiple_of(64);
-    let starts = vec![None; code.blocks.len()];
+    let starts = smallvec![None; code.blocks.len()];
     let (mut encoder, jumps, origins) = (Encoder::default(), Vec::new(), Origins::new());
     encoder.bytes.reserve(INST_BYTES * code.insts.len());
     let mut this = Finishing { code, output, size, encoder, passed, frame, saved, starts, jumps, origins };
@@ -75,9 +79,7 @@ impl Finishing<'_> {
         self.general(Op::Mov64, FRAME, Rm::Register(STACK), 0);
         // Where a call for fuel finds the arguments.
         self.encoder.push(7);
-        for number in self.saved.clone() {
-            self.encoder.push(number);
-        }
+        self.saved.iter().for_each(|&number| self.encoder.push(number));
         if self.frame > PAGE {
             // Touch every page in order: the guard page lies below the last one.
             self.stack_by(Op::AddImmediate64, (self.frame % PAGE).wrapping_neg());
@@ -111,9 +113,7 @@ impl Finishing<'_> {
         let below = 8 + 8 * self.saved.len() as i32;
         let memory = Memory { base: encode::Base::Register(FRAME), index: None, offset: -below, broadcast: false };
         self.general(Op::Lea, STACK, Rm::Memory(memory), 0);
-        for number in self.saved.clone().into_iter().rev() {
-            self.encoder.pop(number);
-        }
+        self.saved.iter().rev().for_each(|&number| self.encoder.pop(number));
         // The arguments go where nothing is wanted any more.
         self.encoder.pop(7);
         self.encoder.pop(FRAME);
@@ -121,7 +121,7 @@ impl Finishing<'_> {
     }
 
     fn general(&mut self, op: Op, reg: u8, rm: Rm, immediate: u32) {
-        self.encoder.put(&Encoded { reg, rm, immediate, ..Encoded::new(op, Size::X) });
+        self.encoder.put(&Encoded { immediate, ..Encoded::new(op, Size::X, reg, rm) });
     }
 
     // ---- blocks
@@ -131,7 +131,8 @@ impl Finishing<'_> {
         let is_laid_out = |&block: &usize| emptied[block].is_none();
         let all = 0..self.code.blocks.len();
         let is_cold = |&block: &usize| self.code.blocks[block].is_cold;
-        let mut order: Vec<usize> = all.clone().filter(|block| !is_cold(block)).filter(is_laid_out).collect();
+        let mut order: OfBlocks<usize> = SmallVec::new();
+        order.extend(all.clone().filter(|block| !is_cold(block)).filter(is_laid_out));
         order.extend(all.filter(is_cold).filter(is_laid_out));
         for (index, &block) in order.iter().enumerate() {
             self.starts[block] = Some(self.encoder.bytes.len());
@@ -148,9 +149,9 @@ impl Finishing<'_> {
     }
 
     /// For each block that nothing is left of but its jump, the block that it leads to in the end. Not for the first.
-    fn emptied(&self) -> Vec<Option<usize>> {
+    fn emptied(&self) -> OfBlocks<Option<usize>> {
         let items = Items { code: self.code, output: self.output };
-        let mut emptied: Vec<Option<usize>> = vec![None; self.code.blocks.len()];
+        let mut emptied: OfBlocks<Option<usize>> = smallvec![None; self.code.blocks.len()];
         for (number, block) in self.code.blocks.iter().enumerate().skip(1) {
             if block.insts.len() == 1 && block.successors.len() == 1 && items.of(number).count() == 1 {
                 emptied[number] = Some(block.successors[0].index());
@@ -158,7 +159,7 @@ impl Finishing<'_> {
         }
         // Chains are short, but a program may make them long: what is passed on the way learns the end.
         for number in 0..emptied.len() {
-            let (mut end, mut passed) = (number, Vec::new());
+            let (mut end, mut passed) = (number, OfBlocks::<usize>::new());
             while let Some(next) = emptied[end] {
                 // Jumps around in a circle that does nothing stay as they are.
                 if passed.len() > self.code.blocks.len() {
@@ -176,15 +177,22 @@ impl Finishing<'_> {
     }
 
     fn inst(&mut self, number: usize, block: usize, emptied: &[Option<usize>], next: Option<usize>) {
-        let inst = self.code.insts[number];
+        let inst = &self.code.insts[number];
         self.note_origin(inst.origin);
+        match inst.kind {
+            Kind::Op(op) => self.op(op, number),
+            kind => self.other(kind, block, emptied, next),
+        }
+    }
+
+    /// What is no machine instruction alone.
+    fn other(&mut self, kind: Kind, block: usize, emptied: &[Option<usize>], next: Option<usize>) {
         let target = |index: usize| {
             let successor = self.code.blocks[block].successors[index].index();
             emptied[successor].unwrap_or(successor)
         };
-        match inst.kind {
-            Kind::Entry => {}
-            Kind::Op(op) => self.op(op, number),
+        match kind {
+            Kind::Entry | Kind::Op(_) => {}
             Kind::Call(address) => {
                 self.encoder.mov_address(0, address);
                 self.encoder.vzeroupper();
@@ -241,27 +249,28 @@ impl Finishing<'_> {
     fn op(&mut self, op: Op, number: usize) {
         let inst = &self.code.insts[number];
         let mut allocations = self.output.inst_allocs(Inst::new(number)).iter().copied();
-        let mut encoded = Encoded { immediate: inst.immediate, ..Encoded::new(op, inst.size) };
+        let (mut fields, mut slot) = ([0; Field::COUNT], None);
         for operand in op.form().iter().filter(|operand| operand.field != Field::Rm || inst.memory.is_none()) {
             let allocation = allocations.next().expect("every operand is somewhere");
             match allocation.as_reg() {
-                Some(register) => encoded.set(operand.field, register.hw_enc() as u8),
-                None => encoded.rm = self.slot(allocation),
+                Some(register) => fields[operand.field as usize] = register.hw_enc() as u8,
+                None => slot = Some(self.slot(allocation)),
             }
         }
         let mut register = || {
             let register = allocations.next().and_then(Allocation::as_reg);
             register.expect("addresses and masks are in registers").hw_enc() as u8
         };
-        if let Some(memory) = inst.memory {
-            let base = matches!(memory.base, code::Base::Register(_)).then(&mut register);
-            let index = memory.index.map(|(_, shift)| (register(), shift));
-            encoded.rm = Rm::Memory(self.memory(memory, base, index));
-        }
-        if inst.masked {
-            encoded.mask = register();
-        }
-        self.encoder.put(&encoded);
+        let rm = match inst.memory {
+            Some(memory) => {
+                let base = matches!(memory.base, code::Base::Register(_)).then(&mut register);
+                let index = memory.index.map(|(_, shift)| (register(), shift));
+                Rm::Memory(self.memory(memory, base, index))
+            }
+            None => slot.unwrap_or(Rm::Register(fields[Field::Rm as usize])),
+        };
+        let mask = if inst.masked { register() } else { 0 };
+        self.encoder.put(&Encoded { op, size: inst.size, fields, rm, mask, immediate: inst.immediate });
     }
 
     fn memory(&self, address: Address, base: Option<u8>, index: Option<(u8, u8)>) -> Memory {
@@ -294,7 +303,7 @@ impl Finishing<'_> {
             (Some(from), None) => (store, from, self.slot(to)),
             (None, None) => unreachable!("moves between places on the stack go through a register"),
         };
-        self.encoder.put(&Encoded { reg: reg as u8, rm, ..Encoded::new(op, size) });
+        self.encoder.put(&Encoded::new(op, size, reg as u8, rm));
     }
 }
 

@@ -4,7 +4,7 @@ use super::code::Address;
 use super::constants::Constant;
 use super::encode::{Condition, Size};
 use super::table::{Class, Op as X};
-use super::{Selector, result};
+use super::{Selector, WaveArgs, result};
 use crate::error::JitError;
 use crate::jit::abi::{self, ArrayPlace, offset};
 use crate::jit::places::codegen;
@@ -84,7 +84,7 @@ impl Selector<'_> {
 
     /// In front of a loop whose first element is `first`: loads the strides of the streams that it carries, and adds
     /// the first row of each.
-    pub(super) fn begin_streams(&mut self, first: VReg, rows: &mut Vec<VReg>) {
+    pub(super) fn begin_streams(&mut self, first: VReg, rows: &mut WaveArgs) {
         self.wave.strides.clear();
         for index in 0..self.carried().len() {
             let [data, one] = self.load_stream(self.carried()[index]);
@@ -101,7 +101,7 @@ impl Selector<'_> {
     }
 
     /// Adds the rows of the next wave in the streams that the loop carries.
-    pub(super) fn next_rows(&mut self, rows: &mut Vec<VReg>) {
+    pub(super) fn next_rows(&mut self, rows: &mut WaveArgs) {
         for index in 0..self.wave.first_rows.len() {
             let next = self.rows_behind(self.wave.first_rows[index], self.wave.strides[index], self.step);
             rows.push(self.simd.address(next));

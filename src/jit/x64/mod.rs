@@ -81,6 +81,7 @@ use shaderjit_ir::set::EntitySet;
 use shaderjit_ir::texture::Access;
 use shaderjit_ir::{Block, Function, Op, Space, Value};
 use simd::Simd;
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use value::{Memo, Parts};
 
@@ -145,7 +146,20 @@ impl BackEnd for X64 {
 #[derive(Default)]
 struct Workspace {
     code: Code,
+    values: SecondaryMap<Value, Parts>,
+    slots: SecondaryMap<Value, Option<Address>>,
     allocator: Allocator,
+}
+
+impl Workspace {
+    /// Is ready for a function.
+    fn prepare(&mut self, func: &Function) {
+        self.code.clear();
+        self.values.clear();
+        self.values.resize(func.values.len());
+        self.slots.clear();
+        self.slots.resize(func.values.len());
+    }
 }
 
 thread_local! {
@@ -155,11 +169,11 @@ thread_local! {
 impl X64 {
     fn build(&self, program: &BatchProgram, layout: &Layout, origins: bool) -> Result<(CodeInfo, Finished), JitError> {
         let mut workspace = WORKSPACE.take().unwrap_or_default();
-        workspace.code.clear();
-        let mut selector = Selector::new(program, layout, self.0, origins, std::mem::take(&mut workspace.code))?;
+        workspace.prepare(program);
+        let mut selector = Selector::new(program, layout, self.0, origins, &mut workspace)?;
         selector.run()?;
-        let Selector { simd, accesses, places, passed, .. } = selector;
-        workspace.code = simd.code;
+        let Selector { simd, values, slots, accesses, places, passed, .. } = selector;
+        (workspace.code, workspace.values, workspace.slots) = (simd.code, values, slots);
         let output = workspace.allocator.run(&workspace.code, self.0.size())?;
         let finished = finish::finish(&workspace.code, output, self.0.size(), passed);
         if workspace.code.insts.len() <= limits::KEPT_MACHINE_INSTS {
@@ -279,10 +293,13 @@ struct Wave {
     /// Its record, in phases.
     record: Option<VReg>,
     /// Strides of the streams that the loop carries.
-    strides: Vec<fetch::Stride>,
+    strides: SmallVec<[fetch::Stride; 4]>,
     /// Rows of its first lane in those streams.
-    first_rows: Vec<VReg>,
+    first_rows: SmallVec<[VReg; 4]>,
 }
+
+/// What the loop over waves begins a round with: the element, the record, and rows of the streams.
+type WaveArgs = SmallVec<[VReg; 8]>;
 
 impl<'a> Selector<'a> {
     fn new(
@@ -290,11 +307,11 @@ impl<'a> Selector<'a> {
         layout: &'a Layout,
         level: Level,
         origins: bool,
-        code: Code,
+        workspace: &mut Workspace,
     ) -> Result<Selector<'a>, JitError> {
         let own = Own::new(program, level);
         let places = Places::new(program, layout, own.bytes)?;
-        let mut simd = Simd { code, level, pinned: Vec::new() };
+        let mut simd = Simd { code: std::mem::take(&mut workspace.code), level, pinned: Vec::new() };
         // Set before anything reads them.
         let none = VReg::invalid();
         let (block, done, out_of_fuel) = (simd.code.block(), simd.code.block(), simd.code.cold_block());
@@ -305,8 +322,8 @@ impl<'a> Selector<'a> {
             own,
             step: fetch::step(program, level),
             simd,
-            values: program.value_map(),
-            slots: program.value_map(),
+            values: std::mem::take(&mut workspace.values),
+            slots: std::mem::take(&mut workspace.slots),
             coalescing: Coalescing::new(program, level.abilities()),
             seen_doubles: double::seen_doubles(program),
             blocks: SecondaryMap::with_default(done.0),
@@ -317,7 +334,7 @@ impl<'a> Selector<'a> {
             frame: none,
             tile: None,
             phase: None,
-            wave: Wave { block, element: none, record: None, strides: Vec::new(), first_rows: Vec::new() },
+            wave: Wave { block, element: none, record: None, strides: SmallVec::new(), first_rows: SmallVec::new() },
             spaces: vec![none; program.spaces.len()],
             resources: none,
             scratch: none,

@@ -15,12 +15,20 @@ use regalloc2::VReg;
 use shaderjit_ir::batch::Stream;
 use shaderjit_ir::function::{Imm, InstData, Origin};
 use shaderjit_ir::{Inst, Op, Space, Value};
+use smallvec::SmallVec;
 
 /// A run, and what its lanes share.
 struct Run<'a> {
-    insts: Vec<&'a InstData>,
-    /// The addresses of all lanes' rows in the streams that it reads and writes.
-    streams: HashMap<Stream, RowAddresses>,
+    insts: SmallVec<[&'a InstData; 16]>,
+    /// The streams that it reads and writes, with the addresses of all lanes' rows.
+    streams: SmallVec<[(Stream, RowAddresses); 4]>,
+}
+
+impl Run<'_> {
+    fn rows(&self, stream: Stream) -> &RowAddresses {
+        let found = self.streams.iter().find(|(of, _)| *of == stream);
+        &found.expect("the run reads or writes it").1
+    }
 }
 
 /// Offsets of lanes that are in registers: those of which index of which space.
@@ -30,18 +38,20 @@ impl Selector<'_> {
     /// Selects for a run. Rows that instructions behind it use are transposed.
     pub(super) fn run_of_rows(&mut self, insts: &[Inst]) -> Result<(), JitError> {
         let func = self.func;
-        let insts: Vec<&InstData> = insts.iter().map(|&inst| &func.insts[inst]).collect();
+        let insts: SmallVec<[&InstData; 16]> = insts.iter().map(|&inst| &func.insts[inst]).collect();
         self.set_origin(insts[0].origin);
         self.share_rows(&insts);
         let vector = insts[0].vector;
-        let mut streams = HashMap::new();
+        let mut streams: SmallVec<[(Stream, RowAddresses); 4]> = SmallVec::new();
         for inst in &insts {
             let stream = match (inst.op, inst.imm) {
                 (Op::InputRow, Imm::Stream(element)) => Stream::Input(element),
                 (Op::OutputRow, Imm::Stream(element)) => Stream::Output(element),
                 _ => continue,
             };
-            streams.insert(stream, self.rows(stream, vector));
+            if !streams.iter().any(|(of, _)| *of == stream) {
+                streams.push((stream, self.rows(stream, vector)));
+            }
         }
         let run = Run { insts, streams };
         let going_on: Vec<(Value, u8)> = run
@@ -92,8 +102,8 @@ impl Selector<'_> {
                 (Op::CallLoad, _) => continue,
                 (Op::InputRow, _) if self.program.is_passed_on(inst) => continue,
                 (Op::InputRow, Imm::Stream(element)) => {
-                    let rows = run.streams[&Stream::Input(element)];
-                    self.load_rows(abi::read_bytes(self.layout.inputs[element as usize]), &rows, joining)
+                    let bytes = abi::read_bytes(self.layout.inputs[element as usize]);
+                    self.load_rows(bytes, run.rows(Stream::Input(element)), joining)
                 }
                 (Op::RowSplat, Imm::Component(component)) => {
                     let row = self.values[inst.args[0]].0[0];
@@ -110,11 +120,11 @@ impl Selector<'_> {
                 }
                 (Op::OutputRow, Imm::Stream(element)) => {
                     let stored = self.layout.stored(element);
-                    let rows = run.streams[&Stream::Output(element)];
+                    let rows = run.rows(Stream::Output(element));
                     match self.program.passed_on(inst) {
                         _ if stored == 0 => {}
-                        Some(input) => self.copy_rows(&run.streams[&Stream::Input(input)], &rows, stored, joining),
-                        None => self.store_rows(self.values[inst.args[0]].0[0], stored, &rows, joining),
+                        Some(input) => self.copy_rows(run.rows(Stream::Input(input)), rows, stored, joining),
+                        None => self.store_rows(self.values[inst.args[0]].0[0], stored, rows, joining),
                     }
                     continue;
                 }

@@ -30,6 +30,10 @@ pub enum Field {
     Nowhere,
 }
 
+impl Field {
+    pub const COUNT: usize = Field::Nowhere as usize + 1;
+}
+
 /// What an instruction does with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -225,6 +229,12 @@ macro_rules! define_ops {
             pub fn form(self) -> &'static [Slot] {
                 static FORMS: [&[Slot]; Op::COUNT] = [$($form,)*];
                 FORMS[self as usize]
+            }
+
+            /// Whether its result is in the register of its first operand.
+            #[inline]
+            pub fn overwrites(self) -> bool {
+                matches!(self.form(), [Slot { role: Role::Reuse, .. }, ..])
             }
 
             /// Whether an operand is in `ModRM.reg`.

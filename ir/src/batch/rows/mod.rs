@@ -132,10 +132,10 @@ impl<'a> Finder<'a> {
 
     /// Finds the outputs of three or four components, apart from copies, and the sums of gathered rows that are
     /// cheaper by rows. `outputs` are the block that returns and the values that it sets.
-    pub fn find(mut self, outputs: Option<&(Block, Vec<Components>)>, copies: &[Copy]) -> Found {
+    pub fn find(mut self, outputs: Option<(Block, &[Components])>, copies: &[Copy]) -> Found {
         let mut found = Found::default();
         if let Some((block, outputs)) = outputs {
-            found.returning = Some(*block);
+            found.returning = Some(block);
             for ((element, &components), &stored) in (0..).zip(outputs).zip(&self.layout.outputs) {
                 if stored >= 3
                     && !copies.iter().any(|copy| copy.output == element)

@@ -1,23 +1,33 @@
 //! Trees of rows as runs of row instructions, in place of the instructions on lanes that they stand for.
 
-use super::{Family, Found, Row, Step};
+use super::{Family, Found, Row, STEPS, Step};
 use crate::entity::{Inst, Value};
 use crate::function::{Function, Imm, InstData, Operands, Origin, ValueDef};
 use crate::op::Op;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 /// Writes the instructions of one run.
 struct Run<'a> {
     func: &'a mut Function,
     /// Rows of floats of the call and of literals, which are no part of the run.
-    front: Vec<Inst>,
-    insts: Vec<Inst>,
+    front: SmallVec<[Inst; 16]>,
+    insts: SmallVec<[Inst; 16]>,
     /// What the run has of its leaves.
-    made: Vec<(Step, Value)>,
+    made: SmallVec<[(Step, Value); 8]>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(func: &'a mut Function) -> Run<'a> {
+        Run { func, front: SmallVec::new(), insts: SmallVec::new(), made: SmallVec::new() }
+    }
+
+    /// Moves the instructions so far to those of the block.
+    fn finish(&mut self, insts: &mut Vec<Inst>) {
+        insts.extend(self.front.drain(..).chain(self.insts.drain(..)));
+    }
+
     fn push(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Option<Value> {
         let inst = self.func.make_inst(op, ty, args, imm);
         let is_in_front = matches!(op, Op::Const | Op::RowJoin);
@@ -63,7 +73,7 @@ impl Run<'_> {
 
     /// Writes a tree, and returns its row.
     fn tree(&mut self, tree: &[Step]) -> Value {
-        let mut results: Vec<Value> = Vec::with_capacity(tree.len());
+        let mut results: SmallVec<[Value; STEPS]> = SmallVec::new();
         let first = tree.iter().find_map(|step| match step {
             Step::Op { origin, .. } => Some(*origin),
             _ => None,
@@ -123,16 +133,15 @@ impl Found {
                 }
             }
             if self.returning == Some(block) {
-                let mut run = Run { func, front: Vec::new(), insts: Vec::new(), made: Vec::new() };
+                let mut run = Run::new(func);
                 // What is copied or the same for all goes first: stores of a round do not wait for its arithmetic.
-                let (leaves, trees): (Vec<_>, Vec<_>) = self.outputs.iter().partition(|(_, tree)| tree.len() == 1);
-                for (element, tree) in leaves.into_iter().chain(trees) {
+                let of_kind = |is_leaf| self.outputs.iter().filter(move |(_, tree)| (tree.len() == 1) == is_leaf);
+                for (element, tree) in of_kind(true).chain(of_kind(false)) {
                     // What is in front of one run is in front of the next.
                     run.made.retain(|(step, _)| matches!(step, Step::Literal(_)));
                     let row = run.tree(tree);
                     run.push(Op::OutputRow, Type::I32, &[row], Imm::Stream(*element));
-                    insts.append(&mut run.front);
-                    insts.append(&mut run.insts);
+                    run.finish(&mut insts);
                 }
             }
             func.blocks[block].insts = insts;
@@ -147,10 +156,9 @@ impl Found {
 impl Family {
     /// Writes the family's run, and then its columns as words of the rows.
     fn write(&self, func: &mut Function, insts: &mut Vec<Inst>) {
-        let mut run = Run { func, front: Vec::new(), insts: Vec::new(), made: Vec::new() };
+        let mut run = Run::new(func);
         let rows: Vec<Value> = self.blends.iter().map(|(tree, _)| run.tree(tree)).collect();
-        insts.append(&mut run.front);
-        insts.append(&mut run.insts);
+        run.finish(insts);
         for ((_, columns), row) in self.blends.iter().zip(rows) {
             let count = if columns[2] == columns[3] { 3 } else { 4 };
             for component in (0..count).rev() {

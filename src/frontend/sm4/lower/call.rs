@@ -101,6 +101,9 @@ impl Lowering {
         }
         if self.flow.is_running() {
             self.start_joined(exit);
+        } else if self.b.take_back_jump(exit) {
+            // Most programs return where their last instruction is and nowhere else.
+            self.flow.live = true;
         } else {
             // Outputs are set even where nothing gets to the end.
             self.b.seal_block(exit);

@@ -1,12 +1,11 @@
 //! Where blocks meet: which registers hold what where a block begins, and the moves that make it so at the end of each
 //! block that leads there.
 
-use super::super::code::number_of;
-use super::live::NEVER;
+use super::super::code::{class_number, class_number_of, number_of};
+use super::live::{Interval, NEVER};
 use super::moves::Move;
-use super::places::{Place, Set, members};
-use super::scan::{Holds, TooHard, Walk};
-use regalloc2::RegClass;
+use super::places::{CLASSES, Place, Set, members};
+use super::scan::{Holds, Scan, TooHard, Value, Walk};
 
 /// A move to be made: in front of the instruction at half this position, or behind it if this is odd.
 #[derive(Clone, Copy)]
@@ -90,19 +89,19 @@ impl Walk<'_> {
         let is_long = code.blocks[last].insts.end - self.first(block) > LOOKED_AT as u32;
         // Of which classes there are registers for what is in none.
         let mut free: Set = 0;
-        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
-            let all = self.registers.all[class as usize];
-            let needed = self.scan.live.pressure[block..=last].iter().map(|most| most[class as usize]).max();
+        for class in CLASSES {
+            let all = self.registers.all[class];
+            let needed = self.scan.live.pressure[block..=last].iter().map(|most| most[class]).max();
             let missing = (i32::from(needed.unwrap_or(0)) - all.count_ones() as i32).max(0) as usize;
             if missing == 0 && !is_long {
-                free |= if self.is_short[class as usize] { all } else { 0 };
+                free |= if self.is_short[class] { all } else { 0 };
                 continue;
             }
             let next = |walk: &Walk<'_>, register: Place| walk.scan.values[walk.holds[register.index()] as usize].next;
             let mut unused: Vec<Place> =
                 members(all & !self.free).filter(|&register| next(self, register) > end).collect();
             unused.sort_by_key(|&register| std::cmp::Reverse(next(self, register)));
-            self.is_short[class as usize] |= missing > 0;
+            self.is_short[class] |= missing > 0;
             unused.into_iter().take(missing).for_each(|register| self.empty(register));
         }
         let first = 2 * self.first(block);
@@ -116,8 +115,8 @@ impl Walk<'_> {
             if self.scan.live.intervals[value].start >= first || self.scan.values[value].at.is_some() {
                 continue;
             }
-            let class = operand.class();
-            if free & self.free & self.registers.all[class as usize] != 0
+            let class = class_number_of(*operand);
+            if free & self.free & self.registers.all[class] != 0
                 && let Some(register) = self.suitable(class, value, 0)
             {
                 self.hold(value, register);
@@ -130,7 +129,7 @@ impl Walk<'_> {
         let code = self.code;
         let mut is_passed = [false; 3];
         for (index, param) in code.params_of(&code.blocks[block]).iter().enumerate() {
-            let value = param.vreg();
+            let (value, class) = (param.vreg(), class_number(*param));
             if self.scan.live.intervals[value].first == NEVER {
                 continue;
             }
@@ -138,18 +137,18 @@ impl Walk<'_> {
             let arg = from.and_then(|from| code.args_of(&code.blocks[from]).get(index));
             let there = from.zip(arg).and_then(|(from, arg)| {
                 let Holds { by, held } = &self.scan.exits[from];
-                let free = self.free & self.registers.all[param.class() as usize];
+                let free = self.free & self.registers.all[class];
                 members(free & held).find(|place| by[place.index()] == arg.vreg() as u32)
             });
-            let register = there.or_else(|| self.suitable(param.class(), value, 0));
+            let register = there.or_else(|| self.suitable(class, value, 0));
             let register = match register {
                 Some(register) => register,
                 None => {
-                    let farthest = self.farthest(param.class(), 0).ok_or(TooHard)?;
+                    let farthest = self.farthest(class, 0).ok_or(TooHard)?;
                     if self.distance(farthest) <= self.scan.values[value].next {
                         (self.scan.values[value].is_passed, self.scan.values[value].home) = (true, None);
-                        is_passed[param.class() as usize] = true;
-                        self.is_short[param.class() as usize] = true;
+                        is_passed[class] = true;
+                        self.is_short[class] = true;
                         continue;
                     }
                     self.drop_at(farthest, block, &mut is_passed);
@@ -159,9 +158,9 @@ impl Walk<'_> {
             self.hold(value, register);
             self.scan.values[value].home = Some(register);
         }
-        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
+        for class in CLASSES {
             // What goes from slot to slot goes by way of a register.
-            if is_passed[class as usize] && self.free & self.registers.all[class as usize] == 0 {
+            if is_passed[class] && self.free & self.registers.all[class] == 0 {
                 let farthest = self.farthest(class, 0).ok_or(TooHard)?;
                 self.drop_at(farthest, block, &mut is_passed);
             }
@@ -172,11 +171,12 @@ impl Walk<'_> {
     /// What a register would hold where a block begins loses it.
     fn drop_at(&mut self, register: Place, block: usize, is_passed: &mut [bool; 3]) {
         let value = self.holds[register.index()] as usize;
-        self.is_short[self.scan.live.intervals[value].class as usize] = true;
+        let class = usize::from(self.scan.live.intervals[value].class);
+        self.is_short[class] = true;
         if self.is_param_of(value, block) {
             self.scan.values[value].is_passed = true;
             self.scan.values[value].home = None;
-            is_passed[self.scan.live.intervals[value].class as usize] = true;
+            is_passed[class] = true;
         }
         self.empty(register);
     }
@@ -191,50 +191,44 @@ impl Walk<'_> {
     /// Makes what one block ends with what another begins with.
     fn connect(&mut self, from: usize, to: usize) {
         let code = self.code;
-        let (exit, entry): (Holds, Holds) = (self.scan.exits[from], self.scan.entries[to]);
         let params = code.params_of(&code.blocks[to]);
+        let Scan { exits, entries, values, moves, live, .. } = &mut *self.scan;
+        let (exit, entry) = (&exits[from], &entries[to]);
         // Slots are passed on by way of a register that is free behind the edge.
         let mut scratch = [None; 3];
-        for param in params.iter().filter(|param| self.scan.values[param.vreg()].is_passed) {
-            let all = self.registers.all[param.class() as usize];
-            scratch[param.class() as usize] = members(all & !entry.held).next();
+        for param in params.iter().filter(|param| values[param.vreg()].is_passed) {
+            let class = class_number(*param);
+            scratch[class] = members(self.registers.all[class] & !entry.held).next();
         }
-        let here = self.holds();
-        self.set_places(&here, |_| None);
-        let is_scratch = |place: &Place| scratch.contains(&Some(*place));
-        self.set_places(&exit, |place| Some(place).filter(|place| !is_scratch(place)));
-        self.scan.moves.clear();
+        moves.clear();
+        let mut move_to = |to: Place, value: usize, known: &mut Value| {
+            let has = |place: &Place| exit.by[place.index()] == value as u32 && !scratch.contains(&Some(*place));
+            // Most stay where they are, or are where they were defined.
+            let [wanted, home] =
+                [Some(to).filter(|to| to.slot_of().is_none()), known.home].map(|place| place.filter(has));
+            let from = wanted.or(home).or_else(|| members(exit.held).find(has)).unwrap_or_else(|| {
+                known.is_loaded = true;
+                Place::slot(value)
+            });
+            if from != to {
+                moves.push(Move { to, from });
+            }
+        };
         for (param, arg) in params.iter().zip(code.args_of(&code.blocks[from])) {
-            let value = self.scan.values[param.vreg()];
-            let to = match value.home {
-                _ if value.is_passed => Place::slot(param.vreg()),
-                Some(home) if entry.by[home.index()] == param.vreg() as u32 => home,
+            let to = match values[param.vreg()] {
+                Value { is_passed: true, .. } => Place::slot(param.vreg()),
+                Value { home: Some(home), .. } if entry.by[home.index()] == param.vreg() as u32 => home,
                 _ => continue,
             };
-            self.move_on_edge(to, arg.vreg());
+            move_to(to, arg.vreg(), &mut values[arg.vreg()]);
         }
         for register in members(entry.held) {
             let value = entry.by[register.index()] as usize;
-            if !self.is_param_of(value, to) {
-                self.move_on_edge(register, value);
+            let Interval { is_param, block, .. } = live.intervals[value];
+            if !is_param || block as usize != to {
+                move_to(register, value, &mut values[value]);
             }
         }
         self.sequence(2 * self.jump(from), scratch);
-        self.set_places(&exit, |_| None);
-        self.set_places(&here, Some);
-    }
-
-    /// Sets where the values are that some registers hold.
-    fn set_places(&mut self, holds: &Holds, place: impl Fn(Place) -> Option<Place>) {
-        for register in members(holds.held) {
-            self.scan.values[holds.by[register.index()] as usize].at = place(register);
-        }
-    }
-
-    fn move_on_edge(&mut self, to: Place, value: usize) {
-        let from = self.scan.values[value].at.unwrap_or_else(|| self.loaded(value));
-        if from != to {
-            self.scan.moves.push(Move { to, from });
-        }
     }
 }

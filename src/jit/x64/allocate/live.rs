@@ -3,8 +3,8 @@
 //! Positions are numbers of instructions, in the order of the code. Intervals have no holes; one that a loop needs
 //! from outside covers the loop.
 
-use super::super::code::{Code, number_of};
-use regalloc2::{OperandKind, RegClass, VReg};
+use super::super::code::{Code, Definition, NOWHERE, number_of};
+use regalloc2::OperandKind;
 
 /// What is behind all positions.
 pub const NEVER: u32 = u32::MAX;
@@ -27,7 +27,8 @@ pub struct Interval {
     pub first: u32,
     /// The block that defines it.
     pub block: u32,
-    pub class: RegClass,
+    /// The number of its class.
+    pub class: u8,
     /// Whether it is a parameter of the block.
     pub is_param: bool,
 }
@@ -63,7 +64,6 @@ pub struct Live {
     pub pressure: Vec<[i16; 4]>,
     loops: Vec<Loop>,
     innermost: Vec<u32>,
-    uses: Vec<u32>,
     /// Steps through nested loops that are left.
     budget: usize,
     steps: Vec<[i16; 4]>,
@@ -119,32 +119,15 @@ impl Live {
 
     fn find_starts(&mut self, code: &Code) {
         self.intervals.clear();
-        let interval =
-            Interval { start: NEVER, end: 0, first: NEVER, block: NONE, class: RegClass::Int, is_param: false };
-        self.intervals.resize(code.registers, interval);
-        let mut place = 0;
-        for (number, block) in (0..).zip(&code.blocks) {
-            let mut define = |register: VReg, position: u32, is_param: bool| {
-                let (half, class) = (2 * position, register.class());
-                self.intervals[register.vreg()] =
-                    Interval { start: half, end: half, first: NEVER, block: number, class, is_param };
-            };
-            code.params_of(block).iter().for_each(|&param| define(param, block.insts.start, true));
-            for (position, inst) in block.insts.clone().zip(&code.insts[code.range_of(block)]) {
-                // What an instruction defines comes first.
-                let operands = &code.operands[place..inst.end as usize];
-                let defs = operands.iter().take_while(|operand| operand.kind() == OperandKind::Def);
-                defs.for_each(|operand| define(operand.vreg(), position, false));
-                place = inst.end as usize;
-            }
-        }
-        self.arg_next.clear();
-        self.arg_next.resize(code.args.len(), NEVER);
+        self.intervals.extend(code.definitions.iter().map(|&Definition { inst, block, class, is_param }| {
+            let start = if block == NOWHERE { NEVER } else { 2 * inst };
+            Interval { start, end: start, first: NEVER, block, class, is_param }
+        }));
     }
 
     fn find_uses(&mut self, code: &Code) -> Option<()> {
-        self.uses.clear();
-        self.uses.resize(code.registers, NEVER);
+        self.arg_next.clear();
+        self.arg_next.resize(code.args.len(), NEVER);
         self.next.clear();
         self.next.resize(code.operands.len(), NEVER);
         let mut end = code.operands.len();
@@ -158,16 +141,10 @@ impl Live {
                 let places = start..end;
                 end = start;
                 for (place, operand) in places.clone().zip(&code.operands[places]).rev() {
-                    let register = number_of(*operand);
-                    if operand.kind() == OperandKind::Def {
-                        self.intervals[register].first = self.uses[register];
-                    } else {
-                        self.next[place] = self.used(code, register, Position { inst: position, ..at })?;
+                    if operand.kind() == OperandKind::Use {
+                        self.next[place] = self.used(code, number_of(*operand), Position { inst: position, ..at })?;
                     }
                 }
-            }
-            for param in code.params_of(block) {
-                self.intervals[param.vreg()].first = self.uses[param.vreg()];
             }
         }
         Some(())
@@ -189,14 +166,14 @@ impl Live {
             around = parent;
         }
         interval.end = interval.end.max(end);
-        Some(std::mem::replace(&mut self.uses[register], at.inst))
+        Some(std::mem::replace(&mut interval.first, at.inst))
     }
 
     fn find_pressure(&mut self, code: &Code) {
         self.steps.clear();
         self.steps.resize(code.insts.len() + 1, [0; 4]);
         for interval in self.intervals.iter().filter(|interval| interval.block != NONE) {
-            let (Interval { start, end, .. }, class) = (*interval, interval.class as usize);
+            let (Interval { start, end, .. }, class) = (*interval, usize::from(interval.class));
             let [start, end] = [start, end].map(|half| half as usize / 2);
             let begins = &mut self.steps[start][class];
             *begins = begins.saturating_add(1);

@@ -25,6 +25,7 @@ use regalloc2::{
     RegallocOptions, VReg,
 };
 use scan::Scan;
+use smallvec::SmallVec;
 
 /// The stack pointer and the frame pointer, which hold no values.
 pub const STACK: u8 = 4;
@@ -32,6 +33,9 @@ pub const FRAME: u8 = 5;
 
 /// General registers that a function leaves as they were: rbx, r12 to r15.
 pub const SAVED: [u8; 5] = [3, 12, 13, 14, 15];
+
+/// Some of them.
+pub type Saved = SmallVec<[u8; SAVED.len()]>;
 
 /// Bytes of a spill slot; vectors take several.
 pub const SLOT: usize = 8;
@@ -97,7 +101,7 @@ impl Function for Allocated<'_> {
     }
 
     fn num_vregs(&self) -> usize {
-        self.code.registers
+        self.code.registers()
     }
 
     fn spillslot_size(&self, class: RegClass) -> usize {
@@ -116,8 +120,8 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Allocates registers; gives those as well that the code has to restore.
-    pub fn run(&mut self, code: &Code, size: Size) -> Result<(&Output, Vec<u8>), JitError> {
+    /// Allocates registers; gives the numbers of those as well that the code has to restore.
+    pub fn run(&mut self, code: &Code, size: Size) -> Result<(&Output, Saved), JitError> {
         let registers = Registers::new(size);
         let function = Allocated { code, size, clobbered: pregs(registers.clobbered()) };
         let failed = |error: &dyn std::fmt::Debug| JitError::Codegen(format!("register allocation: {error:?}"));

@@ -59,6 +59,9 @@ impl From<PReg> for Place {
 /// Sets of registers, a bit for each [`Place`] that is one.
 pub type Set = u64;
 
+/// The numbers of all classes, as regalloc2 has them: of general registers, vectors and masks.
+pub const CLASSES: std::ops::Range<usize> = RegClass::Int as usize..RegClass::Vector as usize + 1;
+
 /// The registers that can hold values.
 #[derive(Clone, Copy)]
 pub struct Registers {

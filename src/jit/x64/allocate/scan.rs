@@ -5,12 +5,13 @@
 //! is stored once, where it is defined: its slot is right wherever it is needed. So losing a register costs nothing by
 //! itself. Blocks begin with what a block before them ended with; `edges` makes the others agree.
 
-use super::super::code::{Code, Kind, number_of};
+use super::super::code::{Code, Kind, class_number_of, number_of};
+use super::super::table::Op;
 use super::edges::Edit;
 use super::live::{Live, NEVER};
 use super::moves::{Move, Sequencer};
-use super::places::{Place, REGISTERS, Registers, Set, members};
-use regalloc2::{Allocation, Operand, OperandConstraint, OperandKind, RegClass};
+use super::places::{CLASSES, Place, REGISTERS, Registers, Set, members};
+use regalloc2::{Allocation, Operand, OperandConstraint, OperandKind};
 use std::ops::Range;
 
 /// A register that holds nothing.
@@ -100,7 +101,7 @@ impl Scan {
         self.allocations.resize(code.operands.len(), Allocation::none());
         self.in_slots.clear();
         self.edits.clear();
-        self.sequencer.prepare(code.registers + 3);
+        self.sequencer.prepare(code.registers() + CLASSES.len());
         self.entries.clear();
         self.exits.clear();
         let is_call = |&position: &u32| matches!(code.insts[position as usize].kind, Kind::Call(_));
@@ -127,14 +128,23 @@ impl Walk<'_> {
         let places = self.place..inst.end as usize;
         self.place = places.end;
         match inst.kind {
-            Kind::Op(_) => self.op(position, places),
+            Kind::Op(op) => self.op(op, position, places),
+            kind => {
+                self.other(kind, position, places);
+                Ok(())
+            }
+        }
+    }
+
+    /// What is no machine instruction alone.
+    fn other(&mut self, kind: Kind, position: u32, places: Range<usize>) {
+        match kind {
             Kind::Entry => {
                 for place in places {
                     let operand = self.code.operands[place];
                     self.scan.allocations[place] = Allocation::reg(fixed(operand).preg());
                     self.define(operand.vreg().vreg(), fixed(operand));
                 }
-                Ok(())
             }
             Kind::Call(_) => {
                 self.calls.pop();
@@ -143,18 +153,14 @@ impl Walk<'_> {
                 for register in members(self.registers.clobbered() & !self.free) {
                     self.empty(register);
                 }
-                Ok(())
             }
-            Kind::Return => {
-                self.pass(position, places);
-                Ok(())
-            }
-            Kind::Refuel(_) | Kind::Jump | Kind::Branch(_) => Ok(()),
+            Kind::Return => self.pass(position, places),
+            Kind::Op(_) | Kind::Refuel(_) | Kind::Jump | Kind::Branch(_) => {}
         }
     }
 
     /// One machine instruction.
-    fn op(&mut self, position: u32, places: Range<usize>) -> Result<(), TooHard> {
+    fn op(&mut self, op: Op, position: u32, places: Range<usize>) -> Result<(), TooHard> {
         let code = self.code;
         let operands = &code.operands[places.clone()];
         let (defs, uses) = operands.split_at(operands.iter().take_while(|def| def.kind() == OperandKind::Def).count());
@@ -178,13 +184,12 @@ impl Walk<'_> {
                     self.scan.allocations[place] = Allocation::reg(register.preg());
                     continue;
                 }
-                let slot = self.loaded(value);
-                if operand.constraint() == OperandConstraint::Any && self.stays_in_slot(place, operand.class(), pinned)
-                {
+                let (slot, class) = (self.loaded(value), class_number_of(*operand));
+                if operand.constraint() == OperandConstraint::Any && self.stays_in_slot(place, class, pinned) {
                     self.scan.in_slots.push(place);
                     continue;
                 }
-                let register = self.take(operand.class(), value, pinned)?;
+                let register = self.take(class, value, pinned)?;
                 self.edit(2 * position, register, slot);
                 self.hold(value, register);
                 self.scan.allocations[place] = Allocation::reg(register.preg());
@@ -195,9 +200,9 @@ impl Walk<'_> {
 
         for (place, operand) in (places.start..).zip(defs) {
             let value = number_of(*operand);
-            let register = match operand.constraint() {
-                OperandConstraint::Reuse(source) => self.overwritten(position, value, places.start + source, pinned)?,
-                _ => self.take(operand.class(), value, 0)?,
+            let register = match op.overwrites() {
+                true => self.overwritten(position, value, first_use, pinned)?,
+                false => self.take(class_number_of(*operand), value, 0)?,
             };
             self.scan.allocations[place] = Allocation::reg(register.preg());
             self.define(value, register);
@@ -207,9 +212,9 @@ impl Walk<'_> {
 
     /// Whether an operand that is in no register had best be read in its slot: where its value is not wanted again, or
     /// only after that which would lose its register.
-    fn stays_in_slot(&self, place: usize, class: RegClass, pinned: Set) -> bool {
+    fn stays_in_slot(&self, place: usize, class: usize, pinned: Set) -> bool {
         let next = self.scan.live.next[place];
-        let has_free = self.free & self.registers.all[class as usize] & !pinned != 0;
+        let has_free = self.free & self.registers.all[class] & !pinned != 0;
         next == NEVER
             || !has_free && self.farthest(class, pinned).is_none_or(|farthest| self.distance(farthest) <= next)
     }
@@ -217,19 +222,18 @@ impl Walk<'_> {
     /// The register of a result that overwrites an operand: that of the operand if nothing wants that any more, else
     /// one with a copy of it.
     fn overwritten(&mut self, position: u32, value: usize, source: usize, pinned: Set) -> Result<Place, TooHard> {
-        let operand = self.code.operands[source].vreg();
         let register = Place::from(self.scan.allocations[source].as_reg().ok_or(TooHard)?);
         if self.free & (1 << register.0) != 0 {
             return Ok(register);
         }
-        let class = operand.class();
-        let all = self.registers.all[class as usize];
+        let class = class_number_of(self.code.operands[source]);
+        let all = self.registers.all[class];
         if self.free & all & !pinned == 0 {
             // Either another value loses its register, and the operand is copied there; or the operand loses its own.
             let farthest = self.farthest(class, pinned);
             let is_farther = |other: Place| self.distance(other) > self.distance(register);
             if !farthest.is_some_and(is_farther) {
-                self.is_short[class as usize] = true;
+                self.is_short[class] = true;
                 self.empty(register);
                 return Ok(register);
             }
@@ -321,19 +325,19 @@ impl Walk<'_> {
     }
 
     /// A register for a value, which is free from now on.
-    pub(super) fn take(&mut self, class: RegClass, value: usize, pinned: Set) -> Result<Place, TooHard> {
+    pub(super) fn take(&mut self, class: usize, value: usize, pinned: Set) -> Result<Place, TooHard> {
         if let Some(register) = self.suitable(class, value, pinned) {
             return Ok(register);
         }
         let farthest = self.farthest(class, pinned).ok_or(TooHard)?;
-        self.is_short[class as usize] = true;
+        self.is_short[class] = true;
         self.empty(farthest);
         Ok(farthest)
     }
 
     /// A free register for a value: that of the parameter that it becomes, if possible.
-    pub(super) fn suitable(&self, class: RegClass, value: usize, pinned: Set) -> Option<Place> {
-        let free = self.free & self.registers.all[class as usize] & !pinned;
+    pub(super) fn suitable(&self, class: usize, value: usize, pinned: Set) -> Option<Place> {
+        let free = self.free & self.registers.all[class] & !pinned;
         let Value { home, becomes, .. } = self.scan.values[value];
         let wish = if becomes == EMPTY { home } else { self.scan.values[becomes as usize].home.or(home) };
         if let Some(wish) = wish.filter(|wish| free & (1 << wish.0) != 0) {
@@ -347,8 +351,8 @@ impl Walk<'_> {
     }
 
     /// The register of a class whose value is not wanted for the longest time.
-    pub(super) fn farthest(&self, class: RegClass, pinned: Set) -> Option<Place> {
-        let held = self.registers.all[class as usize] & !self.free & !pinned;
+    pub(super) fn farthest(&self, class: usize, pinned: Set) -> Option<Place> {
+        let held = self.registers.all[class] & !self.free & !pinned;
         members(held).max_by_key(|&register| self.distance(register))
     }
 
@@ -373,11 +377,11 @@ impl Walk<'_> {
             return;
         }
         let class = |place: Place| match place.slot_of() {
-            Some(value) if value >= self.code.registers => value - self.code.registers,
-            Some(value) => live.intervals[value].class as usize,
+            Some(value) if value >= self.code.registers() => value - self.code.registers(),
+            Some(value) => usize::from(live.intervals[value].class),
             None => place.preg().class() as usize,
         };
-        let spare = |place: Place| Place::slot(self.code.registers + class(place));
+        let spare = |place: Place| Place::slot(self.code.registers() + class(place));
         sequencer.run(moves, spare, |to, from| {
             let mut edit = |to, from| edits.push(Edit { half, is_store: false, to, from });
             match scratch[class(to)] {

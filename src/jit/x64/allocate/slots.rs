@@ -4,17 +4,21 @@
 use super::super::code::{Code, number_of};
 use super::SLOT;
 use super::edges::Edit;
-use super::places::Place;
+use super::places::{CLASSES, Place};
 use super::scan::Scan;
 use regalloc2::{Allocation, Inst, Output, ProgPoint, RegClass, SpillSlot};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The number of the class of vectors.
+const VECTORS: u8 = RegClass::Float as u8;
+
 /// A value that has a slot, and from where to where, in half positions.
 struct Kept {
     start: u32,
     end: u32,
-    class: RegClass,
+    /// The number of its class.
+    class: u8,
     value: usize,
 }
 
@@ -24,7 +28,7 @@ impl Scan {
         self.store_what_is_loaded();
         let mut kept = self.kept(code);
         kept.sort_unstable_by_key(|kept| kept.start);
-        let slots = assign(&kept, vector_bytes / SLOT, code.registers + RegClass::Vector as usize + 1, output);
+        let slots = assign(&kept, vector_bytes / SLOT, code.registers() + CLASSES.len(), output);
         self.edits.sort_by_key(|edit| (edit.half, !edit.is_store));
         let allocation = |place: Place| match place.slot_of() {
             Some(value) => Allocation::stack(SpillSlot::new(slots[value] as usize)),
@@ -77,18 +81,22 @@ impl Scan {
             }
             kept.push(Kept { start, end, class: interval.class, value: number });
         }
-        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
-            let spare = code.registers + class as usize;
+        for class in CLASSES {
+            let spare = code.registers() + class;
             if self.edits.iter().any(|edit| edit.to.slot_of() == Some(spare)) {
-                kept.push(Kept { start: 0, end: u32::MAX, class, value: spare });
+                kept.push(Kept { start: 0, end: u32::MAX, class: class as u8, value: spare });
             }
         }
         kept
     }
 }
 
-/// Gives each value a slot, by linear scan: those of vectors, which take so many units each, lie in front.
+/// Gives each value that is kept a slot, by linear scan: those of vectors, which take so many units each, lie in front.
 fn assign(kept: &[Kept], unit: usize, values: usize, output: &mut Output) -> Vec<u32> {
+    if kept.is_empty() {
+        output.num_spillslots = 0;
+        return Vec::new();
+    }
     let mut slots = vec![0; values];
     let mut used = [0u32; 2];
     let mut free: [Vec<u32>; 2] = Default::default();
@@ -100,7 +108,7 @@ fn assign(kept: &[Kept], unit: usize, values: usize, output: &mut Output) -> Vec
             active.pop();
             free[kind].push(slot);
         }
-        let kind = usize::from(class != RegClass::Float);
+        let kind = usize::from(class != VECTORS);
         let slot = free[kind].pop().unwrap_or_else(|| {
             used[kind] += 1;
             used[kind] - 1
@@ -111,7 +119,7 @@ fn assign(kept: &[Kept], unit: usize, values: usize, output: &mut Output) -> Vec
     let [vectors, words] = used.map(|used| used as usize);
     for kept in kept {
         let slot = slots[kept.value] as usize;
-        slots[kept.value] = if kept.class == RegClass::Float { unit * slot } else { unit * vectors + slot } as u32;
+        slots[kept.value] = if kept.class == VECTORS { unit * slot } else { unit * vectors + slot } as u32;
     }
     output.num_spillslots = unit * vectors + words;
     slots

@@ -113,10 +113,8 @@ pub enum Rm {
 pub struct Encoded {
     pub op: Op,
     pub size: Size,
-    /// By field: `reg`, `vvvv`, what is in the immediate.
-    pub reg: u8,
-    pub vvvv: u8,
-    pub in_immediate: u8,
+    /// Registers by field. That of `ModRM.rm` is in `rm`, what is nowhere makes no difference.
+    pub fields: [u8; Field::COUNT],
     pub rm: Rm,
     /// The mask, which zeroes lanes unless the instruction blends or stores; 0 for none.
     pub mask: u8,
@@ -124,20 +122,19 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// An instruction without operands yet.
-    pub fn new(op: Op, size: Size) -> Encoded {
-        Encoded { op, size, reg: 0, vvvv: 0, in_immediate: 0, rm: Rm::Register(0), mask: 0, immediate: 0 }
+    /// An instruction of two operands at most.
+    pub fn new(op: Op, size: Size, reg: u8, rm: Rm) -> Encoded {
+        let mut fields = [0; Field::COUNT];
+        fields[Field::Reg as usize] = reg;
+        Encoded { op, size, fields, rm, mask: 0, immediate: 0 }
     }
 
-    /// Puts a register in one of the fields.
-    pub fn set(&mut self, field: Field, register: u8) {
-        match field {
-            Field::Reg => self.reg = register,
-            Field::Vvvv => self.vvvv = register,
-            Field::Immediate => self.in_immediate = register,
-            Field::Rm => self.rm = Rm::Register(register),
-            Field::Nowhere => {}
-        }
+    fn reg(&self) -> u8 {
+        self.fields[Field::Reg as usize]
+    }
+
+    fn vvvv(&self) -> u8 {
+        self.fields[Field::Vvvv as usize]
     }
 }
 
@@ -163,37 +160,35 @@ impl Encoder {
         let zero;
         let inst = match inst.op {
             Op::Zero => {
-                zero = Encoded { vvvv: inst.reg, rm: Rm::Register(inst.reg), ..*inst };
+                zero = Encoded { fields: [inst.reg(); Field::COUNT], rm: Rm::Register(inst.reg()), ..*inst };
                 &zero
             }
             _ => inst,
         };
-        let is_high = |register: u8| register >= 16;
+        // Evex has a bit more for registers.
         let needs_evex = || {
-            inst.size == Size::Z
-                || inst.mask != 0
-                || is_high(inst.reg)
-                || is_high(inst.vvvv)
-                || match inst.rm {
-                    Rm::Register(register) => is_high(register),
-                    Rm::Memory(memory) => memory.broadcast,
-                }
+            let has_more = match inst.rm {
+                Rm::Register(register) => register >= 16,
+                Rm::Memory(memory) => memory.broadcast,
+            };
+            has_more || inst.size == Size::Z || inst.mask != 0 || inst.reg() | inst.vvvv() >= 16
         };
         let mut bytes = Bytes::default();
-        let unit = match encoding.prefixes {
-            Prefixes::Legacy => bytes.legacy(inst, encoding),
-            Prefixes::Vex => bytes.vex(inst, encoding),
-            Prefixes::Either if !needs_evex() => bytes.vex(inst, encoding),
-            Prefixes::Either | Prefixes::Evex => bytes.evex(inst, encoding),
+        let unit = if encoding.prefixes == Prefixes::Legacy {
+            bytes.legacy(inst, encoding)
+        } else if encoding.prefixes == Prefixes::Vex || encoding.prefixes == Prefixes::Either && !needs_evex() {
+            bytes.vex(inst, encoding)
+        } else {
+            bytes.evex(inst, encoding)
         };
-        let reg = if inst.op.has_reg() { inst.reg } else { encoding.digit };
+        let reg = if inst.op.has_reg() { inst.reg() } else { encoding.digit };
         if let Some((at, constant)) = bytes.operand(reg, inst.rm, unit) {
             let at = self.bytes.len() + at;
             self.references.push(Reference { at, end: at + 4 + usize::from(encoding.immediate), constant });
         }
         match encoding.immediate {
             0 => {}
-            1 => bytes.put([inst.immediate as u8 | inst.in_immediate << 4]),
+            1 => bytes.put([inst.immediate as u8 | inst.fields[Field::Immediate as usize] << 4]),
             _ => bytes.put(inst.immediate.to_le_bytes()),
         }
         // To copy as many bytes as is known beforehand takes no call. Those behind the instruction go again.
@@ -274,7 +269,7 @@ impl Bytes {
             prefix => self.put([[0x66, 0xf3, 0xf2][usize::from(prefix) - 1]]),
         }
         let (base, index) = extensions(inst.rm);
-        let rex = u8::from(encoding.wide) << 3 | (inst.reg >> 3 & 1) << 2 | index << 1 | base;
+        let rex = u8::from(encoding.wide) << 3 | (inst.reg() >> 3 & 1) << 2 | index << 1 | base;
         // Without it the low bytes of rsi and rdi would be those of others.
         let is_byte = matches!(inst.op, Op::Setcc | Op::Movzx8);
         if rex != 0 || is_byte {
@@ -293,8 +288,8 @@ impl Bytes {
         let (base, index) = extensions(inst.rm);
         let long = u8::from(encoding.long || inst.size == Size::Y);
         let wide = u8::from(encoding.vex_wide);
-        let low = wide << 7 | (!inst.vvvv & 15) << 3 | long << 2 | encoding.prefix;
-        let reg = !inst.reg >> 3 & 1;
+        let low = wide << 7 | (!inst.vvvv() & 15) << 3 | long << 2 | encoding.prefix;
+        let reg = !inst.reg() >> 3 & 1;
         if base == 0 && index == 0 && encoding.map == 1 {
             self.put([0xc5, reg << 7 | low]);
         } else {
@@ -320,13 +315,17 @@ impl Bytes {
         let zeroes = u8::from(inst.mask != 0 && !inst.op.merges());
         // The fifth bit of an index that is a vector takes the place of that of `vvvv`, which is no operand then.
         let fifth = match inst.rm {
-            Rm::Memory(Memory { index: Some((index, _)), .. }) => inst.vvvv | index,
-            _ => inst.vvvv,
+            Rm::Memory(Memory { index: Some((index, _)), .. }) => inst.vvvv() | index,
+            _ => inst.vvvv(),
         };
         self.put([
             0x62,
-            (!inst.reg >> 3 & 1) << 7 | (index ^ 1) << 6 | (base ^ 1) << 5 | (!inst.reg >> 4 & 1) << 4 | encoding.map,
-            u8::from(encoding.wide) << 7 | (!inst.vvvv & 15) << 3 | 1 << 2 | encoding.prefix,
+            (!inst.reg() >> 3 & 1) << 7
+                | (index ^ 1) << 6
+                | (base ^ 1) << 5
+                | (!inst.reg() >> 4 & 1) << 4
+                | encoding.map,
+            u8::from(encoding.wide) << 7 | (!inst.vvvv() & 15) << 3 | 1 << 2 | encoding.prefix,
             zeroes << 7 | length << 5 | broadcast << 4 | (!fifth >> 4 & 1) << 3 | inst.mask,
         ]);
         self.put([encoding.opcode]);
@@ -352,7 +351,9 @@ impl Bytes {
                 return Some((at, constant));
             }
         };
-        let is_small = memory.offset % unit == 0 && i8::try_from(memory.offset / unit).is_ok();
+        // In units, which are powers of two.
+        let small = memory.offset >> unit.trailing_zeros();
+        let is_small = memory.offset & (unit - 1) == 0 && i8::try_from(small).is_ok();
         // Without a displacement, rbp and r13 would mean something else.
         let mode = match memory.offset {
             0 if base != 5 => 0,
@@ -367,7 +368,7 @@ impl Bytes {
         }
         match mode {
             0 => {}
-            1 => self.put([(memory.offset / unit) as u8]),
+            1 => self.put([small as u8]),
             _ => self.put(memory.offset.to_le_bytes()),
         }
         None

@@ -123,13 +123,17 @@ fn registers(form: &[Slot], in_memory: bool, number: impl Fn(usize, &Slot) -> u8
 }
 
 fn encoded(op: Op, size: Size, operands: &[(Slot, u8)]) -> (Encoded, Vec<(Class, u8)>) {
-    let mut inst = Encoded { immediate: if op.encoding().immediate > 0 { 1 } else { 4 }, ..Encoded::new(op, size) };
+    let immediate = if op.encoding().immediate > 0 { 1 } else { 4 };
+    let mut inst = Encoded { immediate, ..Encoded::new(op, size, 0, Rm::Register(0)) };
     if operands.iter().any(|(slot, _)| slot.field == Field::Immediate) {
         inst.immediate = 0;
     }
     let mut expected = Vec::new();
     for &(slot, number) in operands {
-        inst.set(slot.field, number);
+        inst.fields[slot.field as usize] = number;
+        if slot.field == Field::Rm {
+            inst.rm = Rm::Register(number);
+        }
         if slot.field != Field::Nowhere {
             expected.push((slot.class, number));
         }
