@@ -14,6 +14,7 @@ use crate::options::{Backend, CompileOptions, Config, Lanes, Vectors, default_fo
 use crate::pipeline::{self, PassOptions};
 use crate::prepared::{ExactForm, Prepared};
 use crate::shader::Shader;
+use crate::stage::Stage;
 use crate::tiering::{Home, Maker, Outcome, Tier, Workers};
 use crate::vertex_format::VertexFormat;
 use shaderjit_ir::pass::PassError;
@@ -192,6 +193,7 @@ impl Drop for Engine {
 
 /// A program that has been through every pass.
 struct Passed {
+    stage: Stage,
     function: Verified,
     interface: Interface,
     exact: Option<ExactForm>,
@@ -216,13 +218,14 @@ impl Workshop {
                 }
                 outcome => outcome?,
             };
-            let Passed { function, interface, exact, times } = passed;
+            let Passed { stage, function, interface, exact, times } = passed;
+            debug_assert!(shader.entry(options.entry).is_ok_and(|entry| entry.stage == stage), "{stage}");
             let facts = Facts::of(&function, &interface);
             let static_rows = bounds::static_rows(&function);
             let unbound = unbound_uniforms(&interface, &static_rows);
             Ok(Cached::Prepared(Arc::new(Prepared {
                 key,
-                stage: shader.entry(options.entry)?.stage,
+                stage,
                 options,
                 shader: shader.clone(),
                 variables: OnceLock::new(),
@@ -252,7 +255,7 @@ impl Workshop {
     fn run_passes(&self, shader: &Shader, options: &CompileOptions) -> Result<Passed, Error> {
         let start = Instant::now();
         #[cfg_attr(not(feature = "fuzzing"), expect(unused_mut, reason = "only fuzzing changes it"))]
-        let Lowered { mut function, interface, .. } = shader.lower_for(options)?;
+        let Lowered { stage, mut function, interface, .. } = shader.lower_for(options)?;
         let lower_time = start.elapsed();
         #[cfg(feature = "fuzzing")]
         if self.config.canonical_nans {
@@ -267,7 +270,7 @@ impl Workshop {
         if is_graph(shader, options) && value > GRAPH_SIZE {
             return Err(PassError::Limit { what: "size of the control-flow graph", value, limit: GRAPH_SIZE }.into());
         }
-        Ok(Passed { function, interface, exact, times: [lower_time, start.elapsed() - lower_time] })
+        Ok(Passed { stage, function, interface, exact, times: [lower_time, start.elapsed() - lower_time] })
     }
 
     /// The last stage: a shader with native code for one layout, or, if that is over a limit, with what says so.

@@ -115,6 +115,19 @@ impl From<vbc::VbcStage> for Stage {
     }
 }
 
+impl From<sm4::Stage> for Stage {
+    fn from(stage: sm4::Stage) -> Stage {
+        match stage {
+            sm4::Stage::Vertex => Stage::Vertex,
+            sm4::Stage::Pixel => Stage::Pixel,
+            sm4::Stage::Geometry => Stage::Geometry,
+            sm4::Stage::Hull => Stage::Hull,
+            sm4::Stage::Domain => Stage::Domain,
+            sm4::Stage::Compute => Stage::Compute,
+        }
+    }
+}
+
 impl From<ShaderKind> for Stage {
     fn from(kind: ShaderKind) -> Stage {
         match kind {

@@ -16,6 +16,7 @@ use crate::texture::TextureShape;
 use crate::types::Type;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use foldhash::{HashMap, HashMapExt};
+use smallvec::SmallVec;
 
 /// Builds one [`Function`]. Instructions go to the end of the current block.
 ///
@@ -54,7 +55,7 @@ pub struct FunctionBuilder {
     latest: SecondaryMap<Variable, Option<(Block, Value)>>,
     /// Working memory.
     passed: Vec<Block>,
-    predecessors: SecondaryMap<Block, Vec<Edge>>,
+    predecessors: SecondaryMap<Block, SmallVec<[Edge; 2]>>,
     sealed: SecondaryMap<Block, bool>,
     /// Parameters of unsealed blocks whose values the edges do not give yet.
     incomplete: SecondaryMap<Block, Vec<(Variable, Value)>>,
@@ -266,6 +267,9 @@ impl FunctionBuilder {
 
     /// Says what it is.
     fn set(&mut self, block: Block, variable: Variable, value: Value) {
+        if self.latest.get(variable).is_none() {
+            self.latest.resize(self.variables.len());
+        }
         if let Some((latest, before)) = self.latest[variable].replace((block, value))
             && latest != block
         {

@@ -115,13 +115,16 @@ pub fn reachable(func: &Function) -> EntitySet<Block> {
     seen
 }
 
+/// Some blocks, in some order: most functions have few.
+pub type Blocks = SmallVec<[Block; 4]>;
+
 /// Reverse postorder of the blocks the entry reaches: every block after its dominators.
-pub fn reverse_postorder(func: &Function) -> Vec<Block> {
+pub fn reverse_postorder(func: &Function) -> Blocks {
     if func.layout.len() == 1 {
-        return func.layout.clone();
+        return Blocks::from_slice(&func.layout);
     }
     let mut seen = EntitySet::with_capacity(func.blocks.len());
-    let mut postorder = Vec::with_capacity(func.layout.len());
+    let mut postorder = Blocks::with_capacity(func.layout.len());
     let entry = func.entry();
     seen.insert(entry);
     // What is left to visit of the successors of each block on the stack, whose own begin at a number of them.

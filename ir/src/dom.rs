@@ -1,14 +1,15 @@
 //! Dominators, by the iterative algorithm of Cooper, Harvey and Kennedy (*A Simple, Fast Dominance Algorithm*, 2001).
 
-use crate::cfg;
+use crate::cfg::{self, Blocks};
 use crate::entity::Block;
 use crate::function::Function;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use smallvec::smallvec;
 
 /// The dominator tree of the blocks the entry reaches.
 pub struct DominatorTree {
-    rpo: Vec<Block>,
+    rpo: Blocks,
     nodes: SecondaryMap<Block, Node>,
 }
 
@@ -33,7 +34,7 @@ impl DominatorTree {
         if cfg::successors(func, func.entry()).next().is_none() {
             // Straight code.
             nodes[func.entry()] = Node { number: 1, idom: None.into(), enter: 1, leave: 1, size: 1, next: 2 };
-            return DominatorTree { rpo: vec![func.entry()], nodes };
+            return DominatorTree { rpo: smallvec![func.entry()], nodes };
         }
         let rpo = cfg::reverse_postorder(func);
         let predecessors = cfg::predecessors(func);
@@ -90,7 +91,7 @@ impl DominatorTree {
     }
 
     /// The same in preorder: each block is followed by all that it dominates.
-    pub fn preorder(&self) -> Vec<Block> {
+    pub fn preorder(&self) -> Blocks {
         let mut order = self.rpo.clone();
         for &block in &self.rpo {
             order[self.nodes[block].enter as usize - 1] = block;

@@ -241,14 +241,17 @@ impl Function {
         self.values.reserve(insts);
     }
 
-    /// A copy with room for as many instructions again.
+    /// A copy with room for as many instructions again, and for another block.
     pub(crate) fn clone_to_grow(&self) -> Function {
-        let (mut insts, mut values) = (PrimaryMap::new(), PrimaryMap::new());
-        insts.reserve(2 * self.insts.len());
-        values.reserve(2 * self.values.len());
+        let mut insts = PrimaryMap::with_capacity(2 * self.insts.len());
+        let mut values = PrimaryMap::with_capacity(2 * self.values.len());
+        let mut blocks = PrimaryMap::with_capacity(self.blocks.len() + 1);
+        let mut layout = Vec::with_capacity(self.layout.len() + 1);
         insts.extend(self.insts.values().copied());
         values.extend(self.values.values().copied());
-        let Function { name, spaces, resources, samplers, blocks, layout, .. } = self;
+        blocks.extend(self.blocks.values().cloned());
+        layout.extend(&self.layout);
+        let Function { name, spaces, resources, samplers, .. } = self;
         Function {
             name: name.clone(),
             lockstep: self.lockstep,
@@ -259,10 +262,10 @@ impl Function {
             resources: resources.clone(),
             samplers: samplers.clone(),
             arrays: self.arrays.clone(),
-            blocks: blocks.clone(),
+            blocks,
             insts,
             values,
-            layout: layout.clone(),
+            layout,
             origin: self.origin,
         }
     }

@@ -64,8 +64,9 @@ impl Loops {
     }
 
     /// For each block, the first and the last block of the outermost loop around it.
-    pub fn outermost(&self) -> Vec<Option<(usize, usize)>> {
-        let (mut loops, mut head) = (vec![None; self.ends.len()], 0);
+    pub fn outermost(&self) -> SmallVec<[Option<(usize, usize)>; 8]> {
+        let mut loops: SmallVec<[Option<(usize, usize)>; 8]> = smallvec![None; self.ends.len()];
+        let mut head = 0;
         while head < self.ends.len() {
             let end = self.end(head);
             loops[head..end.max(head)].fill(end.checked_sub(1).map(|end| (head, end)));
@@ -90,7 +91,7 @@ mod tests {
         let loops = Loops::find(&func, &order);
         assert_eq!(loops.back_edges(), [(2, 2), (3, 1)]);
         assert_eq!([0, 1, 2, 3, 4].map(|block| loops.is_head(block)), [false, true, true, false, false]);
-        assert_eq!(loops.outermost(), [None, Some((1, 3)), Some((1, 3)), Some((1, 3)), None]);
+        assert_eq!(loops.outermost()[..], [None, Some((1, 3)), Some((1, 3)), Some((1, 3)), None]);
         let innermost = [0, 1, 2, 3, 4].map(|block| loops.innermost(block));
         assert_eq!(innermost, [None, Some((1, 3)), Some((2, 2)), Some((1, 3)), None]);
         assert!(!loops.is_empty());

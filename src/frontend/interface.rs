@@ -5,6 +5,7 @@ use super::debug::DebugInfo;
 use super::geometry::GeometryInterface;
 use super::pixel::PixelInterface;
 use super::primitive::{EmitterInterface, HullInterface, PrimitiveStage};
+use crate::stage::Stage;
 use shaderjit_ir::texture::TextureShape;
 use shaderjit_ir::{Function, Resource, Sampler, Space};
 use std::fmt;
@@ -408,6 +409,8 @@ impl Interface {
 /// A front end's product: one invocation's code and what its numbers mean.
 #[derive(Clone, Debug)]
 pub struct Lowered {
+    /// What stage it is for.
+    pub stage: Stage,
     /// One invocation, as the program says it; not yet in lockstep form.
     pub function: Function,
     /// What the function's elements and spaces are.

@@ -238,10 +238,11 @@ fn load(
     held: &SecondaryMap<Value, Option<Value>>,
     vectors: u8,
 ) {
-    let old = std::mem::take(&mut func.blocks[block].insts);
-    let is_hoisted =
-        |inst: &Inst| func.insts[*inst].result.is_some_and(|result| values.contains(result) || slots[result].is_some());
-    let old: Vec<Inst> = old.into_iter().filter(|inst| !is_hoisted(inst)).collect();
+    let mut old = std::mem::take(&mut func.blocks[block].insts);
+    old.retain(|&inst| {
+        let is_hoisted = |result| values.contains(result) || slots[result].is_some();
+        !func.insts[inst].result.is_some_and(is_hoisted)
+    });
     let mut new = Vec::with_capacity(old.len());
     let reach = if vectors > 1 { REACH } else { 0 };
     let mut loaded = Loaded { slots, held, reach, floats: HashMap::new(), rows: Vec::new() };

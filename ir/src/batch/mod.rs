@@ -78,6 +78,7 @@ pub use width::{size, vectors};
 
 use call::CallValues;
 
+use crate::cfg::Blocks;
 use crate::entity::{Block, Inst, Value};
 use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData};
@@ -143,7 +144,7 @@ pub struct Parts {
     pub func: Function,
     /// Reachable blocks but for the call's, each after its dominators, those of a phase in one piece. A wave begins
     /// with the first, or a tile.
-    pub order: Vec<Block>,
+    pub order: Blocks,
     /// What edges cost in fuel.
     pub costs: EdgeCosts,
     /// Values that are the same in all lanes.

@@ -141,8 +141,8 @@ impl BatchProgram {
         let mut program =
             Parts { vectors, waves_of_group, copies, cut, call, ..Parts::begin(func, uniform, costs, &outputs, lanes) };
         program.note_stored();
-        program.order.clone_from(&program.func.layout);
-        program.order.retain(|&block| program.call.block != Some(block));
+        let blocks = program.func.layout.iter().copied();
+        program.order = blocks.filter(|&block| program.call.block != Some(block)).collect();
         program.checked()
     }
 }
@@ -390,7 +390,7 @@ impl Planner {
         match cut(&mut parts, uniform, &mut paid, &cuts, CutLimits { blocks: CUT_BLOCKS, slots }) {
             Ok(made) if is_required || made.phases.len() > 1 => {
                 (*func, *costs, *phases) = (parts, paid, made);
-                order.clone_from(&func.layout);
+                *order = func.layout[..].into();
             }
             Err(error) if is_required => return Err(error),
             _ => {}

@@ -1,22 +1,30 @@
 //! Type checking: an instruction has the operands, result and immediate of its op's table line, an edge the arguments
 //! that the parameters of its target ask for.
 
+use super::dominance::{Definition, User, Users};
 use super::{Place, Rule, Verifier};
 use crate::entity::{Block, Resource, Value};
-use crate::function::{BlockCall, Imm, InstData, Terminator};
+use crate::function::{BlockCall, Imm, InstData, Terminator, ValueDef};
 use crate::memory::is_memory_op;
 use crate::op::{ImmKind, Op, SLOTS, WORKLISTS};
 use crate::signature::Signature;
 use crate::texture::Access;
 use crate::types::Type;
+use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
 
 impl Verifier<'_> {
     pub(super) fn types_and_definitions(&mut self) {
         let func = self.func;
+        let mut definitions: SecondaryMap<Value, Definition> = func.value_map();
+        let mut elsewhere = Users::new();
         for &block in &func.layout {
             let is_return = *func.blocks[block].terminator() == Terminator::Return;
-            for &inst in &func.blocks[block].insts {
+            for &param in &func.blocks[block].params {
+                let (known, definition) = (&mut definitions[param], Definition::new(block, 0));
+                self.define((param, known), ValueDef::Param(block), Place::Block(block), definition);
+            }
+            for (position, &inst) in (1..).zip(&func.blocks[block].insts) {
                 let (place, data) = (Place::Inst(block, inst), &func.insts[inst]);
                 let signature = Signature::of(data.op, data.ty);
                 self.inst_types(place, data, signature);
@@ -26,11 +34,19 @@ impl Verifier<'_> {
                     || data.op.writes_buffers()
                     || signature.is_of_lockstep && !func.lockstep
                     || !self.is_batch && (signature.is_of_batch || is_output || data.vector > 0);
+                // Most operands are made just before.
+                let is_elsewhere = |&arg: &Value| !definitions[arg].is_in(block);
+                if data.args.iter().any(is_elsewhere) {
+                    elsewhere.push(User { block, position, inst });
+                }
+                if let Some(result) = data.result {
+                    let (known, definition) = (&mut definitions[result], Definition::new(block, position));
+                    self.define((result, known), ValueDef::Inst(inst), place, definition);
+                }
             }
             self.terminator_types(block);
         }
-        let definitions = self.definitions();
-        self.dominance(&definitions);
+        self.dominance(&definitions, &elsewhere);
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Where values lie: which are computed once for many runs, and which share a register with others.
 
-use crate::cfg;
+use crate::cfg::{self, Blocks};
 use crate::entity::{Block, Value};
 use crate::eval;
 use crate::function::{Function, Imm, InstData, Terminator};
@@ -22,7 +22,7 @@ const AT_THE_END: u32 = u32::MAX;
 pub(super) struct Uses<'f> {
     func: &'f Function,
     /// Blocks that run, each behind those that dominate it.
-    pub order: Vec<Block>,
+    pub order: Blocks,
     /// The block whose outputs stay in the registers of their values: the only one that returns.
     pub end: Option<Block>,
     /// What is computed before the first wave.

@@ -54,9 +54,9 @@ pub fn sm5(case: &Sm5Case) {
     };
     let [as_they_are, canonical] = &case.way.of(&ENGINES)[usize::from(case.fused)];
     if compare(case, as_they_are, &lowered, &data).is_err() {
-        let Lowered { mut function, interface, debug } = lowered;
+        let Lowered { stage, mut function, interface, debug } = lowered;
         canonicalize_nans(&mut function);
-        let lowered = Lowered { function, interface, debug };
+        let lowered = Lowered { stage, function, interface, debug };
         if let Err(difference) = compare(case, canonical, &lowered, &data) {
             panic!("{difference}\n{case:?}\n{data:?}\nlowered to\n{}", lowered.function);
         }

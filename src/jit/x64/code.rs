@@ -172,7 +172,7 @@ pub struct Definition {
 /// The block of no definition.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// What an instruction does with an operand, by register allocation's lights. The first three are those of [`Role`].
+/// What register allocation is told that an instruction does with an operand. The first three are those of [`Role`].
 const USE: usize = Role::Use as usize;
 const DEF: usize = Role::Def as usize;
 const REUSE: usize = Role::Reuse as usize;
@@ -274,16 +274,16 @@ impl Code {
         self.definitions.len()
     }
 
-    fn register(&mut self, class: Class, definition: Definition) -> VReg {
+    fn register(&mut self, class: Class, [inst, block]: [u32; 2], is_param: bool) -> VReg {
         let class = class_of(class);
-        self.definitions.push(Definition { class: class as u8, ..definition });
+        self.definitions.push(Definition { inst, block, class: class as u8, is_param });
         VReg::new(self.definitions.len() - 1, class)
     }
 
     /// A register that the next instruction defines.
     fn result(&mut self, class: Class) -> VReg {
         let (inst, block) = (self.insts.len() as u32, self.blocks.len() as u32 - 1);
-        self.register(class, Definition { inst, block, class: 0, is_param: false })
+        self.register(class, [inst, block], false)
     }
 
     // ---- blocks
@@ -305,7 +305,7 @@ impl Code {
 
     /// Another parameter of a block that is not emitted yet.
     pub fn param(&mut self, block: BlockId, class: Class) -> VReg {
-        let param = self.register(class, Definition { inst: 0, block: NOWHERE, class: 0, is_param: true });
+        let param = self.register(class, [0, NOWHERE], true);
         let (list, end) = (&mut self.places[block.0 as usize], self.params.len());
         if list.end as usize != end {
             // Others came in between.

@@ -39,7 +39,7 @@ struct Finishing<'a> {
     /// Where each block begins, once that is known.
     starts: OfBlocks<Option<usize>>,
     /// Distances to be filled in: where they are, and the block.
-    jumps: Vec<(usize, usize)>,
+    jumps: SmallVec<[(usize, usize); 8]>,
     origins: Origins,
 }
 
@@ -49,7 +49,7 @@ pub fn finish(code: &Code, (output, saved): (&Output, Saved), size: Size, passed
     let passed = passed.next_multiple_of(64);
     let frame = (passed + (output.num_spillslots * SLOT) as u32).next_multiple_of(64);
     let starts = smallvec![None; code.blocks.len()];
-    let (mut encoder, jumps, origins) = (Encoder::default(), Vec::new(), Origins::new());
+    let (mut encoder, jumps, origins) = (Encoder::default(), SmallVec::new(), Origins::new());
     encoder.bytes.reserve(INST_BYTES * code.insts.len());
     let mut this = Finishing { code, output, size, encoder, passed, frame, saved, starts, jumps, origins };
     this.prologue();

@@ -63,7 +63,7 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
     straighten(func);
     limit("block count", func.layout.len(), MAX_BLOCKS)?;
     forget_any(func);
-    func.layout = cfg::reverse_postorder(func);
+    func.layout = cfg::reverse_postorder(func).into_vec();
     if let Some(block) = returns_with_outputs(func)
         && branches_agree(func)
     {
@@ -85,7 +85,7 @@ pub fn lockstep(func: &mut Function) -> Result<(), PassError> {
         writer.item(index)?;
     }
     let mut result = writer.finish();
-    result.layout = cfg::reverse_postorder(&result);
+    result.layout = cfg::reverse_postorder(&result).into_vec();
     result.lockstep = true;
     result.threads = func.threads;
     *func = result;

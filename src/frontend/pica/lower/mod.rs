@@ -16,6 +16,7 @@ mod registers;
 mod slots;
 mod source;
 
+use crate::stage::Stage;
 use shaderjit_ir::function::{Imm, Origin};
 use shaderjit_ir::records::Record;
 use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
@@ -138,7 +139,8 @@ fn lower_stage(
         interface.presets = past_uniforms(float).collect();
         interface.repeated = Some(RepeatedRows { space: float, at: RELATIVE_ROWS, rows });
     }
-    Ok(Lowered { function, interface, debug })
+    let stage = if interface.geometry.is_some() { Stage::Geometry } else { Stage::Vertex };
+    Ok(Lowered { stage, function, interface, debug })
 }
 
 /// `c96` to `c127`, which relative addressing reaches, read as ones: recorded on hardware (citra pull requests 6910,

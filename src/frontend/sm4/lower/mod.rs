@@ -350,7 +350,7 @@ impl Lowering {
         let (mut function, records) = self.b.finish_with_records();
         self.flow.sort(&mut function);
         let debug = records.map(|records| Box::new(self.registers.debug_info(records)));
-        Ok(Lowered { function, interface: self.registers.interface, debug })
+        Ok(Lowered { stage: self.registers.stage.into(), function, interface: self.registers.interface, debug })
     }
 
     fn unsupported(&self, what: impl ToString) -> LowerError {

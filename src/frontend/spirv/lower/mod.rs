@@ -274,7 +274,7 @@ impl Lowering<'_> {
         }
         position[function.entry().as_u32() as usize] = 0;
         function.layout.sort_by_key(|block| position[block.as_u32() as usize]);
-        Ok(Lowered { function, interface: self.interface, debug: None })
+        Ok(Lowered { stage: self.stage, function, interface: self.interface, debug: None })
     }
 
     /// Reads types, constants and the variables outside of functions.
