@@ -102,7 +102,7 @@ impl<'a> Order<'a> {
     /// The instructions in their new order.
     fn insts(self) -> Vec<Inst> {
         // At each place: inputs that only outputs need, those, inputs of the next instruction, and that.
-        let mut moved: Vec<((usize, u8, usize), Inst)> = Vec::with_capacity(self.inputs.len() + self.outputs.len());
+        let mut moved: SmallVec<[((usize, u8, usize), Inst); 16]> = SmallVec::new();
         moved.extend(self.inputs.iter().map(|&inst| {
             let (element, _) = element(self.func, inst);
             let (place, is_for_other) = self.first_use[element];

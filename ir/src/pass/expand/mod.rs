@@ -97,6 +97,16 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
     let is_composite = |inst: &&InstData| inst.op.attribute() == Attribute::Composite;
     let is_replaced = |inst: &&InstData| is_composite(inst) && renamed(inst.op, options.fused).is_none();
     let composite = func.layout.iter().flat_map(|&block| func.insts_in(block)).filter(is_replaced).count();
+    if composite == 0 {
+        for index in 0..func.layout.len() {
+            let block = func.layout[index];
+            for &inst in &func.blocks[block].insts {
+                let data = &mut func.insts[inst];
+                data.op = renamed(data.op, options.fused).unwrap_or(data.op);
+            }
+        }
+        return;
+    }
     func.reserve(COMMON * composite);
     for index in 0..func.layout.len() {
         let block = func.layout[index];

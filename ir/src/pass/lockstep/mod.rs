@@ -27,7 +27,7 @@ mod values;
 
 use crate::builder::FunctionBuilder;
 use crate::cfg::{self, Edge};
-use crate::entity::{Block, Value, Variable};
+use crate::entity::{Block, Inst, Value, Variable};
 use crate::function::{BlockCall, Function, Imm, InstData, Operands, Origin, Terminator};
 use crate::op::{Op, SysVal};
 use crate::pass::aliases::Aliases;
@@ -40,7 +40,7 @@ use crate::types::Type;
 use crate::uniform::uniform_values;
 use frames::Frame;
 use invariant::hoist_invariants;
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 use values::ValueMap;
 
 /// The most scopes, loops and branches that may be open at once. Each costs a mask that lives as long.
@@ -168,16 +168,20 @@ fn branches_agree(func: &Function) -> bool {
 
 /// Sets every output once, at the end of the block.
 fn set_outputs_last(func: &mut Function, block: Block) {
-    let mut outputs = BTreeMap::new();
+    let mut outputs: SmallVec<[((u32, u8), Inst); 16]> = SmallVec::new();
     let mut insts = std::mem::take(&mut func.blocks[block].insts);
     insts.retain(|&inst| match func.insts[inst] {
         InstData { op: Op::Output, imm: Imm::Element { element, component }, .. } => {
-            outputs.insert((element, component), inst);
+            outputs.push(((element, component), inst));
             false
         }
         _ => true,
     });
-    insts.extend(outputs.into_values());
+    // Of those that set a component the last one counts.
+    outputs.reverse();
+    outputs.sort_by_key(|&(component, _)| component);
+    outputs.dedup_by_key(|&mut (component, _)| component);
+    insts.extend(outputs.into_iter().map(|(_, inst)| inst));
     func.blocks[block].insts = insts;
 }
 

@@ -1,6 +1,7 @@
 //! Signatures → input and output registers.
 
 use foldhash::{HashMap, HashMapExt};
+use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
@@ -160,7 +161,7 @@ impl Inputs {
 impl Outputs {
     /// The output signature: pushes its elements.
     pub fn new(signature: &Signature<'_>, elements: &mut Vec<Element>) -> Self {
-        let mut components = Vec::<OutputComponent>::new();
+        let mut components = Vec::<OutputComponent>::with_capacity(4 * signature.elements.len());
         for stored in &signature.elements {
             let number = elements.len() as u32;
             components.extend(register_components(stored, &NAMED_OUTPUTS).map(
@@ -217,7 +218,7 @@ impl Outputs {
     }
 
     /// The components of elements that some instruction writes. The others stay what outputs start as, zero.
-    pub fn written(&self) -> Vec<OutputComponent> {
+    pub fn written(&self) -> SmallVec<[OutputComponent; 16]> {
         let written = |output: &&OutputComponent| {
             let (register, component) = (output.register, output.register_component);
             self.variable(register, component).is_some() || self.is_indexed(register, component)
