@@ -35,6 +35,9 @@ struct Order<'a> {
     complete: SmallVec<[usize; 8]>,
 }
 
+/// Where an instruction goes: a place, what comes before what there, and the element.
+type Key = (usize, u8, usize);
+
 impl<'a> Order<'a> {
     fn new(func: &'a Function, block: Block) -> Order<'a> {
         let insts = &func.blocks[block].insts;
@@ -102,7 +105,7 @@ impl<'a> Order<'a> {
     /// The instructions in their new order.
     fn insts(self) -> Vec<Inst> {
         // At each place: inputs that only outputs need, those, inputs of the next instruction, and that.
-        let mut moved: SmallVec<[((usize, u8, usize), Inst); 16]> = SmallVec::new();
+        let mut moved: SmallVec<[(Key, Inst); 16]> = SmallVec::new();
         moved.extend(self.inputs.iter().map(|&inst| {
             let (element, _) = element(self.func, inst);
             let (place, is_for_other) = self.first_use[element];
