@@ -2,12 +2,13 @@
 
 use crate::cache::KeyBuilder;
 use crate::error::CallError;
+use crate::facts::Flags;
 use crate::frontend::sm4::ClassInstance;
 use crate::frontend::{ComponentType, Element, Interface, find, label, pica, sm4, spirv};
 use crate::jit::Layout;
 use crate::pica_uniforms::PicaUniforms;
 use crate::vertex_format::VertexFormat;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -479,26 +480,27 @@ impl CompileOptions {
 
     /// The layout these options ask for.
     pub(crate) fn layout(&self, interface: &Interface) -> Result<Layout, CallError> {
-        let mut inputs: SmallVec<[VertexFormat; 16]> = interface.inputs.iter().map(default_format).collect();
+        let mut layout = Layout {
+            inputs: interface.inputs.iter().map(default_format).collect(),
+            outputs: interface.outputs.iter().map(|element| element.components() as u8).collect(),
+        };
         for (semantic, index, format) in &*self.formats {
             let elements = interface.signature_inputs();
             let element = find(elements, semantic, *index);
             let element = element.ok_or_else(|| unknown("input", (semantic, *index), elements))?;
-            inputs[element] = *format;
+            layout.inputs[element] = *format;
         }
-        let mut outputs: SmallVec<[u8; 16]> =
-            interface.outputs.iter().map(|element| element.components() as u8).collect();
         if let Some(stored) = &self.outputs {
-            let mut keep: SmallVec<[bool; 16]> = smallvec![false; outputs.len()];
+            let mut keep: Flags = smallvec![false; layout.outputs.len()];
             for (semantic, index) in &**stored {
                 let element = find(&interface.outputs, semantic, *index);
                 keep[element.ok_or_else(|| unknown("output", (semantic, *index), &interface.outputs))?] = true;
             }
-            for (components, keep) in outputs.iter_mut().zip(keep) {
+            for (components, keep) in layout.outputs.iter_mut().zip(keep) {
                 *components *= u8::from(keep);
             }
         }
-        Ok(Layout { inputs, outputs })
+        Ok(layout)
     }
 }
 

@@ -93,20 +93,14 @@ const COMMON: usize = 2;
 
 /// Replaces every composite op by its expansion.
 pub fn expand(func: &mut Function, options: &ExpandOptions) {
+    let insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
+    for &inst in insts {
+        let op = &mut func.insts[inst].op;
+        *op = renamed(*op, options.fused).unwrap_or(*op);
+    }
     let mut replaced = Aliases::default();
     let is_composite = |inst: &&InstData| inst.op.attribute() == Attribute::Composite;
-    let is_replaced = |inst: &&InstData| is_composite(inst) && renamed(inst.op, options.fused).is_none();
-    let composite = func.layout.iter().flat_map(|&block| func.insts_in(block)).filter(is_replaced).count();
-    if composite == 0 {
-        for index in 0..func.layout.len() {
-            let block = func.layout[index];
-            for &inst in &func.blocks[block].insts {
-                let data = &mut func.insts[inst];
-                data.op = renamed(data.op, options.fused).unwrap_or(data.op);
-            }
-        }
-        return;
-    }
+    let composite = func.layout.iter().flat_map(|&block| func.insts_in(block)).filter(is_composite).count();
     func.reserve(COMMON * composite);
     for index in 0..func.layout.len() {
         let block = func.layout[index];
@@ -133,10 +127,7 @@ pub(crate) struct Writer<'a> {
 impl Writer<'_> {
     fn rewrite(&mut self, inst: Inst, replaced: &mut Aliases) {
         let data = self.func.insts[inst];
-        if let Some(op) = renamed(data.op, self.options.fused) {
-            self.func.insts[inst].op = op;
-            self.func.blocks[self.block].insts.push(inst);
-        } else if data.op.attribute() == Attribute::Composite {
+        if data.op.attribute() == Attribute::Composite {
             self.func.origin = data.origin;
             let mut args = data.args;
             args.iter_mut().for_each(|arg| *arg = replaced.find(*arg));

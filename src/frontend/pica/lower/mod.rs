@@ -16,7 +16,6 @@ mod registers;
 mod slots;
 mod source;
 
-use crate::stage::Stage;
 use shaderjit_ir::function::{Imm, Origin};
 use shaderjit_ir::records::Record;
 use shaderjit_ir::{Block, Function, FunctionBuilder, Op, Space, Type, Value};
@@ -33,6 +32,7 @@ use crate::error::LowerError;
 use crate::frontend::{
     ComponentType, DebugInfo, Element, Interface, Lowered, RepeatedRows, UniformDecl, UniformKind, UniformPreset,
 };
+use crate::stage::Stage;
 
 /// Number of input registers and of output registers.
 const REGISTERS: u32 = 16;
