@@ -187,17 +187,13 @@ struct Templates([[u64; 4]; 4]);
 impl Default for Templates {
     fn default() -> Templates {
         let mut templates = [[0; 4]; 4];
-        let kinds = [
-            (USE, OperandConstraint::Reg, OperandKind::Use, OperandPos::Early),
-            (DEF, OperandConstraint::Reg, OperandKind::Def, OperandPos::Late),
-            (REUSE, OperandConstraint::Reuse(1), OperandKind::Def, OperandPos::Late),
-            (USE_ANYWHERE, OperandConstraint::Any, OperandKind::Use, OperandPos::Early),
-        ];
-        for (number, constraint, kind, pos) in kinds {
-            for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
-                let operand = Operand::new(VReg::new(0, class), constraint, kind, pos);
-                templates[number][class as usize] = operand.bits();
-            }
+        for class in [RegClass::Int, RegClass::Float, RegClass::Vector] {
+            let register = VReg::new(0, class);
+            let mut set = |kind: usize, operand: Operand| templates[kind][class as usize] = operand.bits();
+            set(USE, Operand::reg_use(register));
+            set(DEF, Operand::reg_def(register));
+            set(REUSE, Operand::reg_reuse_def(register, 1));
+            set(USE_ANYWHERE, Operand::any_use(register));
         }
         Templates(templates)
     }
