@@ -1,6 +1,6 @@
 //! The passes between a front end and a back end: one flat list.
 
-use shaderjit_ir::function::InstData;
+use shaderjit_ir::op::Attribute;
 use shaderjit_ir::pass::{self, ExpandOptions, PassError};
 use shaderjit_ir::verify::Verified;
 use shaderjit_ir::{Block, Function, Op, Value};
@@ -62,10 +62,14 @@ passes! {
     "compact" "numbers what is left anew" |f, _| { pass::compact(f); Ok(()) };
 }
 
-/// Behind this pass a function is simple, and these have nothing to do if it stays so, but for operations whose
-/// operands `gvn` has found to be one value: `umin x, x` and their like, which compilers do not write.
+/// Behind this pass a function is simple, and these have nothing to do if it stays so, but for what compilers do not
+/// write: operations whose operands `gvn` has found to be one value (`umin x, x` and their like), and a maximum of a
+/// minimum by the same value (`fmax (fmin y, x), x`), which asks once too often whether that is NaN.
 const SIMPLE: &str = "dce";
 const IF_NOT_SIMPLE: [&str; 3] = ["fold2", "gvn2", "dce2"];
+
+/// The pass that may make instructions of which the function stays simple.
+const EXPAND: &str = "expand";
 
 /// Runs every pass, and verifies what comes out of them. If that takes until `end`, no further pass begins.
 ///
@@ -93,29 +97,49 @@ pub fn run_passes(function: &mut Function, passes: &[Pass], options: &PassOption
     passes.iter().try_for_each(|pass| simple.step(function, pass, options))
 }
 
-/// The instructions that there were when a function was simple, if it has no branches, arrays, resources or sums of
-/// products of literals: then it stays so until a pass makes another.
+/// Whether a function is simple: it has no branches, arrays, resources or sums of products of literals, and no pass has
+/// made another instruction since it was found to be so. What minima and maxima expand to leaves it simple.
 #[derive(Default)]
-struct Simple(Option<usize>);
+struct Simple {
+    /// The instructions that there were then.
+    insts: Option<usize>,
+    /// Whether what it expands to is simple as well.
+    expands: bool,
+}
 
 impl Simple {
     /// Runs a pass, unless it has nothing to do. Debug builds verify the function behind it.
     fn step(&mut self, function: &mut Function, pass: &Pass, options: &PassOptions) -> Result<(), PassError> {
-        if IF_NOT_SIMPLE.contains(&pass.name) && self.0 == Some(function.insts.len()) {
+        let is_simple = self.insts == Some(function.insts.len());
+        if is_simple && IF_NOT_SIMPLE.contains(&pass.name) {
             return Ok(());
         }
         (pass.run)(function, options)?;
         check(function, pass.name);
+        if is_simple && self.expands && pass.name == EXPAND {
+            self.insts = Some(function.insts.len());
+        }
         if pass.name == SIMPLE {
             let has_branch = |&block: &Block| function.blocks[block].terminator().selector().is_some();
-            // How it rounds, and so what it is, turns out when it is expanded.
             let is_literal = |&arg: &Value| function.constant(arg).is_some();
-            let is_open = |inst: &InstData| inst.op == Op::Fmad && inst.args.iter().all(is_literal);
+            let (mut is_open, mut expands) = (false, true);
+            for inst in function.layout.iter().flat_map(|&block| function.insts_in(block)) {
+                match inst.op {
+                    Op::Fmad => {
+                        // How it rounds, and so what it is of literals, turns out when it is expanded.
+                        is_open |= inst.args.iter().all(is_literal);
+                        expands &= options.fused;
+                    }
+                    // They share what they ask, and do not ask literals.
+                    Op::Fmin | Op::Fmax => {}
+                    op => expands &= op.attribute() != Attribute::Composite,
+                }
+            }
             let is_straight = !function.layout.iter().any(has_branch)
                 && function.arrays.is_empty()
                 && function.resources.is_empty()
-                && !function.layout.iter().any(|&block| function.insts_in(block).any(is_open));
-            self.0 = is_straight.then_some(function.insts.len());
+                && !is_open;
+            *self = Simple { insts: is_straight.then_some(function.insts.len()), expands };
         }
         Ok(())
     }
@@ -135,7 +159,8 @@ mod tests {
     use super::*;
     use shaderjit_ir::{FunctionBuilder, Type};
 
-    /// Straight code that computes a sum twice and something unused, and with it a sine if one is wanted.
+    /// Straight code that computes a sum twice and something unused, minima and maxima that ask the same and one of a
+    /// literal, and a sine if one is wanted.
     fn straight(has_sine: bool) -> Function {
         let mut b = FunctionBuilder::new("straight", 1, 1);
         let [x, y] = [0, 1].map(|component| b.input(Type::F32, 0, component));
@@ -146,6 +171,11 @@ mod tests {
         let result = if has_sine { b.fsin([product]) } else { product };
         b.output(0, 0, sums[0]);
         b.output(0, 1, result);
+        let least = b.fmin([product, x]);
+        let greatest = b.fmax([sums[0], x]);
+        let bounded = b.fmax([least, one]);
+        b.output(0, 2, bounded);
+        b.output(0, 3, greatest);
         b.ret();
         b.finish()
     }
@@ -159,7 +189,10 @@ mod tests {
             PASSES.iter().for_each(|pass| run_passes(&mut every, std::slice::from_ref(pass), &options).unwrap());
             let function = run(straight(has_sine), &options, None).unwrap();
             assert_eq!(function.to_string(), every.to_string());
-            assert_eq!(function.insts.values().filter(|inst| inst.op == Op::Fmad).count(), 0);
+            let count = |op: Op| function.insts.values().filter(|inst| inst.op == op).count();
+            assert_eq!([Op::Fmad, Op::Fmin, Op::Fmax].map(count), [0; 3]);
+            // Of the one that is no literal.
+            assert_eq!(count(Op::Funo), 1);
         }
     }
 }

@@ -18,6 +18,12 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use foldhash::{HashMap, HashMapExt};
 use smallvec::SmallVec;
 
+/// So many rows of a uniform space are known to be loaded; words of others are loaded each time.
+const REMEMBERED_ROWS: u32 = 1024;
+
+/// There is room for so many words of a space, if there is any.
+const FEWEST_WORDS: usize = 64;
+
 /// Builds one [`Function`]. Instructions go to the end of the current block.
 ///
 /// ```
@@ -60,6 +66,8 @@ pub struct FunctionBuilder {
     /// Parameters of unsealed blocks whose values the edges do not give yet.
     incomplete: SecondaryMap<Block, Vec<(Variable, Value)>>,
     zeros: HashMap<Type, Value>,
+    /// For each word of the first rows of uniform spaces, the block that has loaded it last, and what that has of it.
+    loaded: SecondaryMap<Space, Vec<Option<(Block, Value)>>>,
     /// Where records are kept.
     records: Option<Box<Records>>,
 }
@@ -99,6 +107,7 @@ impl FunctionBuilder {
             sealed,
             incomplete: SecondaryMap::new(),
             zeros: HashMap::new(),
+            loaded: SecondaryMap::new(),
             records: None,
         }
     }
@@ -403,9 +412,25 @@ impl FunctionBuilder {
         self.emit(Op::Output, ty, &[value], Imm::Element { element, component });
     }
 
-    /// One component of a row of a uniform space, as `i32` or `f32`.
+    /// One component of a row of a uniform space, as `i32` or `f32`: that which the current block has loaded, if it
+    /// has. Programs name the same rows over and over.
     pub fn uniform_load(&mut self, ty: Type, space: Space, row: u32, component: u8) -> Value {
-        self.emit_value(Op::UniformLoad, ty, &[], Imm::Row { space, row, component })
+        let imm = Imm::Row { space, row, component };
+        if row >= REMEMBERED_ROWS || component >= 4 {
+            return self.emit_value(Op::UniformLoad, ty, &[], imm);
+        }
+        let (words, at) = (&mut self.loaded[space], (4 * row + u32::from(component)) as usize);
+        if words.len() <= at {
+            words.resize((at + 1).next_power_of_two().max(FEWEST_WORDS), None);
+        }
+        match words[at] {
+            Some((block, value)) if block == self.current && self.func.ty(value) == ty => value,
+            _ => {
+                let value = self.emit_value(Op::UniformLoad, ty, &[], imm);
+                self.loaded[space][at] = Some((self.current, value));
+                value
+            }
+        }
     }
 
     /// The same at `row + index`.

@@ -181,6 +181,15 @@ pub struct ArrayData {
     pub kept: bool,
 }
 
+/// How many slots a function uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// Of the call.
+    pub call: u32,
+    /// Of a wave.
+    pub wave: u32,
+}
+
 /// What one invocation of a shader does.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -410,15 +419,18 @@ impl Function {
         }
     }
 
-    /// How many slots it uses of the call, or of a wave.
-    pub fn slots(&self, memory: Memory) -> u32 {
-        let insts = self.layout.iter().flat_map(|&block| self.insts_in(block));
-        let ends = insts.filter(|inst| inst.op.memory() == Some(memory)).filter_map(|inst| match inst.imm {
-            Imm::Slot(slot) if memory == Memory::Call => Some(slot + 1),
-            Imm::Slot(slot) => Some(slot + inst.ty.words()),
-            _ => None,
-        });
-        ends.max().unwrap_or(0)
+    /// How many slots it uses.
+    pub fn slots(&self) -> Slots {
+        let mut slots = Slots::default();
+        for inst in self.layout.iter().flat_map(|&block| self.insts_in(block)) {
+            let Imm::Slot(slot) = inst.imm else { continue };
+            match inst.op.memory() {
+                Some(Memory::Call) => slots.call = slots.call.max(slot + 1),
+                Some(Memory::Slot) => slots.wave = slots.wave.max(slot + inst.ty.words()),
+                _ => {}
+            }
+        }
+        slots
     }
 
     /// Number of instructions in the layout, terminators included.

@@ -20,10 +20,10 @@ impl Operands {
     /// Copies a slice of at most [`Operands::MAX`] values.
     #[inline]
     pub fn new(values: &[Value]) -> Operands {
-        let mut operands = Operands { values: [Value::from_u32(0); Operands::MAX], len: values.len() as u8 };
+        assert!(values.len() <= Operands::MAX);
         // For so few, one after the other is faster than a copy of any length.
-        operands.iter_mut().zip(values).for_each(|(operand, &value)| *operand = value);
-        operands
+        let operand = |number| values.get(number).copied().unwrap_or(Value::from_u32(0));
+        Operands { values: [operand(0), operand(1), operand(2), operand(3)], len: values.len() as u8 }
     }
 }
 

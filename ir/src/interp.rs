@@ -10,7 +10,7 @@ use crate::entity::{Array, Block, Inst, Value};
 use crate::eval::Lanes;
 use crate::fuel::{EdgeCosts, Fuel, Meter, Stop};
 use crate::function::{BlockCall, Function, Terminator};
-use crate::op::{Memory, Op, WORKLISTS};
+use crate::op::{Op, WORKLISTS};
 use crate::texture::Textures;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -115,6 +115,7 @@ impl<'f, const L: usize> Interpreter<'f, L> {
             slot_of[value] = slots;
             slots += data.ty.words();
         }
+        let kept = func.slots();
         Interpreter {
             func,
             slots: vec![[0; L]; slots as usize],
@@ -126,8 +127,8 @@ impl<'f, const L: usize> Interpreter<'f, L> {
                 .map(|a| vec![[0; L]; a.elements as usize * usize::from(a.components)])
                 .collect(),
             outputs: vec![[[0; L]; 4]; func.outputs as usize],
-            kept: vec![[0; L]; func.slots(Memory::Slot) as usize],
-            of_call: vec![[0; 4]; func.slots(Memory::Call) as usize],
+            kept: vec![[0; L]; kept.wave as usize],
+            of_call: vec![[0; 4]; kept.call as usize],
             listed: vec![false; WORKLISTS as usize],
             guards_hold: true,
             lanes_of_vector: L / usize::from(vectors),

@@ -286,8 +286,16 @@ struct Loaded<'a> {
 
 impl Loaded<'_> {
     /// What a block has of a value.
+    #[inline]
     fn of(&mut self, func: &mut Function, new: &mut Vec<Inst>, value: Value) -> Value {
-        let Some(slot) = self.slots[value] else { return value };
+        match self.slots[value] {
+            None => value,
+            Some(slot) => self.load(func, new, value, slot),
+        }
+    }
+
+    /// What it has of one that is in a slot.
+    fn load(&mut self, func: &mut Function, new: &mut Vec<Inst>, value: Value, slot: u32) -> Value {
         if let Some(held) = self.held[value] {
             return held;
         }

@@ -52,7 +52,7 @@ pub(super) fn write(func: &mut Function, layout: &Layout) {
     }
     let mut aliases = Aliases::default();
     let insts = std::mem::take(&mut func.blocks[entry].insts);
-    let mut writer = Writer { func, block: entry, options: &OPTIONS };
+    let mut writer = Writer::new(func, entry, &OPTIONS);
     for inst in insts.into_iter().chain(inputs) {
         let data = writer.func.insts[inst];
         let Some((element, component, packing)) = converted(layout, &data) else {

@@ -47,6 +47,10 @@ const LISTED: usize = 16;
 const LONGEST: usize = 128;
 const MOST_STALL: usize = 256;
 
+/// More instructions than phases have on average: in generated programs those have 38 with eight lanes and 45 with
+/// sixteen. So a function that is longer than as many blocks of this length has too many, which needs no trying.
+const MANY: usize = 48;
+
 /// Native instructions from one place where a phase may end to the next: of a long block so many parts, of any block
 /// within these bounds. The time to find phases grows with the length over the square of the distance.
 const PARTS: usize = 128;
@@ -55,7 +59,7 @@ const SPACING: (usize, usize) = (8, 24);
 /// Where to cut a function for speed; `None` if it had better stay whole, or would have more blocks than that.
 pub(super) fn find(planner: &Planner, most_blocks: usize) -> Option<Cuts> {
     let Parts { func, order, uniform, by_rows, lanes, .. } = &planner.program;
-    if *by_rows || !can_be_cut(func, order, |value| uniform.contains(value)) {
+    if *by_rows || func.size() > MANY * most_blocks || !can_be_cut(func, order, |value| uniform.contains(value)) {
         return None;
     }
     let loops = Graph::new(func)?.in_loops();

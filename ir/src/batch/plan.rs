@@ -10,7 +10,7 @@ use crate::cfg;
 use crate::entity::Value;
 use crate::fuel::EdgeCosts;
 use crate::function::{Function, Imm, InstData};
-use crate::op::{Memory, Op, SLOTS};
+use crate::op::{Op, SLOTS};
 use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
 use crate::pass::dce;
@@ -200,8 +200,8 @@ impl Parts {
         Uses::recount(&mut self.uses, &self.func, &self.func.layout);
         self.by_rows = self.is_by_rows_alone();
         let filled = self.call.fills.iter().map(|fill| fill.slot + 1);
-        self.call_slots = filled.fold(self.func.slots(Memory::Call), u32::max);
-        self.slots = self.func.slots(Memory::Slot);
+        let slots = self.func.slots();
+        (self.slots, self.call_slots) = (slots.wave, filled.fold(slots.call, u32::max));
         self.facts = Facts::of(&self);
         Ok(BatchProgram(self))
     }

@@ -33,7 +33,7 @@ pub(super) fn rewrite(func: &mut Function) {
     for index in 0..func.layout.len() {
         let block = func.layout[index];
         let insts = std::mem::take(&mut func.blocks[block].insts);
-        let mut anew = Anew { writer: Writer { func, block, options: &OPTIONS }, literals: HashMap::default() };
+        let mut anew = Anew { writer: Writer::new(func, block, &OPTIONS), literals: HashMap::default() };
         for inst in insts {
             if let Some(&(op, number)) = found.get(&inst) {
                 let data = anew.writer.func.insts[inst];

@@ -26,9 +26,13 @@ pub fn rewrite<C: AsMut<Function>>(
         if at >= inside {
             inside = at + run_length(func, &insts[at..]).max(1);
             for &user in &insts[at..inside] {
-                let mut args = context.as_mut().insts[user].args;
-                args.iter_mut().for_each(|arg| *arg = used(context, new, *arg));
-                context.as_mut().insts[user].args = args;
+                let args = context.as_mut().insts[user].args;
+                for (number, &arg) in args.iter().enumerate() {
+                    let by = used(context, new, arg);
+                    if by != arg {
+                        context.as_mut().insts[user].args[number] = by;
+                    }
+                }
             }
         }
         new.push(inst);

@@ -8,7 +8,6 @@ use super::rewrite::{load, rewrite, store};
 use super::{Machine, Parts};
 use crate::function::Origin;
 use crate::loops::Loops;
-use crate::op::Memory;
 use crate::{Block, Function, Inst, Type, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -77,7 +76,7 @@ fn find(program: &Parts, loops: &Loops, machine: Machine) -> SecondaryMap<Value,
         let begins = [loops.is_head(number), crowded[number]];
         next[number] = [0, 1].map(|which| if begins[which] { number as u32 } else { next[number + 1][which] });
     }
-    let (mut kept, mut slot) = (func.value_map(), func.slots(Memory::Slot));
+    let (mut kept, mut slot) = (func.value_map(), func.slots().wave);
     for &value in &values {
         let Span { made, last_use } = spans[value];
         let from = next[made as usize + 1][usize::from(!is_integer(value))];

@@ -25,13 +25,11 @@ pub fn compact(func: &mut Function) {
             new_value[std::mem::replace(param, new)] = Some(new);
         }
         for inst in &mut data.insts {
-            let mut data = func.insts[*inst];
-            *inst = insts.next_key();
-            if let Some(result) = &mut data.result {
+            *inst = insts.push(func.insts[*inst]);
+            if let Some(result) = &mut insts[*inst].result {
                 let new = values.push(ValueData { ty: func.values[*result].ty, def: ValueDef::Inst(*inst) });
                 new_value[std::mem::replace(result, new)] = Some(new);
             }
-            insts.push(data);
         }
         blocks.push(data);
     }

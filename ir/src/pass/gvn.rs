@@ -105,7 +105,7 @@ impl Numbering<'_> {
 /// Whether two instructions compute the same, if what they read is the same.
 fn are_equal(a: &InstData, b: &InstData) -> bool {
     let is_swapped = || a.op.attribute() == Attribute::Commutes && [a.args[1], a.args[0]] == *b.args;
-    (a.op, a.ty, a.imm) == (b.op, b.ty, b.imm) && (*a.args == *b.args || is_swapped())
+    a.op == b.op && a.ty == b.ty && a.imm == b.imm && (*a.args == *b.args || is_swapped())
 }
 
 /// The hash of an instruction, of which equal ones have the same, and of when what it depends on began: the memory that
@@ -120,11 +120,12 @@ fn hash(hasher: &RandomState, inst: &InstData, epoch: u32) -> u64 {
     let mut hasher = hasher.build_hasher();
     hasher.write_u64(pair(inst.op as u32 | (inst.ty as u32) << 8, epoch));
     hasher.write_u64(pair(first, second));
-    match inst.imm {
+    // By reference: a copy is written in pieces and read across them, for which the processor waits.
+    match &inst.imm {
         Imm::None if inst.args.len() <= 2 => {}
         Imm::None => hasher.write_u64(pair(arg(2), arg(3))),
-        Imm::Bits(bits) => hasher.write_u64(bits),
-        Imm::Element { element, component } => hasher.write_u64(pair(element, component.into())),
+        Imm::Bits(bits) => hasher.write_u64(*bits),
+        Imm::Element { element, component } => hasher.write_u64(pair(*element, (*component).into())),
         imm => (arg(2), arg(3), imm).hash(&mut hasher),
     }
     hasher.finish()

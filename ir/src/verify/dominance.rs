@@ -48,16 +48,16 @@ impl Verifier<'_> {
         &mut self,
         (value, known): (Value, &mut Definition),
         def: ValueDef,
-        place: Place,
+        place: impl Fn() -> Place,
         definition: Definition,
     ) {
         let ValueData { def: own, ty } = self.func.values[value];
         if own != def || known.block.is_some() {
             let message = "the value is defined twice, or elsewhere by its own data".to_string();
-            self.report(Rule::Definition, place, message);
+            self.report(Rule::Definition, place(), message);
         }
         if definition.position == 0 && ty == Type::Row {
-            self.report(Rule::RowInBlock, place, "a parameter is a row".to_string());
+            self.report(Rule::RowInBlock, place(), "a parameter is a row".to_string());
         }
         *known = definition;
     }

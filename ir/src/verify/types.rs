@@ -3,7 +3,7 @@
 
 use super::dominance::{Definition, User, Users};
 use super::{Place, Rule, Verifier};
-use crate::entity::{Block, Resource, Value};
+use crate::entity::{Block, Inst, Resource, Value};
 use crate::function::{BlockCall, Imm, InstData, Terminator, ValueDef};
 use crate::memory::is_memory_op;
 use crate::op::{ImmKind, Op, SLOTS, WORKLISTS};
@@ -22,13 +22,13 @@ impl Verifier<'_> {
             let is_return = *func.blocks[block].terminator() == Terminator::Return;
             for &param in &func.blocks[block].params {
                 let (known, definition) = (&mut definitions[param], Definition::new(block, 0));
-                self.define((param, known), ValueDef::Param(block), Place::Block(block), definition);
+                self.define((param, known), ValueDef::Param(block), || Place::Block(block), definition);
             }
             for (position, &inst) in (1..).zip(&func.blocks[block].insts) {
-                let (place, data) = (Place::Inst(block, inst), &func.insts[inst]);
+                let data = &func.insts[inst];
                 let signature = Signature::of(data.op, data.ty);
-                self.inst_types(place, data, signature);
-                self.immediate(place, data);
+                self.inst_types(block, inst, signature);
+                self.immediate(block, inst);
                 let is_output = data.op == Op::Output && !is_return;
                 self.has_ops_to_look_at |= signature.is_composite
                     || data.op.writes_buffers()
@@ -41,7 +41,7 @@ impl Verifier<'_> {
                 }
                 if let Some(result) = data.result {
                     let (known, definition) = (&mut definitions[result], Definition::new(block, position));
-                    self.define((result, known), ValueDef::Inst(inst), place, definition);
+                    self.define((result, known), ValueDef::Inst(inst), || Place::Inst(block, inst), definition);
                 }
             }
             self.terminator_types(block);
@@ -50,8 +50,9 @@ impl Verifier<'_> {
     }
 
     #[inline]
-    fn inst_types(&mut self, place: Place, inst: &InstData, signature: &Signature) {
+    fn inst_types(&mut self, block: Block, number: Inst, signature: &Signature) {
         let func = self.func;
+        let inst = &func.insts[number];
         let Signature { is_allowed, operands, types, result, .. } = signature;
         let has_type = |(&arg, &ty): (&Value, &Type)| func.ty(arg) == ty;
         if !(*is_allowed
@@ -59,7 +60,7 @@ impl Verifier<'_> {
             && inst.args.iter().zip(types).all(has_type)
             && inst.result.map(|result| func.ty(result)) == *result)
         {
-            self.wrong_types(place, inst, signature);
+            self.wrong_types(Place::Inst(block, number), inst, signature);
         }
     }
 
@@ -93,15 +94,17 @@ impl Verifier<'_> {
     }
 
     #[inline]
-    fn immediate(&mut self, place: Place, inst: &InstData) {
+    fn immediate(&mut self, block: Block, number: Inst) {
+        let inst = &self.func.insts[number];
         // Most have none.
         if inst.op.imm() != ImmKind::None || inst.imm != Imm::None {
-            self.some_immediate(place, inst);
+            self.some_immediate(block, number);
         }
     }
 
-    fn some_immediate(&mut self, place: Place, inst: &InstData) {
+    fn some_immediate(&mut self, block: Block, number: Inst) {
         let func = self.func;
+        let (inst, place) = (&func.insts[number], || Place::Inst(block, number));
         let below = |what: &str, number: u32, count: usize| {
             (number as usize >= count).then(|| format!("{what} {number} of {count}"))
         };
@@ -153,18 +156,22 @@ impl Verifier<'_> {
             (ImmKind::Component, Imm::Component(component)) => below("component", component.into(), 4),
             (ImmKind::Array, Imm::Array { array, component }) => match func.arrays.get(array) {
                 Some(data) if data.kept && inst.op == Op::ArrayLoad => {
-                    return self.report(Rule::Array, place, format!("{array} is kept: nothing may be loaded from it"));
+                    return self.report(
+                        Rule::Array,
+                        place(),
+                        format!("{array} is kept: nothing may be loaded from it"),
+                    );
                 }
                 Some(data) => below("component", component.into(), data.components.into()),
                 None => below("array", array.as_u32(), func.arrays.len()),
             },
             (kind, imm) => {
                 let message = format!("the immediate is {imm:?}, {} takes {kind:?}", inst.op);
-                return self.report(Rule::ImmediateKind, place, message);
+                return self.report(Rule::ImmediateKind, place(), message);
             }
         };
         if let Some(message) = wrong {
-            self.report(Rule::Immediate, place, message);
+            self.report(Rule::Immediate, place(), message);
         }
     }
 

@@ -255,7 +255,7 @@ fn operands(opcode: Opcode, reader: &mut TokenReader) -> Result<Vec<Operand>, De
     }
     let mut operands = Vec::with_capacity(opcode.slots().len());
     for _ in opcode.slots() {
-        operands.push(Operand::decode(reader)?);
+        Operand::decode_behind(&mut operands, reader)?;
     }
     Ok(operands)
 }

@@ -144,6 +144,9 @@ impl Representation {
 }
 
 impl Operand {
+    /// Nothing that has been read.
+    const EMPTY: Self = Self::from_words(0, [0; 4]);
+
     /// An operand of these tokens, all of whose indices are constant, or which is an immediate.
     pub(super) const fn from_words(token: u32, words: [u32; 4]) -> Self {
         Operand { token, extended: 0, words, relative: None }
@@ -160,7 +163,20 @@ impl Operand {
         Self::decode_nested(reader, 0)
     }
 
+    /// The same, behind other operands: it is written where it stays.
+    pub(super) fn decode_behind(operands: &mut Vec<Self>, reader: &mut TokenReader) -> Result<(), DecodeError> {
+        operands.push(Self::EMPTY);
+        operands.last_mut().expect("one has been appended").read(reader, 0)
+    }
+
     fn decode_nested(reader: &mut TokenReader, depth: u32) -> Result<Self, DecodeError> {
+        let mut operand = Self::EMPTY;
+        operand.read(reader, depth)?;
+        Ok(operand)
+    }
+
+    /// Becomes the operand at the reader's position.
+    fn read(&mut self, reader: &mut TokenReader, depth: u32) -> Result<(), DecodeError> {
         let offset = reader.offset();
         let token = reader.dword("operand")?;
         let invalid = |what, value| DecodeError::Invalid { what, value: u64::from(value), offset };
@@ -168,15 +184,14 @@ impl Operand {
         let number = operand_token::FILE.get(token);
         let file = RegisterFile::from_number(number).ok_or_else(|| invalid("register file", number))?;
         components(token).map_err(|(what, value)| invalid(what, value))?;
-        let mut operand = Self::from_words(token, [0; 4]);
-        if operand.is_extended() {
-            operand.decode_extended(reader)?;
+        self.token = token;
+        if self.is_extended() {
+            self.decode_extended(reader)?;
         }
         match file {
-            RegisterFile::Immediate32 | RegisterFile::Immediate64 => operand.decode_immediate(reader, offset)?,
-            _ => operand.decode_indices(reader, depth)?,
+            RegisterFile::Immediate32 | RegisterFile::Immediate64 => self.decode_immediate(reader, offset),
+            _ => self.decode_indices(reader, depth),
         }
-        Ok(operand)
     }
 
     fn decode_extended(&mut self, reader: &mut TokenReader) -> Result<(), DecodeError> {

@@ -23,15 +23,13 @@ pub(super) fn fmulz<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
 /// `pmin` gives the second operand if either is NaN: right unless the NaN is that second one.
 pub(super) fn fmin<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     let least = e.op(Op::Pmin, &[a, b]);
-    let is_nan = e.op(Op::Funo, &[b, b]);
-    e.op(Op::Select, &[is_nan, a, least])
+    e.is_nan(b).map_or(least, |is_nan| e.op(Op::Select, &[is_nan, a, least]))
 }
 
 /// `pmax` gives the second operand if either is NaN: right unless the NaN is that second one.
 pub(super) fn fmax<E: Emit>(e: &mut E, a: E::Value, b: E::Value) -> E::Value {
     let greatest = e.op(Op::Pmax, &[a, b]);
-    let is_nan = e.op(Op::Funo, &[b, b]);
-    e.op(Op::Select, &[is_nan, a, greatest])
+    e.is_nan(b).map_or(greatest, |is_nan| e.op(Op::Select, &[is_nan, a, greatest]))
 }
 
 /// NaN is not greater than zero, so it becomes zero.

@@ -15,6 +15,7 @@ use crate::entity::{Block, Inst, Value};
 use crate::function::{Function, Imm, InstData};
 use crate::op::{Attribute, Op};
 use crate::types::Type;
+use foldhash::HashMap;
 
 /// Something that plain ops can be given to, one after the other: a function being written, or lanes being computed.
 pub trait Emit {
@@ -26,6 +27,11 @@ pub trait Emit {
     fn constant(&mut self, ty: Type, bits: u32) -> Self::Value;
     /// Whether [`Op::Fmad`] rounds once.
     fn fused(&self) -> bool;
+
+    /// Whether a float is NaN; `None` if it is known to be a number.
+    fn is_nan(&mut self, value: Self::Value) -> Option<Self::Value> {
+        Some(self.op(Op::Funo, &[value, value]))
+    }
 
     /// An `f32` literal.
     fn f32(&mut self, value: f32) -> Self::Value {
@@ -109,7 +115,7 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
         }
         let insts = std::mem::take(&mut func.blocks[block].insts);
         func.blocks[block].insts.reserve(insts.len());
-        let mut writer = Writer { func, block, options };
+        let mut writer = Writer::new(func, block, options);
         for inst in insts {
             writer.rewrite(inst, &mut replaced);
         }
@@ -121,10 +127,16 @@ pub fn expand(func: &mut Function, options: &ExpandOptions) {
 pub(crate) struct Writer<'a> {
     pub func: &'a mut Function,
     pub block: Block,
-    pub options: &'a ExpandOptions,
+    options: &'a ExpandOptions,
+    /// Whether values are NaN that were asked so far: minima and maxima often ask the same.
+    nan_tests: HashMap<Value, Value>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    pub fn new(func: &'a mut Function, block: Block, options: &'a ExpandOptions) -> Writer<'a> {
+        Writer { func, block, options, nan_tests: HashMap::default() }
+    }
+
     fn rewrite(&mut self, inst: Inst, replaced: &mut Aliases) {
         let data = self.func.insts[inst];
         if data.op.attribute() == Attribute::Composite {
@@ -161,6 +173,18 @@ impl Emit for Writer<'_> {
 
     fn fused(&self) -> bool {
         self.options.fused
+    }
+
+    fn is_nan(&mut self, value: Value) -> Option<Value> {
+        if self.func.constant(value).is_some_and(|bits| !f32::from_bits(bits as u32).is_nan()) {
+            return None;
+        }
+        let known = self.nan_tests.get(&value).copied();
+        Some(known.unwrap_or_else(|| {
+            let test = self.op(Op::Funo, &[value, value]);
+            self.nan_tests.insert(value, test);
+            test
+        }))
     }
 }
 
