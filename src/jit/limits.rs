@@ -23,9 +23,9 @@ pub const THOROUGH_AREA: u64 = 1 << 21;
 /// function after it.
 pub const KEPT_INSTS: usize = 1 << 13;
 
-/// The same for our own back end, whose working memory is some two hundred bytes for each machine instruction. The
-/// system takes a twentieth of the time of a long function to find and clear it anew.
-pub const KEPT_MACHINE_INSTS: usize = 1 << 16;
+/// The same for our own back end, whose working memory is less than two hundred bytes for each machine instruction, so
+/// 25 MB at most. The system takes a tenth of the time of a long function to find and clear it anew.
+pub const KEPT_MACHINE_INSTS: usize = 1 << 17;
 
 /// Up to this many bytes of a vertex buffer are taken to be in a cache: its rows are not prefetched. On an AMD EPYC
 /// with 32 MB in its third-level cache prefetching costs 2 to 5 % of K2 and K4 up to here, and at three times as many

@@ -35,8 +35,8 @@ impl Selector<'_> {
                 let args = [0, 1, 2].map(|arg| inst.args[arg]);
                 let [a, b, c] = args.map(|arg| self.here.patterns.negated(self.program, arg));
                 let ops = floats_with_signs(a.is_some() != b.is_some(), c.is_some());
-                let args = std::array::from_fn(|arg| [a, b, c][arg].unwrap_or(args[arg]));
-                let sources = args.map(|arg| self.source(arg));
+                let args: [Value; 3] = std::array::from_fn(|arg| [a, b, c][arg].unwrap_or(args[arg]));
+                let sources = [self.source(args[0]), self.source(args[1]), self.source(args[2])];
                 self.simd.fused(&ops, sources, args.map(|arg| self.dies(arg)))
             }
             Op::Ishl | Op::Ushr | Op::Sshr if let Some(amount) = self.literal(inst.args[1]) => {

@@ -179,7 +179,7 @@ impl Selector<'_> {
         if !is_memory && self.simd.gathers() {
             // As many bytes further on as numbers without a sign are above those with one.
             let half = self.simd.literal(1 << 31);
-            let base = self.simd.address(Address { index: Some((half, 0)), ..address });
+            let base = self.simd.address(address.with_index(half));
             let sign = self.simd.word_source(1 << 31);
             (address, operands) = (Address::at(base, 0), self.simd.op(X::Pxor, &[operands], sign));
         }

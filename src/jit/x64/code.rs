@@ -21,10 +21,10 @@ pub enum Kind {
     Op(Op),
     /// Begins the function: defines its parameters.
     Entry,
-    /// Calls what lies at an address, by the system's convention.
-    Call(usize),
-    /// Calls what lies at an address and keeps every register; it finds the arguments in the frame.
-    Refuel(usize),
+    /// Calls what lies at one of [`Code::addresses`], by the system's convention.
+    Call(u32),
+    /// Calls what lies there and keeps every register; it finds the arguments in the frame.
+    Refuel(u32),
     /// Goes on in the block's one successor.
     Jump,
     /// Goes to the first successor if the condition holds, else to the second.
@@ -52,9 +52,11 @@ pub struct Inst {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     pub base: Base,
-    /// A register, general or of vectors as the instruction has it, and the power of two that it is multiplied by.
-    pub index: Option<(VReg, u8)>,
+    /// A register, general or of vectors as the instruction has it, or an invalid one if there is none.
+    pub index: VReg,
     pub offset: i32,
+    /// The power of two that the index is multiplied by.
+    pub shift: u8,
     /// Whether every lane has the one word that is there.
     pub broadcast: bool,
 }
@@ -70,24 +72,33 @@ pub enum Base {
 }
 
 impl Address {
+    fn new(base: Base, offset: i32) -> Address {
+        Address { base, index: VReg::invalid(), offset, shift: 0, broadcast: false }
+    }
+
+    /// The register that is added.
+    pub fn index(&self) -> Option<VReg> {
+        Some(self.index).filter(|&index| index != VReg::invalid())
+    }
+
     /// So many bytes behind what a register holds.
     pub fn at(base: VReg, offset: i32) -> Address {
-        Address { base: Base::Register(base), index: None, offset, broadcast: false }
+        Address::new(Base::Register(base), offset)
     }
 
     /// The same with a register added, multiplied by a power of two up to 8.
     pub fn indexed(base: VReg, index: VReg, shift: u8, offset: i32) -> Address {
-        Address { index: Some((index, shift)), ..Address::at(base, offset) }
+        Address { index, shift, ..Address::at(base, offset) }
     }
 
     /// The same address with a register added, or with each lane's word of a vector.
     pub fn with_index(self, index: VReg) -> Address {
-        Address { index: Some((index, 0)), ..self }
+        Address { index, shift: 0, ..self }
     }
 
     /// In the frame.
     pub fn stack(offset: i32) -> Address {
-        Address { base: Base::Stack, index: None, offset, broadcast: false }
+        Address::new(Base::Stack, offset)
     }
 
     /// So many bytes further on.
@@ -215,6 +226,8 @@ pub struct Code {
     /// In the order in which they were emitted.
     pub blocks: Vec<BlockData>,
     pub constants: Constants,
+    /// What is called.
+    pub addresses: Vec<usize>,
     /// By register.
     pub definitions: Vec<Definition>,
     templates: Templates,
@@ -249,11 +262,12 @@ impl Code {
     /// Forgets the function.
     pub fn clear(&mut self) {
         let Code { insts, operands, blocks, constants, definitions, numbers, params, places, args, .. } = self;
-        let Code { cold, edges, predecessors, .. } = self;
+        let Code { addresses, cold, edges, predecessors, .. } = self;
         insts.clear();
         operands.clear();
         blocks.clear();
         constants.clear();
+        addresses.clear();
         definitions.clear();
         numbers.clear();
         params.clear();
@@ -447,6 +461,12 @@ impl Code {
         params
     }
 
+    /// The number of an address that is called.
+    fn address(&mut self, address: usize) -> u32 {
+        self.addresses.push(address);
+        self.addresses.len() as u32 - 1
+    }
+
     /// A call with up to four arguments.
     pub fn call(&mut self, address: usize, args: &[VReg]) {
         // rcx, rdx, r8, r9; rdi, rsi, rdx, rcx.
@@ -454,11 +474,13 @@ impl Code {
         for (&arg, register) in args.iter().zip(registers) {
             self.operands.push(fixed(arg, OperandKind::Use, register));
         }
-        self.put(Kind::Call(address), Size::X, None, false, 0);
+        let number = self.address(address);
+        self.put(Kind::Call(number), Size::X, None, false, 0);
     }
 
     pub fn refuel(&mut self, address: usize) {
-        self.put(Kind::Refuel(address), Size::X, None, false, 0);
+        let number = self.address(address);
+        self.put(Kind::Refuel(number), Size::X, None, false, 0);
     }
 
     /// An instruction whose operands are in the order of its form: the result, if it has one.
@@ -492,11 +514,11 @@ impl Code {
             self.operands.push(self.templates.operand(kind, register));
         }
         debug_assert!(uses.next().is_none(), "{op:?} has no more operands");
-        if let Some(Address { base, index, .. }) = memory {
-            if let Base::Register(base) = base {
+        if let Some(address) = memory {
+            if let Base::Register(base) = address.base {
                 self.operands.push(self.templates.operand(USE, base));
             }
-            if let Some((index, _)) = index {
+            if let Some(index) = address.index() {
                 self.operands.push(self.templates.operand(USE, index));
             }
         }
@@ -509,8 +531,7 @@ impl Code {
 
     /// The address of a constant.
     pub fn constant(&mut self, constant: Constant) -> Address {
-        let base = Base::Constant(self.constants.number(constant));
-        Address { base, index: None, offset: 0, broadcast: false }
+        Address::new(Base::Constant(self.constants.number(constant)), 0)
     }
 }
 

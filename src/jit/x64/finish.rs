@@ -193,15 +193,15 @@ impl Finishing<'_> {
         };
         match kind {
             Kind::Entry | Kind::Op(_) => {}
-            Kind::Call(address) => {
-                self.encoder.mov_address(0, address);
+            Kind::Call(number) => {
+                self.encoder.mov_address(0, self.code.addresses[number as usize]);
                 self.encoder.vzeroupper();
                 self.encoder.call(0);
             }
-            Kind::Refuel(address) => {
+            Kind::Refuel(number) => {
                 // All registers are in use: it goes through memory below the saved ones.
                 self.encoder.push(0);
-                self.encoder.mov_address(0, address);
+                self.encoder.mov_address(0, self.code.addresses[number as usize]);
                 self.encoder.call(0);
                 self.encoder.pop(0);
             }
@@ -249,11 +249,12 @@ impl Finishing<'_> {
     fn op(&mut self, op: Op, number: usize) {
         let inst = &self.code.insts[number];
         let mut allocations = self.output.inst_allocs(Inst::new(number)).iter().copied();
-        let (mut fields, mut slot) = ([0; Field::COUNT], None);
+        let mut encoded = Encoded { immediate: inst.immediate, ..Encoded::new(op, inst.size, 0, Rm::Register(0)) };
+        let mut slot = None;
         for operand in op.form().iter().filter(|operand| operand.field != Field::Rm || inst.memory.is_none()) {
             let allocation = allocations.next().expect("every operand is somewhere");
             match allocation.as_reg() {
-                Some(register) => fields[operand.field as usize] = register.hw_enc() as u8,
+                Some(register) => encoded.fields[operand.field as usize] = register.hw_enc() as u8,
                 None => slot = Some(self.slot(allocation)),
             }
         }
@@ -261,16 +262,18 @@ impl Finishing<'_> {
             let register = allocations.next().and_then(Allocation::as_reg);
             register.expect("addresses and masks are in registers").hw_enc() as u8
         };
-        let rm = match inst.memory {
+        encoded.rm = match inst.memory {
             Some(memory) => {
                 let base = matches!(memory.base, code::Base::Register(_)).then(&mut register);
-                let index = memory.index.map(|(_, shift)| (register(), shift));
+                let index = memory.index().map(|_| (register(), memory.shift));
                 Rm::Memory(self.memory(memory, base, index))
             }
-            None => slot.unwrap_or(Rm::Register(fields[Field::Rm as usize])),
+            None => slot.unwrap_or(Rm::Register(encoded.fields[Field::Rm as usize])),
         };
-        let mask = if inst.masked { register() } else { 0 };
-        self.encoder.put(&Encoded { op, size: inst.size, fields, rm, mask, immediate: inst.immediate });
+        if inst.masked {
+            encoded.mask = register();
+        }
+        self.encoder.put(&encoded);
     }
 
     fn memory(&self, address: Address, base: Option<u8>, index: Option<(u8, u8)>) -> Memory {

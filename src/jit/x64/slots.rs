@@ -20,6 +20,9 @@ impl Selector<'_> {
     pub(super) fn near_loads(&self, block: Block) -> HashSet<Value> {
         let (program, insts) = (self.program, &self.func.blocks[block].insts);
         let mut near = HashSet::default();
+        if program.slots == 0 {
+            return near;
+        }
         for (at, &inst) in insts.iter().enumerate() {
             let load = &self.func.insts[inst];
             let is_word = load.op == Op::SlotLoad && matches!(load.ty, Type::F32 | Type::I32);

@@ -1,8 +1,8 @@
 //! Where blocks meet: which registers hold what where a block begins, and the moves that make it so at the end of each
 //! block that leads there.
 
-use super::super::code::{class_number, class_number_of, number_of};
-use super::live::{Interval, NEVER};
+use super::super::code::{Definition, class_number, class_number_of, number_of};
+use super::live::NEVER;
 use super::moves::Move;
 use super::places::{CLASSES, Place, Set, members};
 use super::scan::{Holds, Scan, TooHard, Value, Walk};
@@ -146,7 +146,7 @@ impl Walk<'_> {
                 None => {
                     let farthest = self.farthest(class, 0).ok_or(TooHard)?;
                     if self.distance(farthest) <= self.scan.values[value].next {
-                        (self.scan.values[value].is_passed, self.scan.values[value].home) = (true, None);
+                        (self.scan.values[value].is_passed, self.scan.values[value].home) = (true, None.into());
                         is_passed[class] = true;
                         self.is_short[class] = true;
                         continue;
@@ -156,7 +156,7 @@ impl Walk<'_> {
                 }
             };
             self.hold(value, register);
-            self.scan.values[value].home = Some(register);
+            self.scan.values[value].home = register.into();
         }
         for class in CLASSES {
             // What goes from slot to slot goes by way of a register.
@@ -171,19 +171,19 @@ impl Walk<'_> {
     /// What a register would hold where a block begins loses it.
     fn drop_at(&mut self, register: Place, block: usize, is_passed: &mut [bool; 3]) {
         let value = self.holds[register.index()] as usize;
-        let class = usize::from(self.scan.live.intervals[value].class);
+        let class = usize::from(self.code.definitions[value].class);
         self.is_short[class] = true;
         if self.is_param_of(value, block) {
             self.scan.values[value].is_passed = true;
-            self.scan.values[value].home = None;
+            self.scan.values[value].home = None.into();
             is_passed[class] = true;
         }
         self.empty(register);
     }
 
     fn is_param_of(&self, value: usize, block: usize) -> bool {
-        let interval = &self.scan.live.intervals[value];
-        interval.is_param && interval.block as usize == block
+        let definition = &self.code.definitions[value];
+        definition.is_param && definition.block as usize == block
     }
 
     // ---- edges
@@ -192,7 +192,7 @@ impl Walk<'_> {
     fn connect(&mut self, from: usize, to: usize) {
         let code = self.code;
         let params = code.params_of(&code.blocks[to]);
-        let Scan { exits, entries, values, moves, live, .. } = &mut *self.scan;
+        let Scan { exits, entries, values, moves, .. } = &mut *self.scan;
         let (exit, entry) = (&exits[from], &entries[to]);
         // Slots are passed on by way of a register that is free behind the edge.
         let mut scratch = [None; 3];
@@ -205,7 +205,7 @@ impl Walk<'_> {
             let has = |place: &Place| exit.by[place.index()] == value as u32 && !scratch.contains(&Some(*place));
             // Most stay where they are, or are where they were defined.
             let [wanted, home] =
-                [Some(to).filter(|to| to.slot_of().is_none()), known.home].map(|place| place.filter(has));
+                [Some(to).filter(|to| to.slot_of().is_none()), known.home.expand()].map(|place| place.filter(has));
             let from = wanted.or(home).or_else(|| members(exit.held).find(has)).unwrap_or_else(|| {
                 known.is_loaded = true;
                 Place::slot(value)
@@ -215,16 +215,17 @@ impl Walk<'_> {
             }
         };
         for (param, arg) in params.iter().zip(code.args_of(&code.blocks[from])) {
-            let to = match values[param.vreg()] {
-                Value { is_passed: true, .. } => Place::slot(param.vreg()),
-                Value { home: Some(home), .. } if entry.by[home.index()] == param.vreg() as u32 => home,
+            let Value { is_passed, home, .. } = values[param.vreg()];
+            let to = match home.expand() {
+                _ if is_passed => Place::slot(param.vreg()),
+                Some(home) if entry.by[home.index()] == param.vreg() as u32 => home,
                 _ => continue,
             };
             move_to(to, arg.vreg(), &mut values[arg.vreg()]);
         }
         for register in members(entry.held) {
             let value = entry.by[register.index()] as usize;
-            let Interval { is_param, block, .. } = live.intervals[value];
+            let Definition { is_param, block, .. } = code.definitions[value];
             if !is_param || block as usize != to {
                 move_to(register, value, &mut values[value]);
             }

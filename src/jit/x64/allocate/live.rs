@@ -25,19 +25,12 @@ pub struct Interval {
     pub end: u32,
     /// The first use.
     pub first: u32,
-    /// The block that defines it.
-    pub block: u32,
-    /// The number of its class.
-    pub class: u8,
-    /// Whether it is a parameter of the block.
-    pub is_param: bool,
 }
 
 /// Where a register is used.
 #[derive(Clone, Copy)]
 struct Position {
-    block: u32,
-    /// The innermost loop around the block.
+    /// The innermost loop around it.
     around: u32,
     inst: u32,
 }
@@ -47,6 +40,9 @@ struct Loop {
     head: u32,
     last: u32,
     parent: u32,
+    /// Its first instruction, and one behind its last, in half positions.
+    start: u32,
+    end: u32,
 }
 
 /// Intervals and uses. Its memory is used again for the next code.
@@ -99,7 +95,8 @@ impl Live {
                 around = self.loops[around as usize].parent;
             }
             if let &Some(last) = last {
-                self.loops.push(Loop { head: number, last, parent: around });
+                let start = 2 * code.blocks[number as usize].insts.start;
+                self.loops.push(Loop { head: number, last, parent: around, start, end: 0 });
                 // Loops that overlap become one inside of the other.
                 let mut outer = around;
                 while outer != NONE && self.loops[outer as usize].last < last {
@@ -111,7 +108,8 @@ impl Live {
             }
             self.innermost.push(around);
         }
-        for Loop { head, last, .. } in &self.loops {
+        for Loop { head, last, end, .. } in &mut self.loops {
+            *end = 2 * code.blocks[*last as usize].insts.end - 1;
             self.last[*head as usize] = Some(*last);
         }
         Some(())
@@ -119,9 +117,9 @@ impl Live {
 
     fn find_starts(&mut self, code: &Code) {
         self.intervals.clear();
-        self.intervals.extend(code.definitions.iter().map(|&Definition { inst, block, class, is_param }| {
+        self.intervals.extend(code.definitions.iter().map(|&Definition { inst, block, .. }| {
             let start = if block == NOWHERE { NEVER } else { 2 * inst };
-            Interval { start, end: start, first: NEVER, block, class, is_param }
+            Interval { start, end: start, first: NEVER }
         }));
     }
 
@@ -131,18 +129,18 @@ impl Live {
         self.next.clear();
         self.next.resize(code.operands.len(), NEVER);
         let mut end = code.operands.len();
-        for (number, block) in (0..code.blocks.len() as u32).zip(&code.blocks).rev() {
-            let at = Position { block: number, around: self.innermost[number as usize], inst: block.insts.end - 1 };
+        for (number, block) in code.blocks.iter().enumerate().rev() {
+            let at = Position { around: self.innermost[number], inst: block.insts.end - 1 };
             for (place, arg) in (block.args.start as usize..).zip(code.args_of(block)) {
-                self.arg_next[place] = self.used(code, arg.vreg(), at)?;
+                self.arg_next[place] = self.used(arg.vreg(), at)?;
             }
             for position in block.insts.clone().rev() {
                 let start = if position == 0 { 0 } else { code.insts[position as usize - 1].end as usize };
-                let places = start..end;
-                end = start;
-                for (place, operand) in places.clone().zip(&code.operands[places]).rev() {
+                while end > start {
+                    end -= 1;
+                    let operand = code.operands[end];
                     if operand.kind() == OperandKind::Use {
-                        self.next[place] = self.used(code, number_of(*operand), Position { inst: position, ..at })?;
+                        self.next[end] = self.used(number_of(operand), Position { inst: position, ..at })?;
                     }
                 }
             }
@@ -152,18 +150,18 @@ impl Live {
 
     /// Notes a use, which comes ahead of all that were noted, and gives the use behind it.
     #[inline(always)]
-    fn used(&mut self, code: &Code, register: usize, at: Position) -> Option<u32> {
+    fn used(&mut self, register: usize, at: Position) -> Option<u32> {
         let interval = &mut self.intervals[register];
         let mut end = 2 * at.inst;
-        if interval.block > at.block || interval.start > end {
+        if interval.start > end {
             return None;
         }
         let mut around = at.around;
-        while around != NONE && self.loops[around as usize].head > interval.block {
+        while let Some(&Loop { start, end: behind, parent, .. }) = self.loops.get(around as usize)
+            && start > interval.start
+        {
             self.budget = self.budget.checked_sub(1)?;
-            let Loop { last, parent, .. } = self.loops[around as usize];
-            end = 2 * code.blocks[last as usize].insts.end - 1;
-            around = parent;
+            (end, around) = (behind, parent);
         }
         interval.end = interval.end.max(end);
         Some(std::mem::replace(&mut interval.first, at.inst))
@@ -172,9 +170,12 @@ impl Live {
     fn find_pressure(&mut self, code: &Code) {
         self.steps.clear();
         self.steps.resize(code.insts.len() + 1, [0; 4]);
-        for interval in self.intervals.iter().filter(|interval| interval.block != NONE) {
-            let (Interval { start, end, .. }, class) = (*interval, usize::from(interval.class));
-            let [start, end] = [start, end].map(|half| half as usize / 2);
+        for (interval, definition) in self.intervals.iter().zip(&code.definitions) {
+            if definition.block == NOWHERE {
+                continue;
+            }
+            let class = usize::from(definition.class);
+            let [start, end] = [interval.start, interval.end].map(|half| half as usize / 2);
             let begins = &mut self.steps[start][class];
             *begins = begins.saturating_add(1);
             let ends = &mut self.steps[end + 1][class];

@@ -2,6 +2,7 @@
 
 use super::super::encode::Size;
 use super::{FRAME, SAVED, STACK};
+use cranelift_entity::packed_option::ReservedValue;
 use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
 /// Machine registers of all classes, one after the other: 16 general ones, 32 of vectors, 8 of masks.
@@ -42,6 +43,16 @@ impl Place {
             pregs
         };
         PREGS[self.index()]
+    }
+}
+
+impl ReservedValue for Place {
+    fn reserved_value() -> Place {
+        Place(u32::MAX)
+    }
+
+    fn is_reserved_value(&self) -> bool {
+        *self == Place::reserved_value()
     }
 }
 

@@ -11,6 +11,7 @@ use super::edges::Edit;
 use super::live::{Live, NEVER};
 use super::moves::{Move, Sequencer};
 use super::places::{CLASSES, Place, REGISTERS, Registers, Set, members};
+use cranelift_entity::packed_option::PackedOption;
 use regalloc2::{Allocation, Operand, OperandConstraint, OperandKind};
 use std::ops::Range;
 
@@ -30,9 +31,9 @@ pub(super) struct Holds {
 #[derive(Clone, Copy)]
 pub(super) struct Value {
     /// The machine register that it is in here.
-    pub at: Option<Place>,
+    pub at: PackedOption<Place>,
     /// That in which it is defined.
-    pub home: Option<Place>,
+    pub home: PackedOption<Place>,
     /// Where it is used next.
     pub next: u32,
     /// Whether it is loaded from its slot somewhere.
@@ -88,7 +89,8 @@ impl Scan {
     /// Gives every operand a register.
     pub(super) fn walk(&mut self, code: &Code, registers: Registers) -> Result<(), TooHard> {
         self.live.find(code).ok_or(TooHard)?;
-        let value = Value { at: None, home: None, next: NEVER, is_loaded: false, is_passed: false, becomes: EMPTY };
+        let (at, home) = Default::default();
+        let value = Value { at, home, next: NEVER, is_loaded: false, is_passed: false, becomes: EMPTY };
         self.values.clear();
         self.values.extend(self.live.intervals.iter().map(|interval| Value { next: interval.first, ..value }));
         for block in &code.blocks {
@@ -169,7 +171,7 @@ impl Walk<'_> {
         let mut pinned: Set = 0;
         let mut is_loaded = false;
         for (allocation, operand) in self.scan.allocations[first_use..places.end].iter_mut().zip(uses) {
-            match self.scan.values[number_of(*operand)].at {
+            match self.scan.values[number_of(*operand)].at.expand() {
                 Some(register) => {
                     pinned |= 1 << register.0;
                     *allocation = Allocation::reg(register.preg());
@@ -180,7 +182,7 @@ impl Walk<'_> {
         if is_loaded {
             for (place, operand) in (first_use..).zip(uses) {
                 let value = number_of(*operand);
-                if let Some(register) = self.scan.values[value].at {
+                if let Some(register) = self.scan.values[value].at.expand() {
                     self.scan.allocations[place] = Allocation::reg(register.preg());
                     continue;
                 }
@@ -252,7 +254,7 @@ impl Walk<'_> {
             let operand = code.operands[place];
             let value = operand.vreg().vreg();
             let to = fixed(operand);
-            let from = self.scan.values[value].at.unwrap_or_else(|| self.loaded(value));
+            let from = self.scan.values[value].at.expand().unwrap_or_else(|| self.loaded(value));
             self.scan.allocations[place] = Allocation::reg(to.preg());
             if from != to {
                 self.scan.moves.push(Move { to, from });
@@ -269,7 +271,7 @@ impl Walk<'_> {
             let Value { next, at, .. } = &mut self.scan.values[value];
             *next = self.scan.live.next[place];
             if self.scan.live.intervals[value].end <= 2 * position
-                && let Some(register) = *at
+                && let Some(register) = at.expand()
             {
                 self.empty(register);
             }
@@ -278,12 +280,12 @@ impl Walk<'_> {
 
     fn define(&mut self, value: usize, register: Place) {
         self.hold(value, register);
-        self.scan.values[value].home = Some(register);
+        self.scan.values[value].home = register.into();
         // What it becomes had best be there, too.
         let becomes = self.scan.values[value].becomes;
         if becomes != EMPTY {
             let home = &mut self.scan.values[becomes as usize].home;
-            *home = home.or(Some(register));
+            *home = home.expand().or(Some(register)).into();
         }
         if self.scan.live.intervals[value].first == NEVER {
             self.empty(register);
@@ -312,7 +314,7 @@ impl Walk<'_> {
         self.holds[register.index()] = value as u32;
         self.free &= !(1 << register.0);
         self.used |= 1 << register.0;
-        self.scan.values[value].at = Some(register);
+        self.scan.values[value].at = register.into();
     }
 
     /// What the register holds loses it.
@@ -320,7 +322,7 @@ impl Walk<'_> {
         let value = std::mem::replace(&mut self.holds[register.index()], EMPTY);
         self.free |= 1 << register.0;
         if value != EMPTY {
-            self.scan.values[value as usize].at = None;
+            self.scan.values[value as usize].at = None.into();
         }
     }
 
@@ -339,8 +341,8 @@ impl Walk<'_> {
     pub(super) fn suitable(&self, class: usize, value: usize, pinned: Set) -> Option<Place> {
         let free = self.free & self.registers.all[class] & !pinned;
         let Value { home, becomes, .. } = self.scan.values[value];
-        let wish = if becomes == EMPTY { home } else { self.scan.values[becomes as usize].home.or(home) };
-        if let Some(wish) = wish.filter(|wish| free & (1 << wish.0) != 0) {
+        let wish = if becomes == EMPTY { None } else { self.scan.values[becomes as usize].home.expand() };
+        if let Some(wish) = wish.or(home.expand()).filter(|wish| free & (1 << wish.0) != 0) {
             return Some(wish);
         }
         // A call keeps what is in those registers, but they have to be restored.
@@ -372,13 +374,13 @@ impl Walk<'_> {
 
     /// Does the moves that have been collected, in front of an instruction.
     pub(super) fn sequence(&mut self, half: u32, scratch: [Option<Place>; 3]) {
-        let Scan { sequencer, moves, edits, live, .. } = &mut *self.scan;
+        let Scan { sequencer, moves, edits, .. } = &mut *self.scan;
         if moves.is_empty() {
             return;
         }
         let class = |place: Place| match place.slot_of() {
             Some(value) if value >= self.code.registers() => value - self.code.registers(),
-            Some(value) => usize::from(live.intervals[value].class),
+            Some(value) => usize::from(self.code.definitions[value].class),
             None => place.preg().class() as usize,
         };
         let spare = |place: Place| Place::slot(self.code.registers() + class(place));

@@ -25,7 +25,7 @@ struct Kept {
 impl Scan {
     /// Gives values slots and puts the edits in order. A vector takes so many bytes.
     pub(super) fn output(&mut self, code: &Code, vector_bytes: usize, output: &mut Output) {
-        self.store_what_is_loaded();
+        self.store_what_is_loaded(code);
         let mut kept = self.kept(code);
         kept.sort_unstable_by_key(|kept| kept.start);
         let slots = assign(&kept, vector_bytes / SLOT, code.registers() + CLASSES.len(), output);
@@ -49,17 +49,18 @@ impl Scan {
         }
         std::mem::swap(&mut output.allocs, &mut self.allocations);
         output.inst_alloc_offsets.clear();
-        output.inst_alloc_offsets.extend((0..code.insts.len()).map(|inst| code.operands_of(inst).start as u32));
+        // Each begins where the one before ends.
+        let ends = code.insts.iter().map(|inst| inst.end);
+        output.inst_alloc_offsets.extend(std::iter::once(0).chain(ends).take(code.insts.len()));
     }
 
     /// Stores each value that is loaded somewhere, where it is defined.
-    fn store_what_is_loaded(&mut self) {
-        let Scan { values, live, edits, .. } = self;
-        for (number, (value, interval)) in values.iter().zip(&live.intervals).enumerate() {
-            if let Some(home) = value.home.filter(|_| value.is_loaded && !value.is_passed) {
+    fn store_what_is_loaded(&mut self, code: &Code) {
+        for (number, (value, definition)) in self.values.iter().zip(&code.definitions).enumerate() {
+            if let Some(home) = value.home.expand().filter(|_| value.is_loaded && !value.is_passed) {
                 // Behind the instruction that defines it; a parameter, where its block begins.
-                let half = if interval.is_param { interval.start } else { interval.start + 1 };
-                edits.push(Edit { half, is_store: true, to: Place::slot(number), from: home });
+                let half = 2 * definition.inst + u32::from(!definition.is_param);
+                self.edits.push(Edit { half, is_store: true, to: Place::slot(number), from: home });
             }
         }
     }
@@ -67,19 +68,20 @@ impl Scan {
     /// What has a slot.
     fn kept(&self, code: &Code) -> Vec<Kept> {
         let mut kept = Vec::new();
-        for (number, (value, interval)) in self.values.iter().zip(&self.live.intervals).enumerate() {
+        for (number, value) in self.values.iter().enumerate() {
             if !value.is_loaded && !value.is_passed {
                 continue;
             }
+            let (interval, definition) = (&self.live.intervals[number], &code.definitions[number]);
             let (mut start, mut end) = (interval.start, interval.end);
             if value.is_passed {
                 // Blocks that lead to its own set it.
-                for from in code.predecessors_of(&code.blocks[interval.block as usize]) {
+                for from in code.predecessors_of(&code.blocks[definition.block as usize]) {
                     let jump = 2 * (code.blocks[from.index()].insts.end - 1);
                     (start, end) = (start.min(jump), end.max(jump + 1));
                 }
             }
-            kept.push(Kept { start, end, class: interval.class, value: number });
+            kept.push(Kept { start, end, class: definition.class, value: number });
         }
         for class in CLASSES {
             let spare = code.registers() + class;

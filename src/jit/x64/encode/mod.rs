@@ -173,7 +173,11 @@ impl Encoder {
             };
             has_more || inst.size == Size::Z || inst.mask != 0 || inst.reg() | inst.vvvv() >= 16
         };
-        let mut bytes = Bytes::default();
+        // They are written where they stay, with room for the longest; what is behind them goes again.
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; Bytes::MOST]);
+        let all = self.bytes[start..].first_chunk_mut().expect("there is room for them");
+        let mut bytes = Bytes { all, count: 0 };
         let unit = if encoding.prefixes == Prefixes::Legacy {
             bytes.legacy(inst, encoding)
         } else if encoding.prefixes == Prefixes::Vex || encoding.prefixes == Prefixes::Either && !needs_evex() {
@@ -183,7 +187,7 @@ impl Encoder {
         };
         let reg = if inst.op.has_reg() { inst.reg() } else { encoding.digit };
         if let Some((at, constant)) = bytes.operand(reg, inst.rm, unit) {
-            let at = self.bytes.len() + at;
+            let at = start + at;
             self.references.push(Reference { at, end: at + 4 + usize::from(encoding.immediate), constant });
         }
         match encoding.immediate {
@@ -191,9 +195,7 @@ impl Encoder {
             1 => bytes.put([inst.immediate as u8 | inst.fields[Field::Immediate as usize] << 4]),
             _ => bytes.put(inst.immediate.to_le_bytes()),
         }
-        // To copy as many bytes as is known beforehand takes no call. Those behind the instruction go again.
-        let end = self.bytes.len() + bytes.count;
-        self.bytes.extend_from_slice(&bytes.all);
+        let end = start + bytes.count;
         self.bytes.truncate(end);
     }
 
@@ -249,13 +251,14 @@ impl Encoder {
 }
 
 /// The bytes of one instruction, which are no more than fifteen.
-#[derive(Default)]
-struct Bytes {
-    all: [u8; 16],
+struct Bytes<'a> {
+    all: &'a mut [u8; Bytes::MOST],
     count: usize,
 }
 
-impl Bytes {
+impl Bytes<'_> {
+    const MOST: usize = 16;
+
     #[inline]
     fn put<const N: usize>(&mut self, bytes: [u8; N]) {
         self.all[self.count..self.count + N].copy_from_slice(&bytes);
