@@ -92,9 +92,7 @@ pub(super) fn exp2<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
 pub(super) fn exp2_by_scale<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let n = e.op(Op::Ffloor, &[x]);
     let f = e.op(Op::Fsub, &[x, n]);
-    // Infinity less itself is NaN, for which `pmin` gives its second operand. It matters only that no NaN comes of it.
-    let one = e.f32(1.0);
-    let f = e.op(Op::Pmin, &[f, one]);
+    // Infinity less itself is NaN, and so is the power then; an infinite exponent decides alone.
     let power = polynomial(e, f, &EXP2);
     e.op(Op::Fscale, &[power, x])
 }

@@ -89,8 +89,9 @@ impl Scan {
     /// Gives every operand a register.
     pub(super) fn walk(&mut self, code: &Code, registers: Registers) -> Result<(), TooHard> {
         self.live.find(code).ok_or(TooHard)?;
-        let (at, home) = Default::default();
-        let value = Value { at, home, next: NEVER, is_loaded: false, is_passed: false, becomes: EMPTY };
+        let nowhere = None.into();
+        let (is_loaded, is_passed) = (false, false);
+        let value = Value { at: nowhere, home: nowhere, next: NEVER, is_loaded, is_passed, becomes: EMPTY };
         self.values.clear();
         self.values.extend(self.live.intervals.iter().map(|interval| Value { next: interval.first, ..value }));
         for block in &code.blocks {
