@@ -18,8 +18,9 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use foldhash::{HashMap, HashMapExt};
 use smallvec::SmallVec;
 
-/// So many rows of a uniform space are known to be loaded; words of others are loaded each time.
-const REMEMBERED_ROWS: u32 = 1024;
+/// So many rows of a uniform space are known to be loaded; words of others are loaded each time. That takes three
+/// kilobytes for a space, of which hostile programs have many.
+const REMEMBERED_ROWS: u32 = 64;
 
 /// There is room for so many words of a space, if there is any.
 const FEWEST_WORDS: usize = 64;
