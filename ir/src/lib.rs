@@ -57,6 +57,7 @@ pub mod print;
 pub mod ranges;
 pub mod records;
 pub mod region;
+mod rings;
 pub mod set;
 mod signature;
 pub mod texture;

@@ -5,9 +5,9 @@ use super::call::SlotFill;
 use super::{CodeInfo, Layout, UniformRows, limit, limits};
 use crate::error::JitError;
 use cranelift_entity::SecondaryMap;
+use shaderjit_ir::Array;
 use shaderjit_ir::batch::{BatchProgram, Frame};
 use shaderjit_ir::texture::Access;
-use shaderjit_ir::{Array, Function};
 
 /// The places.
 pub struct Places {
@@ -17,7 +17,8 @@ pub struct Places {
     pub arrays: SecondaryMap<Array, ArrayPlace>,
     /// Their size, a multiple of 64.
     pub scratch_bytes: u32,
-    /// How much of it, from the start, begins as zero: all but the arrays that are kept. A multiple of 64.
+    /// How much of it, from the start, begins as zero: all but the arrays that are kept, or stored before they are
+    /// loaded. A multiple of 64.
     pub zeroed_bytes: u32,
 }
 
@@ -34,7 +35,7 @@ impl Places {
                 return Err(codegen(format!("input {element} has fewer words in the layout")));
             }
         }
-        let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(program, program.wave())?;
+        let (arrays, zeroed_bytes, scratch_bytes) = place_arrays(program)?;
         let waves = waves_of_tile(program) as u64;
         limit("the size of register arrays", u64::from(scratch_bytes) * waves, limits::SCRATCH_BYTES)?;
         Ok(Places { frame: Frame::new(program, own), arrays, scratch_bytes, zeroed_bytes })
@@ -77,12 +78,13 @@ fn waves_of_tile(program: &BatchProgram) -> usize {
     if program.is_cut() { program.tile() } else { 1 }
 }
 
-/// The places of arrays for waves of so many lanes, the end of those that are not kept, and the end.
-fn place_arrays(func: &Function, lanes: usize) -> Result<(SecondaryMap<Array, ArrayPlace>, u32, u32), JitError> {
-    let (mut arrays, mut zeroed, mut end) = (SecondaryMap::new(), 0, 0u64);
-    for kept in [false, true] {
-        zeroed = if kept { end as u32 } else { 0 };
-        for (array, data) in func.arrays.iter().filter(|(_, data)| data.kept == kept) {
+/// The places of arrays, the end of those that begin as zero, and the end.
+fn place_arrays(program: &BatchProgram) -> Result<(SecondaryMap<Array, ArrayPlace>, u32, u32), JitError> {
+    let (mut arrays, mut zeroed, mut end, lanes) = (SecondaryMap::new(), 0, 0u64, program.wave());
+    let begins_as_zero = |array: Array| !program.arrays[array].kept && !program.facts.assigned.contains(array);
+    for is_zero in [true, false] {
+        zeroed = if is_zero { 0 } else { end as u32 };
+        for (array, data) in program.arrays.iter().filter(|&(array, _)| begins_as_zero(array) == is_zero) {
             let (offset, element_bytes) = (end, u64::from(data.components) * lanes as u64 * 4);
             end += ((u64::from(data.elements) + 2) * element_bytes).next_multiple_of(64);
             limit("the size of register arrays", end, limits::SCRATCH_BYTES)?;

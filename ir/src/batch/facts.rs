@@ -1,11 +1,13 @@
 //! What a back end has to know of a program as a whole: one walk over it finds all.
 
+use super::assigned::assigned;
 use super::{Parts, Word, is_of_run};
 use crate::bounds::{RowCounts, static_rows};
 use crate::cfg;
-use crate::entity::Value;
+use crate::entity::{Array, Value};
 use crate::function::{Imm, InstData};
 use crate::op::{Memory, Op};
+use crate::set::EntitySet;
 use crate::texture::Access;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
@@ -58,6 +60,8 @@ pub struct Facts {
     pub pays: bool,
     /// Whether lanes have addresses of their own.
     pub scattered: bool,
+    /// The register arrays that need not begin as zero, beside those that are kept.
+    pub assigned: EntitySet<Array>,
     /// The streams whose rows each loop steps along, if they are few: for each phase, or for the one loop.
     streams: Vec<Streams>,
 }
@@ -74,6 +78,7 @@ impl Facts {
             used_spaces: smallvec![false; program.spaces.len()],
             readable_rows: static_rows(program),
             streams: streams(program),
+            assigned: assigned(program),
             ..Facts::default()
         };
         for &block in &program.layout {

@@ -29,6 +29,7 @@
 //! Text and parser are those of functions; [`BatchInterpreter`] runs a program.
 
 mod addresses;
+mod assigned;
 mod call;
 mod coalesce;
 mod copy;
@@ -52,6 +53,7 @@ mod powers;
 mod records;
 mod regions;
 mod rewrite;
+mod ring;
 mod rows;
 mod schedule;
 mod spill;

@@ -4,7 +4,7 @@ use super::call::{self, CallPart, CallValues};
 use super::cut::{CutError, CutLimits, Phases, cut, required};
 use super::{
     BatchProgram, Facts, Layout, Machine, Parts, copy, formats, group, interleave, is_of_run, outputs, overlap, powers,
-    rows, schedule, spill, text, threads, verify,
+    ring, rows, schedule, spill, text, threads, verify,
 };
 use crate::cfg;
 use crate::entity::Value;
@@ -34,9 +34,6 @@ const HELD_ROWS: usize = 8;
 /// A round of no more lanes takes longer to find the rows of two copies, in streams that its loop cannot carry, than a
 /// loop for each copy takes: 15 % of t01's time on 128 bits.
 const FEW_LANES: u8 = 4;
-
-/// With fewer vector registers than that, what is to overlap would be spilled.
-const SCHEDULED: u8 = 32;
 
 /// Why there is no program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -72,8 +69,10 @@ impl Pass {
         Pass { name: "rows", run: Planner::find_rows },
         Pass { name: "complete", run: Planner::complete },
         Pass { name: "cut", run: Planner::cut },
+        Pass { name: "copied", run: Planner::copy_in_loop },
         Pass { name: "schedule", run: Planner::schedule },
         Pass { name: "spill", run: Planner::spill },
+        Pass { name: "ring", run: Planner::keep_rings },
         Pass { name: "call", run: Planner::hoist },
         Pass { name: "interleave", run: Planner::interleave },
     ];
@@ -304,11 +303,23 @@ impl Planner {
         Ok(())
     }
 
-    /// Orders what long blocks of loops compute, where there are registers for that.
-    fn schedule(&mut self) -> Result<(), CutError> {
-        if self.machine.registers >= SCHEDULED {
-            schedule::schedule(&mut self.program, self.machine.registers / self.machine.vectors);
+    /// Has the loop copy what outputs pass on, if the function is whole and computes others lane by lane.
+    fn copy_in_loop(&mut self) -> Result<(), CutError> {
+        let is_whole = !self.program.is_cut() && self.machine.lanes > FEW_LANES;
+        let Parts { func, order, copies, stored, .. } = &mut self.program;
+        if is_whole
+            && stored.contains(&true)
+            && let Some(block) = outputs::returning_block(func, order)
+        {
+            copy::write(func, block, copies);
+            copies.clear();
         }
+        Ok(())
+    }
+
+    /// Orders what long blocks of loops compute.
+    fn schedule(&mut self) -> Result<(), CutError> {
+        schedule::schedule(&mut self.program, self.machine.registers / self.machine.vectors);
         Ok(())
     }
 
@@ -316,6 +327,14 @@ impl Planner {
     fn spill(&mut self) -> Result<(), CutError> {
         if !self.program.is_cut() {
             spill::spill(&mut self.program, self.machine);
+        }
+        Ok(())
+    }
+
+    /// Keeps in memory what crowded loops take in turn, if the function is whole.
+    fn keep_rings(&mut self) -> Result<(), CutError> {
+        if !self.program.is_cut() && self.machine.lanes > FEW_LANES {
+            ring::keep(&mut self.program, self.machine.registers / self.machine.vectors);
         }
         Ok(())
     }

@@ -5,6 +5,9 @@
 //! there are not the rounds of other waves to fill the time. So of the instructions whose operands are there, that one
 //! is next from which the longest chain leads on, as long as registers suffice; then one that frees some.
 //!
+//! With few registers chains side by side would be spilled. There a block that keeps more alive than it has registers
+//! for takes at each step what frees most, so that values are made next to their uses.
+//!
 //! A phase is a loop over waves. Its block is in sight as a whole, and rounds of other waves with it, unless it is
 //! longer still. What it loads of slots comes in front of what needs it first, as an operand in memory.
 
@@ -28,6 +31,9 @@ use std::ops::Range;
 const SHORT: usize = 48;
 const SHORT_PHASE: usize = 100;
 
+/// With few registers a block may have so many instructions: what a longer one keeps alive is seldom due to its order.
+const LONG: usize = 128;
+
 /// Of how many instructions that can be next one is chosen: the first of them, in the order that there was. It bounds
 /// the time.
 const WINDOW: usize = 48;
@@ -39,8 +45,12 @@ const SPARE: i32 = 4;
 const CYCLE: f64 = 16.0;
 const ISSUE: f64 = 4.0;
 
+/// With fewer vector registers than that, chains side by side would be spilled.
+const MANY: u8 = 32;
+
 /// Schedules the long blocks of loops, for a machine of so many vector registers.
 pub(super) fn schedule(program: &mut Parts, registers: u8) {
+    let has_many = registers >= MANY;
     let length = |number: usize| program.func.blocks[program.order[number]].insts.len();
     // Of rows and doubles several registers are one value.
     let is_word = |value: Value| !matches!(program.func.ty(value), Type::Row | Type::F64);
@@ -54,7 +64,10 @@ pub(super) fn schedule(program: &mut Parts, registers: u8) {
     alone.extend(program.cut.phases.iter().filter(|phase| phase.blocks.len() == 1).map(|phase| phase.blocks[0]));
     let is_phase = |number: usize| alone.contains(program.order[number]);
     let loops = Loops::find(&program.func, &program.order).outermost();
-    chosen.retain(|&number| loops[number].is_some() || is_phase(number) && length(number) >= SHORT_PHASE);
+    chosen.retain(|&number| match is_phase(number) {
+        true => has_many && length(number) >= SHORT_PHASE,
+        false => loops[number].is_some(),
+    });
     if chosen.is_empty() {
         return;
     }
@@ -66,7 +79,7 @@ pub(super) fn schedule(program: &mut Parts, registers: u8) {
         let scheduler = Scheduler::new(program, program.order[number], &mut places, |_| false);
         let shared = scheduler.locals.iter().filter(|local| local.made.is_none());
         let alive = shared.map(|local| local.frees).sum();
-        program.func.blocks[program.order[number]].insts = scheduler.run(alive, limit);
+        program.func.blocks[program.order[number]].insts = scheduler.run(alive, limit).0;
     }
     if others.is_empty() {
         return;
@@ -78,9 +91,17 @@ pub(super) fn schedule(program: &mut Parts, registers: u8) {
         let ahead = program.order[first..number].iter().map(|&block| program.func.blocks[block].insts.len() + 1);
         (start, first) = (start + ahead.sum::<usize>(), number);
         let block = program.order[number];
-        let end = (start + program.func.blocks[block].insts.len()) as u64;
-        let scheduler = Scheduler::new(program, block, &mut places, |value| intervals[value].end >= end);
-        program.func.blocks[block].insts = scheduler.run(live[start], limit);
+        let end = start + program.func.blocks[block].insts.len();
+        let peak = live[start..=end].iter().copied().max().unwrap_or(0);
+        if !has_many && (end - start > LONG || peak <= i32::from(registers)) {
+            continue;
+        }
+        let limit = if has_many { limit } else { 0 };
+        let scheduler = Scheduler::new(program, block, &mut places, |value| intervals[value].end >= end as u64);
+        let (order, new_peak) = scheduler.run(live[start], limit);
+        if has_many || new_peak < peak {
+            program.func.blocks[block].insts = order;
+        }
     }
 }
 
@@ -136,6 +157,8 @@ struct Scheduler {
     now: u32,
     alive: i32,
     limit: i32,
+    /// The most that have been alive.
+    peak: i32,
     order: Vec<Inst>,
 }
 
@@ -166,6 +189,7 @@ impl Scheduler {
             now: 0,
             alive: 0,
             limit: 0,
+            peak: 0,
             order: Vec::with_capacity(insts.len()),
         };
         let mut local = |locals: &mut Vec<Local>, value: Value| {
@@ -263,9 +287,10 @@ impl Scheduler {
         self.nodes[number].args as usize..end
     }
 
-    /// The instructions in their new order. So many vectors are alive in front of them, and so many may be.
-    fn run(mut self, alive: i32, limit: i32) -> Vec<Inst> {
-        (self.alive, self.limit) = (alive, limit);
+    /// The instructions in their new order, and how many vectors are alive at most. So many are in front of them, and
+    /// so many may be.
+    fn run(mut self, alive: i32, limit: i32) -> (Vec<Inst>, i32) {
+        (self.alive, self.limit, self.peak) = (alive, limit, alive);
         let all = 0..self.nodes.len() as u32;
         for number in all.clone() {
             let Node { waits, is_literal, is_operand, .. } = self.nodes[number as usize];
@@ -286,7 +311,7 @@ impl Scheduler {
                 self.offer(other);
             }
         }
-        self.order
+        (self.order, self.peak)
     }
 
     /// Something can be next.
@@ -329,6 +354,7 @@ impl Scheduler {
     /// Takes an instruction.
     fn put(&mut self, number: usize) {
         self.alive += self.growth(number);
+        self.peak = self.peak.max(self.alive);
         for at in self.args_of(number) {
             let arg = self.args[at] as usize;
             self.locals[arg].uses -= 1;
@@ -434,6 +460,62 @@ mod tests {
         let begun_first = |end: usize| (0..60).filter(|chain| sums[..end].contains(chain)).count();
         let first_end = (0..60).filter_map(|chain| sums.iter().rposition(|&of| of == chain)).min().unwrap();
         assert!((8..40).contains(&begun_first(first_end)), "{} of {sums:?}", begun_first(first_end));
+    }
+
+    /// How many products are alive at most between the sums of a loop that multiplies first and adds then, for a
+    /// machine of so many registers.
+    fn products_alive(products: usize, registers: u8) -> usize {
+        let mut text = "function \"f\" inputs 1 outputs 1 lockstep { space0 \"cb0\" block0:
+                v0 = input.f32 0.0  v1 = const.i32 0  v2 = const.i32 1  v3 = uniform_load.i32 space0[0].0
+                jump block1(v0, v1)
+            block1(v4: f32, v5: i32):\n"
+            .to_string();
+        for number in 0..products {
+            writeln!(
+                text,
+                "v{} = const.f32 {number}.5  v{} = fmul v4, v{}",
+                6 + 2 * number,
+                7 + 2 * number,
+                6 + 2 * number
+            )
+            .unwrap();
+        }
+        let (mut sum, mut next) = (4, 6 + 2 * products);
+        for number in 0..products {
+            writeln!(text, "v{next} = fadd v{sum}, v{}", 7 + 2 * number).unwrap();
+            (sum, next) = (next, next + 1);
+        }
+        write!(
+            text,
+            "v{next} = iadd v5, v2  v{} = slt v{next}, v3  br_if v{}, block1(v{sum}, v{next}), block2
+            block2:
+                output.f32 0.0, v{sum}  return }}",
+            next + 1,
+            next + 1
+        )
+        .unwrap();
+        let machine = Machine { lanes: 8, vectors: 1, registers, has_powers: false };
+        let program = BatchProgram::of(parse(&text).unwrap(), machine).unwrap();
+        let block = program.order.iter().copied().max_by_key(|&block| program.blocks[block].insts.len()).unwrap();
+        let (mut alive, mut most) = (0, 0);
+        for inst in program.insts_in(block) {
+            match inst.op {
+                crate::Op::Fmul => alive += 1,
+                crate::Op::Fadd => alive -= 1,
+                _ => {}
+            }
+            most = most.max(alive);
+        }
+        most
+    }
+
+    #[test]
+    fn what_few_registers_cannot_hold_is_made_where_it_is_used() {
+        assert_eq!(products_alive(40, 16), 1);
+        // Those fit, those are too many.
+        assert_eq!(products_alive(12, 16), 12);
+        assert_eq!(products_alive(80, 16), 80);
+        assert!(products_alive(40, 32) > 8);
     }
 
     /// A phase of two chains of sums, each of which begins with a slot and ends in another, one behind the other: which

@@ -6,21 +6,16 @@
 
 use crate::cfg::{self, Edge};
 use crate::entity::{Block, Inst, Value};
-use crate::function::{Function, Imm, InstData, ValueDef};
+use crate::function::{Function, Imm, InstData};
 use crate::op::{Effect, Op, Varies};
+use crate::rings::{Ring, rings};
 use crate::types::Type;
 use crate::uses::Uses;
 use cranelift_entity::SecondaryMap;
 use foldhash::{HashMap, HashMapExt};
 
-/// The most parameters that rotate together: what was computed once a round is computed so often before the loop.
-const MOST_PARAMS: usize = 8;
-
 /// The most operations that are moved.
 const MOST_OPS: usize = 16;
-
-/// The most rings of a loop: all that it computes is looked at for each.
-const MOST_RINGS: usize = 16;
 
 /// Moves what loops compute of rotating parameters, and of literals, out of them.
 ///
@@ -45,15 +40,6 @@ pub fn carry(func: &mut Function) {
     func.replace_uses(|value| carried[value].unwrap_or(value));
 }
 
-/// Parameters of a block, which edges back to it set to each other, and other edges to something else.
-struct Ring {
-    head: Block,
-    /// Where they stand among the block's parameters.
-    members: Vec<usize>,
-    /// How many edges go back.
-    rounds: u32,
-}
-
 /// The operations that are computed of a value and of literals alone, in order.
 struct Chain {
     insts: Vec<Inst>,
@@ -61,58 +47,12 @@ struct Chain {
     end: Value,
 }
 
-/// The rings of a block.
-fn rings(func: &Function, head: Block, incoming: &[Edge]) -> Vec<Ring> {
-    let params = &func.blocks[head].params;
-    let is_param = |value: Value| func.values[value].def == ValueDef::Param(head);
-    let given = |at: usize| incoming.iter().map(move |&edge| func.edge(edge).args[at]);
-    if !(0..params.len()).any(|at| given(at).any(is_param)) {
-        return Vec::new();
-    }
-    let positions: HashMap<Value, usize> = params.iter().enumerate().map(|(at, &param)| (param, at)).collect();
-    // Which other parameter each becomes.
-    let next = |at: usize| positions.get(&given(at).find(|&arg| is_param(arg))?).copied();
-    let mut seen = vec![false; params.len()];
-    let mut rings = Vec::new();
-    for start in 0..params.len() {
-        let mut members = Vec::new();
-        let mut at = Some(start);
-        while let Some(member) = at.filter(|&member| !seen[member]) {
-            seen[member] = true;
-            members.push(member);
-            at = next(member);
-        }
-        // What leads to a ring is no part of it.
-        let first = members.iter().position(|&member| Some(member) == at).unwrap_or(members.len());
-        members.drain(..first);
-        let goes_back = |edge: &&Edge| {
-            let args = &func.edge(**edge).args;
-            members.iter().any(|&member| is_param(args[member]))
-        };
-        let goes_around = |edge: &Edge| {
-            let args = &func.edge(*edge).args;
-            let after = members.iter().cycle().skip(1);
-            members.iter().zip(after).all(|(&member, &after)| args[member] == params[after])
-        };
-        let rounds = incoming.iter().filter(goes_back);
-        if (2..=MOST_PARAMS).contains(&members.len()) && rounds.clone().all(goes_around) {
-            rings.push(Ring { head, rounds: rounds.count() as u32, members });
-            if rings.len() == MOST_RINGS {
-                break;
-            }
-        }
-    }
-    rings
-}
-
 impl Ring {
     /// What the block computes of one of the parameters, if there is nothing else that uses any of them; and that one.
     fn chain(&self, func: &Function, uses: &SecondaryMap<Value, Uses>) -> Option<(Value, Chain)> {
-        let params = &func.blocks[self.head].params;
         let is_word = |value: Value| matches!(func.ty(value), Type::F32 | Type::I32);
         let total = |value: Value| uses[value].guards + uses[value].others;
-        let mut used = self.members.iter().map(|&member| params[member]).filter(|&param| total(param) > self.rounds);
-        let (Some(front), None) = (used.next(), used.next()) else { return None };
+        let front = func.blocks[self.head].params[self.members[self.front(func, uses)?]];
         // How often each result of the chain is used outside of it.
         let mut left: HashMap<Value, u32> = HashMap::from_iter([(front, total(front) - self.rounds)]);
         let mut insts = Vec::new();

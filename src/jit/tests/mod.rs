@@ -16,6 +16,7 @@ mod powers;
 mod prefetch;
 mod reciprocals;
 mod resources;
+mod rings;
 mod rows;
 mod schedule;
 mod signs;

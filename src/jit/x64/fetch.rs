@@ -81,7 +81,8 @@ impl Selector<'_> {
             Stream::Input(element) => (offset::INPUTS, offset::input(element)),
             Stream::Output(element) => (offset::OUTPUTS, offset::output(element)),
         };
-        let table = self.simd.load_pointer(Address::at(self.args, table));
+        let address = Address::at(self.args, table);
+        let table = self.memoised(Memo::Streams(table), |this| this.simd.load_pointer(address));
         [data, stride].map(|field| self.simd.load_pointer(Address::at(table, field)))
     }
 

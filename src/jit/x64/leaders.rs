@@ -1,5 +1,8 @@
 //! Scalarisation of addresses: where words lie by certain steps behind that of one lane, general registers compute
 //! where that lane has its own. What vectors of addresses alone are made of is made only where words lie apart.
+//!
+//! Rows of uniform spaces lie apart for each lane, so all lanes' addresses are needed in general registers. Where their
+//! numbers are in memory, they are read from there.
 
 use super::Selector;
 use super::code::{Address, Source};
@@ -7,13 +10,17 @@ use super::scalar::binary;
 use super::table::Op as X;
 use super::value::Memo;
 use crate::jit::abi::offset;
+use crate::jit::window::Window;
 use foldhash::{HashMap, HashSet};
 use regalloc2::VReg;
 use shaderjit_ir::function::{Imm, InstData};
-use shaderjit_ir::{Block, Inst, Op, SysVal, Value};
+use shaderjit_ir::{Array, Block, Inst, Op, SysVal, Value};
 
 /// The most instructions that compute a lane's word.
 const MOST_OPS: u32 = 6;
+
+/// The most instructions that compute a lane's row: all lanes need them.
+const MOST_OPS_OF_ROWS: u32 = 1;
 
 /// Instructions that compute the number of a lane's thread.
 const OPS_OF_NUMBER: u32 = 2;
@@ -36,17 +43,26 @@ impl Leaders {
     }
 }
 
-/// What a block makes, and which slots it stores to.
+/// What a block makes, and to which slots and arrays it stores.
 struct Made {
     values: HashSet<Value>,
     slots: HashSet<u32>,
+    arrays: HashSet<Array>,
+}
+
+/// The array of an instruction.
+fn array(inst: &InstData) -> Option<Array> {
+    match inst.imm {
+        Imm::Array { array, .. } => Some(array),
+        _ => None,
+    }
 }
 
 impl Selector<'_> {
     /// Finds those of a block, whose elements and bounded addresses have been found.
     pub(super) fn leaders(&self, block: Block) -> Leaders {
         let mut leaders = Leaders::default();
-        if !self.coalescing.has_scattered_resources() {
+        if !self.coalescing.has_scattered_resources() && self.program.slots == 0 && self.func.arrays.is_empty() {
             return leaders;
         }
         let insts = &self.func.blocks[block].insts;
@@ -59,12 +75,20 @@ impl Selector<'_> {
             (Op::SlotStore, Imm::Slot(slot)) => slot..slot + inst.ty.words(),
             _ => 0..0,
         };
+        let is_stored = |inst: &&InstData| matches!(inst.op, Op::ArrayStore | Op::ArrayStoreMasked);
         let made = Made {
             values: self.func.insts_in(block).filter_map(|inst| inst.result).collect(),
             slots: self.func.insts_in(block).flat_map(stored).collect(),
+            arrays: self.func.insts_in(block).filter(is_stored).filter_map(array).collect(),
         };
-        let ops: HashMap<Value, u32> =
-            accesses.values().filter_map(|&value| Some((value, self.lane_ops(value, &made, MOST_OPS)?))).collect();
+        let ops: HashMap<Value, u32> = accesses
+            .iter()
+            .filter_map(|(&inst, &value)| {
+                let is_of_row = self.func.insts[inst].op == Op::UniformLoadAt;
+                let most = if is_of_row { MOST_OPS_OF_ROWS } else { MOST_OPS };
+                Some((value, self.lane_ops(value, &made, most)?))
+            })
+            .collect();
         // How many uses need no vector.
         let mut needless: HashMap<Value, u32> = HashMap::default();
         for inst in insts.iter().rev() {
@@ -96,6 +120,12 @@ impl Selector<'_> {
     fn leader(&self, inst: Inst) -> Option<Value> {
         let access = &self.func.insts[inst];
         let is_memory = match access.op {
+            Op::UniformLoadAt => {
+                let index = access.args[0];
+                let Imm::Row { space, row, .. } = access.imm else { return None };
+                let is_read = self.keeps_rows() && !self.is_uniform(index);
+                return (is_read && !Window::of(self.func, space, row, Some(index)).is_checked).then_some(index);
+            }
             Op::ResourceLoad => false,
             Op::MemoryLoad | Op::MemoryStoreMasked => true,
             _ => return None,
@@ -121,6 +151,9 @@ impl Selector<'_> {
         let inst = self.func.def_inst(value).filter(|_| made.values.contains(&value))?;
         match (inst.op, inst.imm) {
             (Op::SlotLoad, Imm::Slot(slot)) => (!made.slots.contains(&slot)).then_some(0),
+            (Op::ArrayLoad, Imm::Array { array, .. }) => {
+                (self.is_uniform(inst.args[0]) && !made.arrays.contains(&array)).then_some(0)
+            }
             (Op::Sysval, Imm::SysVal(SysVal::VertexId)) => (most >= OPS_OF_NUMBER).then_some(OPS_OF_NUMBER),
             (Op::Ishl | Op::Ushr, _) if self.literal(inst.args[1]).is_none() => None,
             (Op::Iadd | Op::Isub | Op::Imul | Op::And | Op::Or | Op::Ishl | Op::Ushr, _) => {
@@ -148,6 +181,9 @@ impl Selector<'_> {
         let inst = self.func.def_inst(value).expect("lanes' words are made by instructions");
         match (inst.op, inst.imm) {
             (Op::SlotLoad, Imm::Slot(slot)) => self.slot_address(slot).plus(4 * i32::from(lane)).into(),
+            (Op::ArrayLoad, Imm::Array { array, component }) => {
+                self.element(inst, array, component).plus(4 * i32::from(lane)).into()
+            }
             (Op::Sysval, _) => {
                 self.memoised(Memo::Lane(value, lane), |this| this.lane_number(inst.vector, lane)).into()
             }
@@ -197,6 +233,7 @@ impl Selector<'_> {
         let amount = inst.args.get(1).and_then(|&amount| self.literal(amount));
         match (inst.op, inst.imm, amount) {
             (Op::SlotLoad, Imm::Slot(slot), _) => self.slot_address(slot).into(),
+            (Op::ArrayLoad, Imm::Array { array, component }, _) => self.element(inst, array, component).into(),
             (Op::Sysval, ..) => self.thread_numbers(inst.vector).into(),
             (op @ (Op::Ishl | Op::Ushr), _, Some(amount)) => {
                 let vector = self.late_vector(inst.args[0]);

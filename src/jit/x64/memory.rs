@@ -4,12 +4,14 @@ use super::code::Address;
 use super::constants::Constant;
 use super::encode::{Condition, Size};
 use super::table::{Class, Op as X};
+use super::value::Memo;
 use super::{Selector, WaveArgs, result};
 use crate::error::JitError;
 use crate::jit::abi::{self, ArrayPlace, offset};
 use crate::jit::places::codegen;
 use regalloc2::VReg;
 use shaderjit_ir::batch::Stream;
+use shaderjit_ir::bounds::last_row;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Array, Op, SysVal, Value};
 
@@ -180,13 +182,11 @@ impl Selector<'_> {
         let place = self.places.arrays[array];
         let at = self.component_offset(array, component, inst.vector);
         let index = inst.args[0];
-        // Out of range is the element that stays zero.
         let vector = if self.is_uniform(index) {
-            let (index, zero_element) = (self.scalar(index), self.simd.literal(place.elements));
-            let index = self.simd.umin(index, zero_element);
-            let address = self.element_address(index, place.element_bytes, at);
+            let address = self.element(inst, array, component);
             self.simd.load(address)
         } else {
+            // Out of range is the element that stays zero.
             let indices = self.vector(index);
             let zero_element = self.simd.word_source(place.elements);
             let index = self.simd.op(X::Pminud, &[indices], zero_element);
@@ -228,7 +228,8 @@ impl Selector<'_> {
         }
         self.simd.compare_imm(X::CmpImmediate, index, place.elements);
         let index = self.simd.choose(Condition::Below, index, junk_element);
-        let address = self.element_address(index, place.element_bytes, at);
+        let offset = self.element_offset(index, place.element_bytes);
+        let address = Address::indexed(self.scratch, offset, 0, at);
         if let Some(mask) = mask.filter(|&mask| !self.is_uniform(mask)) {
             let mask = self.mask(mask);
             let old = self.simd.load(address);
@@ -286,9 +287,27 @@ impl Selector<'_> {
         self.places.arrays[array].offset as i32 + number * self.simd.size().bytes()
     }
 
-    fn element_address(&mut self, index: VReg, element_bytes: u32, at: i32) -> Address {
-        let offset = self.simd.general_imm(X::ImulImmediate64, index, element_bytes);
+    /// Where a component of an array's element is that is the same one in all lanes.
+    pub(super) fn element(&mut self, inst: &InstData, array: Array, component: u8) -> Address {
+        let (place, index) = (self.places.arrays[array], inst.args[0]);
+        let at = self.component_offset(array, component, inst.vector);
+        let offset = self.memoised(Memo::Element(array, index), |this| {
+            let mut number = this.scalar(index);
+            if last_row(this.func, 0, index).is_none_or(|last| last >= place.elements) {
+                // Out of range is the element that stays zero.
+                let zero_element = this.simd.literal(place.elements);
+                number = this.simd.umin(number, zero_element);
+            }
+            this.element_offset(number, place.element_bytes)
+        });
         Address::indexed(self.scratch, offset, 0, at)
+    }
+
+    fn element_offset(&mut self, index: VReg, element_bytes: u32) -> VReg {
+        match element_bytes.is_power_of_two() {
+            true => self.simd.general_imm(X::Shl64, index, element_bytes.trailing_zeros()),
+            false => self.simd.general_imm(X::ImulImmediate64, index, element_bytes),
+        }
     }
 
     fn element_offsets(&mut self, index: VReg, element_bytes: u32) -> VReg {

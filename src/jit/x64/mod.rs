@@ -276,6 +276,8 @@ struct Here {
     elements: Elements,
     /// Loads of slots that are operands in memory.
     near_loads: HashSet<Value>,
+    /// Slots of the call that it has just loaded.
+    call_slots: SmallVec<[slots::LoadedSlot; 4]>,
     /// Offsets that differ among lanes.
     offsets: OffsetSlots,
     /// What it sets, by element of the output and vector.

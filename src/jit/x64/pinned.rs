@@ -11,6 +11,7 @@ use regalloc2::VReg;
 use shaderjit_ir::batch::{BatchProgram, is_of_run};
 use shaderjit_ir::function::{Imm, InstData};
 use shaderjit_ir::loops::Loops;
+use shaderjit_ir::op::Memory;
 use shaderjit_ir::{Op, Type, Value, pressure};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -192,9 +193,14 @@ impl Selector<'_> {
         let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
         for (&block, around) in program.order.iter().zip(loops) {
             for inst in program.insts_in(block).filter(|inst| !is_of_run(inst)) {
-                // Amounts of shifts are immediates.
+                let is_general = |result: Value| self.is_uniform(result) && self.func.ty(result) != Type::F32;
+                if inst.result.is_some_and(is_general) {
+                    continue;
+                }
+                // Amounts of shifts are immediates, and so are fixed elements of arrays.
                 let is_shift = matches!(inst.op, Op::Ishl | Op::Ushr | Op::Sshr);
-                for &arg in inst.args.iter().take(if is_shift { 1 } else { 4 }) {
+                let is_array = inst.op.memory() == Some(Memory::Array);
+                for &arg in inst.args.iter().take(if is_shift { 1 } else { 4 }).skip(usize::from(is_array)) {
                     let is_word = matches!(self.func.ty(arg), Type::F32 | Type::I32);
                     if let Some(bits) = self.func.constant(arg).filter(|_| is_word) {
                         *uses.entry(bits as u32).or_default() += if around.is_some() { IN_LOOP } else { 1 };

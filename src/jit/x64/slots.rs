@@ -14,6 +14,18 @@ use shaderjit_ir::{Block, Inst, Op, Type, Value};
 /// As many instructions behind a load it may be used as an operand in memory.
 const NEAR: usize = 8;
 
+/// As many machine instructions behind its last use a loaded slot of the call is used again: a register that it would
+/// take for longer is worth more than a load.
+const RECENT: usize = 12;
+
+/// A slot of the call that has been loaded.
+pub struct LoadedSlot {
+    slot: u32,
+    splat: VReg,
+    /// In front of which machine instruction it was last.
+    used: usize,
+}
+
 impl Selector<'_> {
     /// The loads of slots in a block that are operands of their users: each has one user, which comes soon and takes
     /// operands in memory, and nothing is stored to a slot in between.
@@ -93,8 +105,7 @@ impl Selector<'_> {
                 self.slots[result(inst)] = Some(address.in_all_lanes());
             }
             (Op::CallLoad, _) => {
-                let held = self.pins.slot(slot);
-                let splat = held.unwrap_or_else(|| self.simd.load(address.in_all_lanes()));
+                let splat = self.pins.slot(slot).unwrap_or_else(|| self.call_splat(slot, address));
                 self.define_vector(result(inst), splat);
             }
             (_, Type::Row) => {
@@ -110,6 +121,20 @@ impl Selector<'_> {
                 self.simd.effect(X::StoreVector, Size::X, &[splat], Some(address), 0);
             }
         }
+    }
+
+    /// A word of the call in all lanes: as it has just been loaded, or loaded.
+    fn call_splat(&mut self, slot: u32, address: Address) -> VReg {
+        let now = self.simd.code.insts.len();
+        let loaded = &mut self.here.call_slots;
+        loaded.retain(|loaded| now - loaded.used <= RECENT);
+        if let Some(loaded) = loaded.iter_mut().find(|loaded| loaded.slot == slot) {
+            loaded.used = now;
+            return loaded.splat;
+        }
+        let splat = self.simd.load(address.in_all_lanes());
+        self.here.call_slots.push(LoadedSlot { slot, splat, used: now });
+        splat
     }
 
     /// Where a slot of the call is.

@@ -76,17 +76,26 @@ impl Selector<'_> {
         })
     }
 
+    /// Whether general registers have where the rows of all lanes lie.
+    pub(super) fn keeps_rows(&self) -> bool {
+        self.simd.lanes() <= KEPT
+    }
+
     /// Where the window of a lane begins. Other rows at the index take it from its register if there are enough for all
     /// lanes, else from memory.
     fn window_offset(&mut self, window: Window, lane: u8) -> VReg {
+        let index = window.index.expect("it differs among lanes");
         let load = |this: &mut Self| {
+            if this.here.leaders.has(index) && !window.is_checked {
+                let row = this.lane_word(index, lane);
+                return this.simd.general_imm(X::Shl64, row, 4);
+            }
             let offsets = this.window_offsets(window);
             this.lane_offset(offsets, lane)
         };
-        if self.simd.lanes() > KEPT {
+        if !self.keeps_rows() {
             return load(self);
         }
-        let index = window.index.expect("it differs among lanes");
         self.memoised(Memo::LaneOffset(window.space, window.first, index, lane), load)
     }
 

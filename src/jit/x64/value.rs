@@ -5,7 +5,7 @@ use super::code::{Address, Source};
 use super::table::{Class, Op as X};
 use regalloc2::VReg;
 use shaderjit_ir::batch::{Steps, Stream};
-use shaderjit_ir::{Op, Resource, Space, Type, Value};
+use shaderjit_ir::{Array, Op, Resource, Space, Type, Value};
 
 /// What holds a value: a register for each of its words.
 #[derive(Clone, Copy)]
@@ -22,7 +22,9 @@ impl Default for Parts {
 pub enum Memo {
     /// A uniform `i32` or `i1` in all lanes.
     Splat(Value),
-    /// The first row of a stream, its stride, and and what addresses need of that.
+    /// The table of the inputs' streams or of the outputs', by its offset in what a call is given.
+    Streams(i32),
+    /// The first row of a stream, its stride, and what addresses need of that.
     Stream(Stream),
     /// The columns of the rows at `row + index` of a space.
     Rows(Space, u32, Value),
@@ -43,6 +45,8 @@ pub enum Memo {
     First(Value, bool, Option<Steps>),
     /// The larger one of those of both halves.
     Last(Value, bool),
+    /// How far from an array's start an element is.
+    Element(Array, Value),
     /// A lane's word of a value.
     Lane(Value, u8),
     /// The last address behind which a resource has so many bytes, shifted to the right.
