@@ -291,6 +291,9 @@ impl Selector<'_> {
     pub(super) fn element(&mut self, inst: &InstData, array: Array, component: u8) -> Address {
         let (place, index) = (self.places.arrays[array], inst.args[0]);
         let at = self.component_offset(array, component, inst.vector);
+        if let Some(element) = self.literal_element(index, place) {
+            return Address::at(self.scratch, at + element);
+        }
         let offset = self.memoised(Memo::Element(array, index), |this| {
             let mut number = this.scalar(index);
             if last_row(this.func, 0, index).is_none_or(|last| last >= place.elements) {
