@@ -10,7 +10,8 @@ use crate::uses::Uses;
 use cranelift_entity::SecondaryMap;
 use foldhash::HashMap;
 
-/// The most parameters that rotate together: what is done for one of them once a round is done so often before the loop.
+/// The most parameters that rotate together: what is done for one of them once a round is done so often before the
+/// loop.
 const MOST_PARAMS: usize = 8;
 
 /// The most rings of a loop: all that it computes is looked at for each.
