@@ -13,7 +13,7 @@ use crate::pressure::intervals;
 use crate::rings::{Ring, rings};
 use crate::uniform::uniform_values;
 use crate::uses::Uses;
-use crate::{Array, Function, Inst, Op, Type, Value};
+use crate::{Array, Block, Function, Inst, Op, Type, Value};
 
 /// The fewest parameters that are worth a counter.
 const LEAST: usize = 3;
@@ -36,37 +36,49 @@ pub(super) fn keep(program: &mut Parts, registers: u8) {
     if found.is_empty() {
         return;
     }
-    let (live, uses) = (live(program, &intervals(func, order)), Uses::count(func, order));
     let outermost = loops.outermost();
+    let (live, uses) = (live(program, &intervals(func, order)), Uses::count(func, order));
     let length = |number: usize| func.blocks[order[number]].insts.len() + 1;
     let crowded = |number: usize| {
         let (_, last) = outermost[number].unwrap_or((number, number));
         let (start, end) = ((0..number).map(length).sum::<usize>(), (0..=last).map(length).sum());
         live[start..end].iter().any(|&vectors| vectors > i32::from(registers))
     };
-    let mut groups: Vec<Group> = Vec::new();
+    let mut loops: Vec<(Block, Vec<Group>)> = Vec::new();
     for (number, rings) in found.into_iter().filter(|&(number, _)| crowded(number)) {
-        let first = groups.len();
+        let (head, mut groups) = (order[number], Vec::<Group>::new());
         for ring in rings {
-            let Some(front) = ring.front(func, &uses).filter(|_| is_kept(program, &ring, &incoming[order[number]]))
-            else {
+            let Some(front) = ring.front(func, &uses).filter(|_| is_kept(program, &ring, &incoming[head])) else {
                 continue;
             };
-            let group = groups[first..].iter_mut().find(|group| group.takes(&ring));
-            match group {
+            match groups.iter_mut().find(|group| group.takes(&ring)) {
                 Some(group) => group.rings.push((ring, front)),
                 None => groups.push(Group { rings: vec![(ring, front)] }),
             }
         }
+        if !groups.is_empty() {
+            loops.push((head, groups));
+        }
     }
-    if groups.is_empty() {
+    if loops.is_empty() {
         return;
     }
-    for group in groups {
-        let head = group.rings[0].0.head;
-        group.write(&mut program.func, &incoming[head]);
+    for (head, groups) in loops {
+        // Counters are the last parameters: until all are written, members stay where they are.
+        groups.iter().for_each(|group| group.write(&mut program.func, &incoming[head]));
+        let rings = groups.iter().flat_map(|group| &group.rings);
+        remove(&mut program.func, head, &incoming[head], rings.flat_map(|(ring, _)| &ring.members).copied().collect());
     }
     program.uniform = uniform_values(&program.func);
+}
+
+/// Removes parameters of a block by their places, and what edges give for them.
+fn remove(func: &mut Function, block: Block, incoming: &[Edge], mut places: Vec<usize>) {
+    places.sort_unstable();
+    for &place in places.iter().rev() {
+        func.blocks[block].params.remove(place);
+        incoming.iter().for_each(|&edge| _ = func.edge_mut(edge).args.remove(place));
+    }
 }
 
 /// Whether a ring is of words that differ among lanes, and stores have a place on the ways into the loop.
@@ -96,8 +108,8 @@ impl Group {
         self.rings.len() < COMPONENTS && self.rings[0].0.members.len() == ring.members.len()
     }
 
-    /// Writes them.
-    fn write(self, func: &mut Function, incoming: &[Edge]) {
+    /// Writes them; their parameters are there yet, and nothing uses them but edges back.
+    fn write(&self, func: &mut Function, incoming: &[Edge]) {
         let (head, length) = (self.rings[0].0.head, self.rings[0].0.members.len() as u32);
         let components = self.rings.len() as u8;
         let array = func.arrays.push(ArrayData { elements: length, components, kept: false });
@@ -115,12 +127,6 @@ impl Group {
         for &edge in incoming {
             let count = if goes_around(func, &self.rings[0].0, edge) { next } else { self.begin(func, array, edge) };
             func.edge_mut(edge).args.push(count);
-        }
-        let mut members: Vec<usize> = self.rings.iter().flat_map(|(ring, _)| &ring.members).copied().collect();
-        members.sort_unstable();
-        for &member in members.iter().rev() {
-            func.blocks[head].params.remove(member);
-            incoming.iter().for_each(|&edge| _ = func.edge_mut(edge).args.remove(member));
         }
         func.replace_uses(|value| loads.iter().find(|&&(front, _)| front == value).map_or(value, |&(_, load)| load));
     }
