@@ -60,12 +60,12 @@ impl NumericKind {
                 e.op(Op::Itof, &[integer])
             }
             NumericKind::Unorm => {
-                let (float, largest) = (NumericKind::Uscaled.convert(e, word, field), e.f32(largest(field.bits)));
-                e.op(Op::Fdiv, &[float, largest])
+                let number = NumericKind::Uscaled.convert(e, word, field);
+                divided(e, number, largest(field.bits))
             }
             NumericKind::Snorm => {
-                let (float, largest) = (NumericKind::Sscaled.convert(e, word, field), e.f32(largest(field.bits - 1)));
-                let (quotient, least) = (e.op(Op::Fdiv, &[float, largest]), e.f32(-1.0));
+                let number = NumericKind::Sscaled.convert(e, word, field);
+                let (quotient, least) = (divided(e, number, largest(field.bits - 1)), e.f32(-1.0));
                 e.op(Op::Pmax, &[quotient, least])
             }
         }
@@ -75,6 +75,24 @@ impl NumericKind {
 /// The largest unsigned integer of so many bits, at most 24.
 const fn largest(bits: u32) -> f32 {
     ((1u32 << bits) - 1) as f32
+}
+
+/// An integer divided by the [largest] one of some bits. Where products and sums round once, it is the sum of its
+/// products with a reciprocal in two parts, which rounds as the quotient does for all integers of up to 24 bits.
+fn divided<E: Emit>(e: &mut E, number: E::Value, largest: f32) -> E::Value {
+    if !e.fused() {
+        let largest = e.f32(largest);
+        return e.op(Op::Fdiv, &[number, largest]);
+    }
+    let [high, low] = reciprocal(largest).map(|part| e.f32(part));
+    let rest = e.op(Op::Fmul, &[number, low]);
+    e.op(Op::Fma, &[number, high, rest])
+}
+
+/// The reciprocal of a number as the sum of two.
+fn reciprocal(number: f32) -> [f32; 2] {
+    let high = 1.0 / number;
+    [high, (1.0 / f64::from(number) - f64::from(high)) as f32]
 }
 
 /// The field's bits at the bottom, whatever is above them.
@@ -253,7 +271,7 @@ impl<const L: usize> Emit for Computer<L> {
         [bits; L]
     }
 
-    /// No format has an [`Op::Fmad`].
+    /// Not every machine that interprets has an instruction for it.
     fn fused(&self) -> bool {
         false
     }
@@ -262,6 +280,20 @@ impl<const L: usize> Emit for Computer<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_with_reciprocals_round_as_quotients_do() {
+        for bits in 1..=24 {
+            let largest = largest(bits);
+            let [high, low] = reciprocal(largest);
+            let is_quotient =
+                |number: f32| number.mul_add(high, number * low).to_bits() == (number / largest).to_bits();
+            // With other exponents all steps are the same but for powers of two.
+            let wrong = (1u32 << 23..1 << 24).map(|number| number as f32).find(|&number| !is_quotient(number));
+            assert_eq!(wrong, None, "divided by {largest}");
+            assert!([0.0, 1.0, -1.0, -largest].into_iter().all(is_quotient));
+        }
+    }
 
     /// A float of 5 bits of exponent and so many of mantissa, below a sign.
     fn small_float(mantissa_bits: u32, stored: u32) -> u32 {

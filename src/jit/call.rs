@@ -192,7 +192,7 @@ impl Code {
         if vertices.end > batch.count {
             return Err(CallError::Invalid(format!("vertices {vertices:?} of {}", batch.count)));
         }
-        let (first, count, lanes) = (vertices.start as usize, vertices.end as usize, self.lanes() as usize);
+        let (first, count, round) = (vertices.start as usize, vertices.end as usize, self.info.vertices_of_round);
         if first >= count {
             return Ok(Progress::Done);
         }
@@ -201,12 +201,12 @@ impl Code {
         self.bind_uniforms(batch.uniforms, &mut scratch.tables);
         self.bind_memory(batch, &mut scratch.tables);
 
-        // The lanes are a power of two.
-        let whole = self.readable(batch, count).saturating_sub(first) & !(lanes - 1);
+        // A round is a power of two.
+        let whole = self.readable(batch, count).saturating_sub(first) & !(round - 1);
         if whole > 0 {
             self.bind_buffers(batch, output, first, Elements::Follow, scratch);
         }
-        let mut spans = Spans::new(first..first + whole, lanes, self.info.vertices_at_once, self.info.vertices_of_fuel);
+        let mut spans = Spans::new(first..first + whole, round, self.info.vertices_at_once, self.info.vertices_of_fuel);
         while let Some(span) = spans.next() {
             let start = span.vertices.start;
             // SAFETY: `readable` says that native code may read and write vertices `first..first + whole` of the
@@ -232,11 +232,11 @@ impl Code {
         }
         let mut start = first + whole;
         while start < count {
-            let end = count.min(start + lanes);
+            let end = count.min(start + round);
             self.bind_tail(batch, output, start..end, scratch);
-            let (span, last) = (Span::wave(start, lanes), end - 1 - start);
-            // SAFETY: `bind_tail` points every stream to `lanes` rows of scratch memory, or in each lane to one and the
-            // same vertex that native code may read and write.
+            let (span, last) = (Span::wave(start, round), end - 1 - start);
+            // SAFETY: `bind_tail` points every stream to the rows of a round in scratch memory, or in each lane to one
+            // and the same vertex that native code may read and write.
             let ended = unsafe { self.call(batch, &batch.fuel, scratch, &span, last, &Fresh::ONE)? };
             let progress = ended.progress(&batch.fuel)?;
             if progress != Progress::Done {
@@ -263,7 +263,7 @@ impl Code {
     ///
     /// # Safety
     /// The streams in `scratch.tables` must be good, as [`abi`] says, for as many elements as the span has vertices: a
-    /// multiple of the lanes that is not zero. `fresh` must be as [`series::call`] says.
+    /// multiple of a round's that is not zero. `fresh` must be as [`series::call`] says.
     unsafe fn call(
         &self,
         batch: &Batch<'_>,
@@ -318,8 +318,7 @@ impl Code {
         // None of several groups took more than it may, so only the call is charged.
         let charged = Fuel { group: fuel.group.filter(|_| fresh.calls == 1), ..*fuel };
         charged.charge(spent).map_err(stopped)?;
-        // Where all is done by rows, it may have stopped in the middle of a wave.
-        let vertex = (start + (args.stopped & !(self.lanes() - 1)) as usize) as u32;
+        let vertex = (start + args.stopped as usize) as u32;
         match (status, tank.stop()) {
             (abi::DONE, _) => Ok(Ended::Done),
             (abi::GUARD_FAILED, _) => Ok(Ended::GuardFailed(vertex)),

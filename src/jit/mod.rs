@@ -131,6 +131,8 @@ pub struct Code {
 struct CodeInfo {
     /// Vertices shaded at once: lanes of a wave.
     lanes: u32,
+    /// Vertices that a round of its loop shades: a wave, or fewer where all is done by rows.
+    vertices_of_round: usize,
     /// Formats of the inputs that are read.
     inputs: SmallVec<[Option<VertexFormat>; 16]>,
     /// Stored components of the outputs.

@@ -41,14 +41,16 @@ impl Places {
         Ok(Places { frame: Frame::new(program, own), arrays, scratch_bytes, zeroed_bytes })
     }
 
-    /// What a call must know about the code of a program, the stack it takes left out.
-    pub fn info(&self, program: &BatchProgram, layout: &Layout, accesses: Vec<Access>) -> CodeInfo {
+    /// What a call must know about the code of a program, a round of whose loop shades so many vertices. The stack it
+    /// takes is left out.
+    pub fn info(&self, program: &BatchProgram, layout: &Layout, accesses: Vec<Access>, round: usize) -> CodeInfo {
         let facts = &program.facts;
         let waves = waves_of_tile(program);
         let reads = facts.reads.iter().copied().chain(std::iter::repeat(false));
         let tables = program.spaces.values().zip(&facts.readable_rows);
         CodeInfo {
             lanes: program.wave() as u32,
+            vertices_of_round: round,
             inputs: layout.inputs.iter().zip(reads).map(|(&format, reads)| reads.then_some(format)).collect(),
             outputs: layout.outputs.clone(),
             uniform_rows: facts.readable_rows.clone(),
@@ -61,7 +63,7 @@ impl Places {
             scratch_bytes: self.scratch_bytes as usize * waves,
             arrays: self.arrays.clone(),
             frame_bytes: self.frame.bytes(),
-            vertices_of_fuel: program.wave() * if facts.pays { waves } else { 1 },
+            vertices_of_fuel: if facts.pays { program.wave() * waves } else { round },
             vertices_of_tile: program.wave() * program.tile(),
             is_cut: program.is_cut(),
             worklists: program.cut.worklists,

@@ -3,16 +3,20 @@
 use super::cranelift::Isa;
 use super::x64::Level;
 use crate::error::JitError;
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 use target_lexicon::Architecture;
+
+/// Wider vectors than those of 128 bits, ascending.
+type Levels = SmallVec<[Level; 2]>;
 
 /// A machine to generate code for: this one, or this one without its optional features. Cheap to clone and to share.
 #[derive(Clone)]
 pub struct Target {
     has_fma: bool,
-    /// The wider vectors that it has, ascending.
-    levels: &'static [Level],
+    /// The wider vectors that it has.
+    levels: Levels,
     name: Arc<str>,
     isa: Isa,
 }
@@ -32,35 +36,34 @@ impl Target {
     /// [`JitError::Target`] as for [`host`](Target::host).
     pub fn baseline() -> Result<Target, JitError> {
         Target::host()?;
-        Target::new(Isa::new(false)?, &[])
+        Target::new(Isa::new(false)?, Levels::new())
     }
 
     /// The same without vectors of more than so many lanes.
     pub fn up_to(mut self, lanes: u8) -> Target {
-        let kept = self.levels.iter().take_while(|level| level.lanes() <= lanes).count();
-        self.levels = &self.levels[..kept];
-        self.name = name(&self.isa, self.levels);
+        self.levels.retain(|level| level.lanes() <= lanes);
+        self.name = name(&self.isa, &self.levels);
         self
     }
 
-    /// The same with the other way to gather and scatter words, if there are two: so that tests see both on any machine
-    /// with AVX-512.
+    /// The same as if what is quick with AVX-512 were slow, and the other way round: so that tests see both on any
+    /// machine that has it.
     #[cfg(test)]
-    pub fn gathering_otherwise(mut self) -> Option<Target> {
-        let Some(&Level::Avx512 { gathers }) = self.levels.last() else { return None };
-        self.levels = avx512(!gathers);
-        self.name = name(&self.isa, self.levels);
+    pub fn otherwise(mut self) -> Option<Target> {
+        let Some(Level::Avx512 { gathers, divides }) = self.levels.last_mut() else { return None };
+        (*gathers, *divides) = (!*gathers, !*divides);
+        self.name = name(&self.isa, &self.levels);
         Some(self)
     }
 
-    fn new(isa: Isa, levels: &'static [Level]) -> Result<Target, JitError> {
+    fn new(isa: Isa, levels: Levels) -> Result<Target, JitError> {
         let features: Vec<&str> = isa.features().collect();
         let is_x86 = isa.triple().architecture == Architecture::X86_64;
         if is_x86 && !["has_sse41", "has_ssse3"].iter().all(|feature| features.contains(feature)) {
             return Err(JitError::Target("x86-64 without SSE4.1".to_string()));
         }
         let has_fma = !is_x86 || features.contains(&"has_fma");
-        let name = name(&isa, levels);
+        let name = name(&isa, &levels);
         Ok(Target { has_fma, levels, name, isa })
     }
 
@@ -101,39 +104,52 @@ fn name(isa: &Isa, levels: &[Level]) -> Arc<str> {
 }
 
 /// The wider vectors of this machine.
-fn levels() -> &'static [Level] {
-    #[cfg(target_arch = "x86_64")]
-    {
-        macro_rules! has {
-            ($($feature:tt)*) => { $(std::arch::is_x86_feature_detected!($feature))&&* };
-        }
-        let avx2 = has!("avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt");
-        if avx2 && has!("avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512cd") {
+#[cfg(target_arch = "x86_64")]
+fn levels() -> Levels {
+    macro_rules! has {
+        ($($feature:tt)*) => { $(std::arch::is_x86_feature_detected!($feature))&&* };
+    }
+    let mut levels = Levels::new();
+    if has!("avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt") {
+        levels.push(Level::Avx2);
+        if has!("avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512cd") {
             // Intel's processors with half floats gather several times as fast as word by word. On those before them
             // microcode against gather data sampling makes that slow.
-            return avx512(has!("avx512fp16") && is_intel());
-        }
-        if avx2 {
-            return &[Level::Avx2];
+            let gathers = has!("avx512fp16") && vendor() == *b"GenuineIntel";
+            let divides = vendor() == *b"AuthenticAMD" && family() == ZEN_4;
+            levels.push(Level::Avx512 { gathers, divides });
         }
     }
-    &[]
+    levels
 }
 
-/// AVX-512, and AVX2 below it.
-#[cfg(any(test, target_arch = "x86_64"))]
-fn avx512(gathers: bool) -> &'static [Level] {
-    match gathers {
-        true => &[Level::Avx2, Level::Avx512 { gathers: true }],
-        false => &[Level::Avx2, Level::Avx512 { gathers: false }],
-    }
+/// The same of an architecture that has none.
+#[cfg(not(target_arch = "x86_64"))]
+fn levels() -> Levels {
+    Levels::new()
 }
 
-/// Whether the processor says that Intel made it.
+/// The family of AMD's processors that do 512 bits in halves.
 #[cfg(target_arch = "x86_64")]
-fn is_intel() -> bool {
+const ZEN_4: u32 = 0x19;
+
+/// Who made the processor.
+#[cfg(target_arch = "x86_64")]
+fn vendor() -> [u8; 12] {
     let vendor = std::arch::x86_64::__cpuid(0);
-    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
+    let mut name = [0; 12];
+    name.as_chunks_mut().0.copy_from_slice(&[vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes));
+    name
+}
+
+/// The family that it is of.
+#[cfg(target_arch = "x86_64")]
+fn family() -> u32 {
+    let version = std::arch::x86_64::__cpuid(1).eax;
+    match version >> 8 & 0xf {
+        0xf => 0xf + (version >> 20 & 0xff),
+        family => family,
+    }
 }
 
 impl fmt::Debug for Target {

@@ -12,9 +12,6 @@ use crate::pass::{Aliases, Emit, ExpandOptions, Writer};
 use crate::types::Type;
 use crate::uses::Uses;
 
-/// No format has an [`Op::Fmad`].
-const OPTIONS: ExpandOptions = ExpandOptions { fused: false };
-
 /// What is made of an input element.
 #[derive(Clone, Copy, Default)]
 struct Element {
@@ -27,7 +24,7 @@ struct Element {
 }
 
 /// Writes each input that is no word of its row as arithmetic on words, or as a literal where the row does not have it.
-pub(super) fn write(func: &mut Function, layout: &Layout) {
+pub(super) fn write(func: &mut Function, layout: &Layout, options: &ExpandOptions) {
     let mut insts = func.layout.iter().flat_map(|&block| &func.blocks[block].insts);
     if !insts.any(|&inst| converted(layout, &func.insts[inst]).is_some()) {
         return;
@@ -52,7 +49,7 @@ pub(super) fn write(func: &mut Function, layout: &Layout) {
     }
     let mut aliases = Aliases::default();
     let insts = std::mem::take(&mut func.blocks[entry].insts);
-    let mut writer = Writer::new(func, entry, &OPTIONS);
+    let mut writer = Writer::new(func, entry, options);
     for inst in insts.into_iter().chain(inputs) {
         let data = writer.func.insts[inst];
         let Some((element, component, packing)) = converted(layout, &data) else {

@@ -120,6 +120,11 @@ impl Machine {
         Machine { lanes: 4, vectors, registers: 16, has_powers: false }
     }
 
+    /// Whether it certainly has [`Op::Fma`]: wide vectors come with it.
+    const fn has_fma(self) -> bool {
+        self.lanes > 4
+    }
+
     /// Lanes of a wave.
     const fn wave(self) -> usize {
         self.lanes as usize * self.vectors as usize

@@ -13,7 +13,7 @@ use crate::function::{Function, Imm, InstData};
 use crate::op::{Op, SLOTS};
 use crate::packing::{NumericKind, Packing};
 use crate::parse::ParseError;
-use crate::pass::dce;
+use crate::pass::{ExpandOptions, dce};
 use crate::set::EntitySet;
 use crate::uniform::uniform_values;
 use crate::uses::Uses;
@@ -287,7 +287,8 @@ impl Planner {
 
     /// Makes attribute formats arithmetic on words.
     fn decode_formats(&mut self) -> Result<(), CutError> {
-        formats::write(&mut self.program.func, &self.layout);
+        let options = ExpandOptions { fused: self.machine.has_fma() };
+        formats::write(&mut self.program.func, &self.layout, &options);
         self.program.uniform = uniform_values(&self.program.func);
         Ok(())
     }

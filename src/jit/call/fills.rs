@@ -21,6 +21,11 @@ enum Source {
     },
     /// One word in all lanes.
     Splat(Word),
+    /// Words of one space, by their numbers from its first on.
+    Uniforms {
+        space: u32,
+        words: [u32; 4],
+    },
     Words([Word; 4]),
 }
 
@@ -33,10 +38,25 @@ impl From<Fill> for SlotFill {
             {
                 Source::Row { space, row }
             }
+            Word::Uniform { space, .. } if let Some(words) = words_of(space, words) => {
+                Source::Uniforms { space, words }
+            }
             _ => Source::Words(words),
         };
         SlotFill { slot, source }
     }
+}
+
+/// The numbers of words that are all of one space.
+fn words_of(space: u32, words: [Word; 4]) -> Option<[u32; 4]> {
+    let mut numbers = [0; 4];
+    for (number, word) in numbers.iter_mut().zip(words) {
+        match word {
+            Word::Uniform { space: of, row, component } if of == space => *number = row * 4 + u32::from(component),
+            _ => return None,
+        }
+    }
+    Some(numbers)
 }
 
 impl SlotFill {
@@ -49,7 +69,7 @@ impl SlotFill {
     pub fn reads(&self, space: usize) -> bool {
         let is_of = |word: &Word| matches!(word, Word::Uniform { space: of, .. } if *of as usize == space);
         match &self.source {
-            Source::Row { space: of, .. } => *of as usize == space,
+            Source::Row { space: of, .. } | Source::Uniforms { space: of, .. } => *of as usize == space,
             Source::Splat(word) => is_of(word),
             Source::Words(words) => words.iter().any(is_of),
         }
@@ -64,6 +84,7 @@ impl SlotFill {
         match self.source {
             Source::Row { space: of, row } => space(of as usize).row(row),
             Source::Splat(same) => Row([word(same); 4]),
+            Source::Uniforms { space: of, words } => space(of as usize).words(words),
             Source::Words(words) => Row(words.map(word)),
         }
     }
@@ -88,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_and_splats_are_known_before_the_call() {
+    fn what_is_of_one_space_is_known_before_the_call() {
         let uniform = |row, component| Word::Uniform { space: 3, row, component };
         let fill = |words| SlotFill::from(Fill { slot: 1, words });
         let source = |words| fill(words).source;
@@ -97,10 +118,16 @@ mod tests {
             Source::Row { space: 3, row: 7 }
         ));
         assert!(matches!(source([uniform(7, 0); 4]), Source::Splat(word) if word == uniform(7, 0)));
-        assert!(matches!(source([0, 1, 2, 3].map(|row| uniform(row, 0))), Source::Words(_)));
-        assert!(matches!(source([1, 2, 3, 0].map(|component| uniform(7, component))), Source::Words(_)));
+        let words = |words: [Word; 4]| match source(words) {
+            Source::Uniforms { space: 3, words } => Some(words),
+            _ => None,
+        };
+        assert_eq!(words([0, 1, 2, 3].map(|row| uniform(row, 2))), Some([2, 6, 10, 14]));
+        assert_eq!(words([1, 2, 3, 0].map(|component| uniform(7, component))), Some([29, 30, 31, 28]));
         let other = [Word::Literal(7), Word::Uniform { space: 4, row: 0, component: 0 }, uniform(0, 0), uniform(0, 1)];
-        for words in [[0, 1, 2, 3].map(|component| uniform(7, component)), [uniform(7, 0); 4], other] {
+        assert!(matches!(source(other), Source::Words(_)));
+        let column = [0, 1, 2, 3].map(|row| uniform(row, 2));
+        for words in [[0, 1, 2, 3].map(|component| uniform(7, component)), [uniform(7, 0); 4], column, other] {
             assert!(fill(words).reads(3) && !fill(words).reads(2));
         }
         assert!(fill(other).reads(4) && !fill([Word::Literal(3); 4]).reads(3));

@@ -26,7 +26,7 @@ const MARGIN: usize = WINDOW_ROWS as usize;
 
 /// The contents of a uniform space in the form native code reads: the bound rows, with rows of zeros in front of them
 /// and after them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct UniformRows {
     /// The margins included.
     rows: Vec<Row>,
@@ -122,9 +122,24 @@ impl UniformRows {
         self.rows[MARGIN + row as usize]
     }
 
+    /// Words of readable rows, by their numbers from row 0 on.
+    pub(super) fn words(&self, numbers: [u32; 4]) -> Row {
+        let rows = &self.rows[MARGIN..];
+        Row(numbers.map(|number| rows[number as usize / 4].0[number as usize % 4]))
+    }
+
     /// A component of a readable row.
     pub(super) fn word(&self, row: u32, component: u8) -> u32 {
         self.rows[MARGIN + row as usize].0[usize::from(component)]
+    }
+}
+
+impl Clone for UniformRows {
+    /// With room for as much, so that what was made for rows that are yet to be bound takes them.
+    fn clone(&self) -> UniformRows {
+        let mut rows = Vec::with_capacity(self.rows.capacity());
+        rows.extend_from_slice(&self.rows);
+        UniformRows { rows, bound: self.bound }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The whole waves of some vertices, in the pieces of which native code shades one a call.
 //!
-//! A piece has as many waves as the code takes at once. In code that is cut into phases the waves of a tile pay with
+//! A piece has as many waves as the code takes at once; where code does all by rows, and less than a wave in a round of
+//! its loop, rounds are what this calls waves. In code that is cut into phases the waves of a tile pay with
 //! the same fuel, and look at guards phase by phase: where one of them stops it is not known what each of the others
 //! took. The tile then runs once more, each wave of it alone.
 

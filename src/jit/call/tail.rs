@@ -9,7 +9,7 @@ use crate::jit::Code;
 use std::ops::Range;
 
 impl Code {
-    /// Points the streams to so many vertices, at most those of a wave, in the form that native code may read.
+    /// Points the streams to so many vertices, at most those of a round, in the form that native code may read.
     pub(super) fn bind_tail(
         &self,
         batch: &Batch<'_>,
@@ -25,7 +25,7 @@ impl Code {
             if format.is_none() {
                 continue;
             }
-            let (own, rest) = rows.split_at_mut(vertices.len());
+            let (own, rest) = rows[..self.info.vertices_of_round].split_at_mut(vertices.len());
             for (row, vertex) in own.iter_mut().zip(vertices.clone()) {
                 *row = Row::from_bytes(&stream.bytes[vertex * stream.stride..]);
             }

@@ -118,9 +118,9 @@ fn emit(
     };
     emitter.run()?;
     emitter.simd.builder.seal_all_blocks();
-    let Emitter { simd, accesses, places, .. } = emitter;
+    let Emitter { simd, accesses, places, step, .. } = emitter;
     simd.builder.finalize(target.cranelift().select(false).frontend_config());
-    Ok(places.info(program, layout, accesses))
+    Ok(places.info(program, layout, accesses, step))
 }
 
 struct Emitter<'a, 'b> {

@@ -109,7 +109,7 @@ pub fn compile_all(func: &Function) -> Vec<Code> {
     for target in &targets {
         codes.extend(options(target).map(|options| compile(func, &layout, target, &options).unwrap()));
     }
-    if let Some(other) = Target::host().unwrap().gathering_otherwise() {
+    if let Some(other) = Target::host().unwrap().otherwise() {
         let widest = options(&other).filter(|options| options.lanes == 16);
         codes.extend(widest.map(|options| compile(func, &layout, &other, &options).unwrap()));
     }

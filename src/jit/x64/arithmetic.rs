@@ -65,7 +65,10 @@ impl Selector<'_> {
                 let cases = self.simd.word_source(LOGARITHM_CASES);
                 self.simd.op(X::Fixupimmps, &[logarithm, number], cases)
             }
-            Op::Fdiv if self.simd.has_masks() && self.literal(inst.args[0]) == Some(1f32.to_bits()) => {
+            Op::Fdiv
+                if self.simd.level.multiplies_for_reciprocals()
+                    && self.literal(inst.args[0]) == Some(1f32.to_bits()) =>
+            {
                 let number = self.vector(inst.args[1]);
                 self.simd.reciprocal(number)
             }

@@ -62,18 +62,24 @@ impl Selector<'_> {
         })
     }
 
-    /// A vector joined of rows of 128 bits: what `row` gives for the first lane of each.
+    /// A vector joined of rows of 128 bits: what `row` gives for the first lane of each. By halves: where 512 bits take
+    /// both halves of a unit, as in Zen 4, only the last step does, and elsewhere it makes no difference.
     pub(super) fn rows_of_lanes(&mut self, mut row: impl FnMut(&mut Self, u8) -> Source) -> VReg {
-        let first = row(self, 0);
-        let mut vector = match first {
+        let low = self.row_pair(&mut row, 0);
+        if self.simd.lanes() == 8 {
+            return low;
+        }
+        let high = self.row_pair(&mut row, 8);
+        self.simd.op_imm(X::InsertHalf, &[low], high, 1)
+    }
+
+    fn row_pair(&mut self, row: &mut impl FnMut(&mut Self, u8) -> Source, lane: u8) -> VReg {
+        let low = match row(self, lane) {
             Source::Register(register) => register,
             Source::Memory(address) => self.simd.row_op(X::Movups, &[], address, 0),
         };
-        for number in 1..self.simd.lanes() / 4 {
-            let next = row(self, 4 * number);
-            vector = self.simd.op_imm(X::InsertRow, &[vector], next, u32::from(number));
-        }
-        vector
+        let high = row(self, lane + 4);
+        self.simd.sized(X::InsertRow, Size::Y, &[low], high, 1)
     }
 
     /// Stores each lane's word to an address of its own.

@@ -95,6 +95,9 @@ pub enum Level {
         /// Whether its instructions that gather and scatter words are quicker than one access after the other. On AMD's
         /// processors they are not.
         gathers: bool,
+        /// Whether its divider is quicker than multiplications that give a reciprocal. In Zen 4 it is: 512 bits take it
+        /// six cycles, and each multiplication takes both of the units that do those.
+        divides: bool,
     },
 }
 
@@ -119,7 +122,12 @@ impl Level {
 
     /// Whether words at addresses of lanes' own are accessed by one instruction.
     fn gathers(self) -> bool {
-        self == Level::Avx512 { gathers: true }
+        matches!(self, Level::Avx512 { gathers: true, .. })
+    }
+
+    /// Whether reciprocals are quicker by multiplications than by the divider.
+    fn multiplies_for_reciprocals(self) -> bool {
+        matches!(self, Level::Avx512 { divides: false, .. })
     }
 
     /// What its vectors can do about memory.
@@ -172,14 +180,14 @@ impl X64 {
         workspace.prepare(program);
         let mut selector = Selector::new(program, layout, self.0, origins, &mut workspace)?;
         selector.run()?;
-        let Selector { simd, values, slots, accesses, places, passed, .. } = selector;
+        let Selector { simd, values, slots, accesses, places, passed, step, .. } = selector;
         (workspace.code, workspace.values, workspace.slots) = (simd.code, values, slots);
         let output = workspace.allocator.run(&workspace.code, self.0.size())?;
         let finished = finish::finish(&workspace.code, output, self.0.size(), passed);
         if workspace.code.insts.len() <= limits::KEPT_MACHINE_INSTS {
             WORKSPACE.set(Some(workspace));
         }
-        Ok((places.info(program, layout, accesses), finished))
+        Ok((places.info(program, layout, accesses, step), finished))
     }
 }
 
