@@ -46,12 +46,12 @@ impl Target {
         self
     }
 
-    /// The same as if what is quick with AVX-512 were slow, and the other way round: so that tests see both on any
-    /// machine that has it.
+    /// The same of a machine with AVX-512 that is another one in all that code is made for: so that tests see both ways
+    /// on any that has it.
     #[cfg(test)]
     pub fn otherwise(mut self) -> Option<Target> {
-        let Some(Level::Avx512 { gathers, divides }) = self.levels.last_mut() else { return None };
-        (*gathers, *divides) = (!*gathers, !*divides);
+        let Some(Level::Avx512 { gathers, halves }) = self.levels.last_mut() else { return None };
+        (*gathers, *halves) = (!*gathers, !*halves);
         self.name = name(&self.isa, &self.levels);
         Some(self)
     }
@@ -116,8 +116,8 @@ fn levels() -> Levels {
             // Intel's processors with half floats gather several times as fast as word by word. On those before them
             // microcode against gather data sampling makes that slow.
             let gathers = has!("avx512fp16") && vendor() == *b"GenuineIntel";
-            let divides = vendor() == *b"AuthenticAMD" && family() == ZEN_4;
-            levels.push(Level::Avx512 { gathers, divides });
+            let halves = vendor() == *b"AuthenticAMD" && family() == ZEN_4;
+            levels.push(Level::Avx512 { gathers, halves });
         }
     }
     levels
@@ -129,7 +129,7 @@ fn levels() -> Levels {
     Levels::new()
 }
 
-/// The family of AMD's processors that do 512 bits in halves.
+/// The family that Zen 4 is of. Others of that family have no AVX-512.
 #[cfg(target_arch = "x86_64")]
 const ZEN_4: u32 = 0x19;
 

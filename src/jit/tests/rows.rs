@@ -211,3 +211,63 @@ fn what_is_never_set_is_zero_beside_rows() {
         }
     }
 }
+
+/// Rounds of a loop that does all by rows are of four vertices, or two. Buffers end with the last vertex, behind which
+/// rows of twelve bytes are read, and nothing is stored between the elements of the output.
+#[test]
+fn any_number_of_vertices() {
+    let mut b = FunctionBuilder::new("transform", 2, 2);
+    let space = b.add_space("c", None);
+    let [x, y, z, _] = inputs(&mut b, 0);
+    let transformed = product(&mut b, space, &[x, y, z], false);
+    outputs(&mut b, 0, transformed);
+    let copied = inputs(&mut b, 1);
+    outputs(&mut b, 1, copied);
+    b.ret();
+    let func = lockstep(b);
+    let layout =
+        Layout { inputs: vec![VertexFormat::F32x3, VertexFormat::F32x2].into(), outputs: [4, 2].into_iter().collect() };
+    let target = Target::host().unwrap();
+    let codes: Vec<_> = options(&target).map(|options| compile(&func, &layout, &target, &options).unwrap()).collect();
+    assert!(codes.iter().any(|code| code.info.vertices_of_round < code.lanes() as usize), "all rounds are waves");
+    let rows = [[1.0f32, 2.0, 3.0, 4.0], [0.5, -1.0, 2.0, 0.25], [-3.0, 0.125, 1.0, 8.0]];
+    let uniforms = UniformRows::from_rows(&rows.map(|row| row.map(f32::to_bits)), codes[0].uniform_rows(space));
+    let (in_stride, out_stride, most) = (20, 28, 40);
+    let number = |vertex: usize, component: usize| (vertex * 5 + component) as f32 - 31.0;
+    // What is copied comes first, so that the position ends the buffer.
+    let vertices: Vec<u8> = (0..most * 5).flat_map(|word| number(word / 5, word % 5).to_ne_bytes()).collect();
+    let mut expected = vec![0xcc; most * out_stride];
+    for (vertex, bytes) in expected.chunks_mut(out_stride).enumerate() {
+        let [x, y, z] = [2, 3, 4].map(|component| number(vertex, component));
+        let sums = [0, 1, 2, 3].map(|component| {
+            let [of_x, of_y, of_z] = rows.map(|row| row[component]);
+            of_x * x + of_y * y + of_z * z
+        });
+        let words = sums.into_iter().chain([0, 1].map(|component| number(vertex, component)));
+        words.zip(bytes.as_chunks_mut::<4>().0).for_each(|(word, to)| *to = word.to_ne_bytes());
+    }
+    let mut scratch = Scratch::default();
+    for (code, count) in codes.iter().flat_map(|code| (0..=most).map(move |count| (code, count))) {
+        let bytes = &vertices[..count * in_stride];
+        let batch = Batch {
+            inputs: &[
+                InputStream { bytes: bytes.get(8..).unwrap_or_default(), stride: in_stride },
+                InputStream { bytes, stride: in_stride },
+            ],
+            uniforms: std::slice::from_ref(&uniforms),
+            resources: &[],
+            textures: &textures::Mixed,
+            count: count as u32,
+            first_vertex: 0,
+            instance: 0,
+            fuel: 0.into(),
+        };
+        let elements =
+            [OutputElement { offset: 0, stride: out_stride }, OutputElement { offset: 16, stride: out_stride }];
+        let mut out = vec![0xcc; most * out_stride];
+        code.run(&batch, &mut OutputBuffer { bytes: &mut out, elements: &elements }, &mut scratch).unwrap();
+        let end = count * out_stride;
+        assert_eq!(out[..end], expected[..end], "{count} vertices, {} lanes", code.lanes());
+        assert!(out[end..].iter().all(|&byte| byte == 0xcc), "{count} vertices, {} lanes", code.lanes());
+    }
+}

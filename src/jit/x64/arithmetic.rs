@@ -65,10 +65,7 @@ impl Selector<'_> {
                 let cases = self.simd.word_source(LOGARITHM_CASES);
                 self.simd.op(X::Fixupimmps, &[logarithm, number], cases)
             }
-            Op::Fdiv
-                if self.simd.level.multiplies_for_reciprocals()
-                    && self.literal(inst.args[0]) == Some(1f32.to_bits()) =>
-            {
+            Op::Fdiv if self.multiplies_for_reciprocals() && self.literal(inst.args[0]) == Some(1f32.to_bits()) => {
                 let number = self.vector(inst.args[1]);
                 self.simd.reciprocal(number)
             }
@@ -86,6 +83,11 @@ impl Selector<'_> {
             _ => self.simd.first_word(vector),
         };
         Ok(())
+    }
+
+    /// Whether multiplications give a reciprocal in less time than the divider.
+    fn multiplies_for_reciprocals(&self) -> bool {
+        self.simd.has_masks() && !self.simd.level.has_halves()
     }
 
     fn mask_op(&mut self, inst: &InstData) -> VReg {

@@ -10,6 +10,7 @@ use super::encode::Size;
 use super::table::Op as X;
 use crate::jit::offsets::KeptOffsets;
 use regalloc2::VReg;
+use std::ops::Range;
 
 impl Selector<'_> {
     /// Keeps a vector's unsigned 32-bit offsets.
@@ -62,24 +63,28 @@ impl Selector<'_> {
         })
     }
 
-    /// A vector joined of rows of 128 bits: what `row` gives for the first lane of each. By halves: where 512 bits take
-    /// both halves of a unit, as in Zen 4, only the last step does, and elsewhere it makes no difference.
+    /// A vector joined of rows of 128 bits: what `row` gives for the first lane of each.
     pub(super) fn rows_of_lanes(&mut self, mut row: impl FnMut(&mut Self, u8) -> Source) -> VReg {
-        let low = self.row_pair(&mut row, 0);
-        if self.simd.lanes() == 8 {
-            return low;
+        if !self.simd.level.has_halves() {
+            return self.join_rows(&mut row, 0..self.simd.lanes() / 4, self.simd.size());
         }
-        let high = self.row_pair(&mut row, 8);
+        // Only the last step takes both halves of a unit.
+        let [low, high] = [0..2, 2..4].map(|rows| self.join_rows(&mut row, rows, Size::Y));
         self.simd.op_imm(X::InsertHalf, &[low], high, 1)
     }
 
-    fn row_pair(&mut self, row: &mut impl FnMut(&mut Self, u8) -> Source, lane: u8) -> VReg {
-        let low = match row(self, lane) {
+    /// The same of some of the rows.
+    fn join_rows(&mut self, row: &mut impl FnMut(&mut Self, u8) -> Source, mut rows: Range<u8>, size: Size) -> VReg {
+        let first = rows.next().map(|first| row(self, 4 * first)).expect("a vector has rows");
+        let mut vector = match first {
             Source::Register(register) => register,
             Source::Memory(address) => self.simd.row_op(X::Movups, &[], address, 0),
         };
-        let high = row(self, lane + 4);
-        self.simd.sized(X::InsertRow, Size::Y, &[low], high, 1)
+        for (place, number) in (1..).zip(rows) {
+            let next = row(self, 4 * number);
+            vector = self.simd.sized(X::InsertRow, size, &[vector], next, place);
+        }
+        vector
     }
 
     /// Stores each lane's word to an address of its own.

@@ -95,9 +95,9 @@ pub enum Level {
         /// Whether its instructions that gather and scatter words are quicker than one access after the other. On AMD's
         /// processors they are not.
         gathers: bool,
-        /// Whether its divider is quicker than multiplications that give a reciprocal. In Zen 4 it is: 512 bits take it
-        /// six cycles, and each multiplication takes both of the units that do those.
-        divides: bool,
+        /// Whether its units do 512 bits in halves, as Zen 4's do. There the divider, which takes six cycles, is
+        /// quicker than multiplications that give a reciprocal.
+        halves: bool,
     },
 }
 
@@ -125,9 +125,9 @@ impl Level {
         matches!(self, Level::Avx512 { gathers: true, .. })
     }
 
-    /// Whether reciprocals are quicker by multiplications than by the divider.
-    fn multiplies_for_reciprocals(self) -> bool {
-        matches!(self, Level::Avx512 { divides: false, .. })
+    /// Whether units do its vectors in halves.
+    fn has_halves(self) -> bool {
+        matches!(self, Level::Avx512 { halves: true, .. })
     }
 
     /// What its vectors can do about memory.
