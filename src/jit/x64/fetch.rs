@@ -18,12 +18,14 @@ use shaderjit_ir::batch::{BatchProgram, Stream};
 /// vertices a round, if it carries its streams.
 pub const ROWS_AT_ONCE: usize = 4;
 
-/// The distance between rows, in bytes.
+/// The distance between rows, in bytes, and what addresses need of it.
 #[derive(Clone, Copy)]
 pub struct Stride {
     pub one: VReg,
-    /// Three times that, if a vector joins four rows.
-    pub three: VReg,
+    /// The distance of the lanes whose rows a vector joins: that of every fourth one, or the same as `one`.
+    pub step: VReg,
+    /// Three times that.
+    pub three_steps: VReg,
 }
 
 /// Where the rows of a vector's lanes are.
@@ -47,13 +49,12 @@ impl RowAddresses {
             RowAddresses::Stream { bases, stride, is_spread } => (bases, stride, is_spread),
             RowAddresses::Apart { first, distance } => return first.plus(distance * i32::from(lane)),
         };
-        // How many rows a step is, as addresses scale.
-        let (base, steps, rows) = if is_spread { (lane % 4, lane / 4, 2) } else { (lane / 4, lane % 4, 0) };
+        let (base, steps) = if is_spread { (lane % 4, lane / 4) } else { (lane / 4, lane % 4) };
         let base = bases[usize::from(base)];
         match steps {
             0 => Address::at(base, 0),
-            3 => Address::indexed(base, stride.three, rows, 0),
-            steps => Address::indexed(base, stride.one, rows + steps - 1, 0),
+            3 => Address::indexed(base, stride.three_steps, 0, 0),
+            steps => Address::indexed(base, stride.step, steps - 1, 0),
         }
     }
 }
@@ -68,21 +69,21 @@ pub fn step(program: &BatchProgram, level: Level) -> usize {
 }
 
 impl Selector<'_> {
-    /// The address of the row of an element, of a stream that begins where memory or a register says.
-    pub(super) fn row_address(&mut self, data: Source, stride: VReg, element: VReg) -> VReg {
+    /// The address of the row of an element.
+    pub(super) fn row_address(&mut self, data: VReg, stride: VReg, element: VReg) -> VReg {
         let offset = self.simd.general(X::Imul64, &[element], stride);
         self.simd.general(X::Add64, &[offset], data)
     }
 
-    /// Where it is said where a stream begins, and its stride.
-    pub(super) fn load_stream(&mut self, stream: Stream) -> (Address, VReg) {
+    /// Loads where a stream begins and its stride.
+    pub(super) fn load_stream(&mut self, stream: Stream) -> [VReg; 2] {
         let (table, (data, stride)) = match stream {
             Stream::Input(element) => (offset::INPUTS, offset::input(element)),
             Stream::Output(element) => (offset::OUTPUTS, offset::output(element)),
         };
         let address = Address::at(self.args, table);
         let table = self.memoised(Memo::Streams(table), |this| this.simd.load_pointer(address));
-        (Address::at(table, data), self.simd.load_pointer(Address::at(table, stride)))
+        [data, stride].map(|field| self.simd.load_pointer(Address::at(table, field)))
     }
 
     /// The row of a wave's first lane, and the stride.
@@ -91,13 +92,12 @@ impl Selector<'_> {
         if let Some(index) = carried {
             return (self.wave.first_rows[index], self.wave.strides[index]);
         }
-        let [first, one, three, _] = self.memoised_all(Memo::Stream(stream), |this| {
-            let (data, one) = this.load_stream(stream);
-            let Stride { one, three } = this.stride(one);
-            let first = this.row_address(data.into(), one, this.wave.element);
-            [first, one, three, three]
+        let [first, one, step, three_steps] = self.memoised_all(Memo::Stream(stream), |this| {
+            let [data, one] = this.load_stream(stream);
+            let (first, stride) = (this.row_address(data, one, this.wave.element), this.stride(one));
+            [first, stride.one, stride.step, stride.three_steps]
         });
-        (first, Stride { one, three })
+        (first, Stride { one, step, three_steps })
     }
 
     /// The addresses of the rows of a vector's lanes.
@@ -106,12 +106,12 @@ impl Selector<'_> {
         if self.program.by_rows {
             let mut bases = [first; 4];
             for base in 1..self.step / ROWS_AT_ONCE {
-                bases[base] = self.rows_behind(bases[base - 1], stride, ROWS_AT_ONCE);
+                bases[base] = self.simd.address(self.rows_behind(bases[base - 1], stride, ROWS_AT_ONCE));
             }
             return RowAddresses::Stream { bases, stride, is_spread: false };
         }
         for _ in 0..vector {
-            first = self.rows_behind(first, stride, usize::from(self.simd.lanes()));
+            first = self.simd.address(self.rows_behind(first, stride, usize::from(self.simd.lanes())));
         }
         self.spread_rows(first, stride)
     }
@@ -126,21 +126,18 @@ impl Selector<'_> {
 
     /// What addresses need of a stride.
     pub(super) fn stride(&mut self, one: VReg) -> Stride {
-        let three = match self.program.by_rows || self.simd.lanes() == 16 {
-            true => self.simd.address(Address::indexed(one, one, 1, 0)),
-            false => one,
+        let step = if self.program.by_rows { one } else { self.simd.general_imm(X::Shl64, one, 2) };
+        let three_steps = match self.program.by_rows || self.simd.lanes() == 16 {
+            true => self.simd.address(Address::indexed(step, step, 1, 0)),
+            false => step,
         };
-        Stride { one, three }
+        Stride { one, step, three_steps }
     }
 
-    /// The address so many rows behind another one: a power of two.
-    pub(super) fn rows_behind(&mut self, mut row: VReg, stride: Stride, rows: usize) -> VReg {
-        // An address scales by up to eight.
-        let reach = rows.min(8);
-        for _ in 0..rows / reach {
-            row = self.simd.address(Address::indexed(row, stride.one, reach.ilog2() as u8, 0));
-        }
-        row
+    /// The address so many rows behind another one: a power of two, from 4 to 32.
+    pub(super) fn rows_behind(&self, row: VReg, stride: Stride, rows: usize) -> Address {
+        let steps = if self.program.by_rows { rows } else { rows / 4 };
+        Address::indexed(row, stride.step, steps.ilog2() as u8, 0)
     }
 
     /// The vectors that join the rows of all lanes of a round.

@@ -89,12 +89,11 @@ impl Selector<'_> {
     pub(super) fn begin_streams(&mut self, first: VReg, rows: &mut WaveArgs) {
         self.wave.strides.clear();
         for index in 0..self.carried().len() {
-            let (data, one) = self.load_stream(self.carried()[index]);
+            let [data, one] = self.load_stream(self.carried()[index]);
             let stride = self.stride(one);
             self.wave.strides.push(stride);
             // Loops that are no phases begin with the first element of all.
-            let is_phase = self.tile.is_some();
-            rows.push(if is_phase { self.row_address(data.into(), one, first) } else { self.simd.load_pointer(data) });
+            rows.push(if self.tile.is_some() { self.row_address(data, one, first) } else { data });
         }
     }
 
@@ -106,7 +105,8 @@ impl Selector<'_> {
     /// Adds the rows of the next wave in the streams that the loop carries.
     pub(super) fn next_rows(&mut self, rows: &mut WaveArgs) {
         for index in 0..self.wave.first_rows.len() {
-            rows.push(self.rows_behind(self.wave.first_rows[index], self.wave.strides[index], self.step));
+            let next = self.rows_behind(self.wave.first_rows[index], self.wave.strides[index], self.step);
+            rows.push(self.simd.address(next));
         }
     }
 

@@ -148,7 +148,7 @@ impl Selector<'_> {
     /// it in the tile ask for lie between.
     fn prefetch_rows(&mut self, op: X, stream: Stream, share: Range<usize>, ahead: usize) {
         let (tile, rows) = (self.program.tile() * self.step, share.len());
-        let (data, one) = self.load_stream(stream);
+        let [data, one] = self.load_stream(stream);
         // Tiles begin at multiples of their lengths.
         debug_assert!(tile.is_power_of_two() && self.step.is_power_of_two());
         let in_tile = self.simd.general_imm(X::AndImmediate, self.wave.element, tile as u32 - 1);
@@ -157,7 +157,7 @@ impl Selector<'_> {
         let place = self.simd.general(X::Sub64, &[self.wave.element], left_out);
         let begin = ahead + share.start * self.program.tile();
         let element = self.simd.address(Address::at(place, begin as i32));
-        let mut row = self.row_address(data.into(), one, element);
+        let mut row = self.row_address(data, one, element);
         for number in 0..rows {
             if number > 0 {
                 row = self.simd.address(Address::indexed(row, one, 0, 0));
