@@ -1,8 +1,8 @@
 //! What native code is given: the only contract between a back end and [`call`](super::call).
 //!
 //! The native function is `fn(*const BatchArgs, count: u32) -> u32`: it shades the elements `0..count`, `count` being a
-//! multiple of the lanes and not zero, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`]. It may read and write
-//! only:
+//! multiple of what a round of its loop shades and not zero, and returns [`DONE`], [`OUT_OF_FUEL`] or [`GUARD_FAILED`].
+//! It may read and write only:
 //! * the [`BatchArgs`] and its tables;
 //! * of each input stream it uses, [`read_bytes`] bytes of each element;
 //! * of each output stream it stores, the stored components of each such element;

@@ -1,9 +1,9 @@
 //! The whole waves of some vertices, in the pieces of which native code shades one a call.
 //!
-//! A piece has as many waves as the code takes at once; where code does all by rows, and less than a wave in a round of
-//! its loop, rounds are what this calls waves. In code that is cut into phases the waves of a tile pay with
-//! the same fuel, and look at guards phase by phase: where one of them stops it is not known what each of the others
-//! took. The tile then runs once more, each wave of it alone.
+//! A piece has as many waves as the code takes at once. Where code does all by rows, and less than a wave in a round of
+//! its loop, rounds are what this calls waves. In code that is cut into phases the waves of a tile pay with the same
+//! fuel, and look at guards phase by phase: where one of them stops it is not known what each of the others took. The
+//! tile then runs once more, each wave of it alone.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Those of a number of vertices that is a multiple of the lanes, as `at_once` and `together` are.
+    /// Those of a number of vertices that is a multiple of those of a wave, `lanes`, as `at_once` and `together` are.
     pub fn new(vertices: Range<usize>, lanes: usize, at_once: usize, together: usize) -> Spans {
         Spans { lanes, at_once, together, next: vertices.start, end: vertices.end, alone_before: 0 }
     }

@@ -1,7 +1,7 @@
-//! The vertices left after whole waves, and those of which native code would read more than there is. They go through
-//! rows of scratch memory, a lane each, and lanes that are left repeat the last vertex. A single vertex needs no copy:
-//! all lanes read it where it lies, and store the same to the same place, unless what they store comes from memory that
-//! is written.
+//! The vertices left after whole waves, or whole rounds of a loop that does all by rows, and those of which native code
+//! would read more than there is. They go through rows of scratch memory, a lane each, and lanes that are left repeat
+//! the last vertex. A single vertex needs no copy: all lanes read it where it lies, and store the same to the same
+//! place, unless what they store comes from memory that is written.
 
 use super::bind::{Elements, stored_bytes};
 use super::{Batch, InputArgs, OutputArgs, OutputBuffer, Row, Scratch};
