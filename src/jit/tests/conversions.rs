@@ -45,6 +45,49 @@ fn conversions_that_count_inside_of_a_range() {
     }
 }
 
+/// Conversions one behind the other, of which native code takes several as the machine gives them. In each wave of
+/// sixteen one lane of one number does not fit, or all lanes do, or none. Of one of the conversions, where there is one
+/// that counts inside of a range only, nobody sees whether it saturates.
+#[test]
+fn conversions_side_by_side() {
+    let special =
+        [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2147483648.0, -2147483648.0, 3e9, -3e9].map(f32::to_bits);
+    for count in 1..=6usize {
+        for ranged in [None, Some(count / 2)] {
+            let mut b = FunctionBuilder::new("side by side", 2, 2);
+            let floats: Vec<_> = (0..count).map(|n| b.input(Type::F32, n as u32 / 4, n as u8 % 4)).collect();
+            let numbers: Vec<_> = floats.iter().map(|&float| b.ftoi([float])).collect();
+            for (n, mut number) in numbers.into_iter().enumerate() {
+                if ranged == Some(n) {
+                    let [limit, zero] = [1 << 31, 0].map(|word| b.i32(word));
+                    let sum = b.iadd([number, zero]);
+                    let is_inside = b.ult([sum, limit]);
+                    number = b.select([is_inside, number, zero]);
+                }
+                b.output(n as u32 / 4, n as u8 % 4, number);
+            }
+            b.ret();
+            let mut inputs = [Rows::new(), Rows::new()];
+            for wave in 0..16 * count + 2 {
+                for lane in 0..16 {
+                    let words: [u32; 8] = std::array::from_fn(|n| {
+                        let fits = (10 * n + lane) as f32 - 20.5;
+                        let is_special = wave == 16 * count || wave == 16 * n + lane;
+                        if is_special { special[(wave + lane) % special.len()] } else { fits.to_bits() }
+                    });
+                    for (rows, words) in inputs.iter_mut().zip(words.as_chunks().0) {
+                        rows.push(*words);
+                    }
+                }
+            }
+            let [first, second] = inputs;
+            let mut case = Case::new(first);
+            case.inputs.push(second);
+            check(&lockstep(b), &[case]);
+        }
+    }
+}
+
 #[test]
 fn powers_of_two_bound_unsigned_numbers() {
     for power in 0..32 {

@@ -55,6 +55,7 @@ mod simd;
 mod slots;
 mod table;
 mod tile;
+mod truncate;
 mod uniform;
 mod value;
 mod vector;

@@ -4,6 +4,7 @@
 
 use super::logic::Pairs;
 use super::table::Op as X;
+use super::truncate::{Finder, SideBySide};
 use super::{Here, Selector};
 use foldhash::{HashMap, HashSet};
 use shaderjit_ir::batch::BatchProgram;
@@ -24,6 +25,8 @@ pub struct Patterns {
     tests: HashMap<Value, Test>,
     /// Words whose signs are conditions, by the condition.
     signs: HashMap<Value, Value>,
+    /// Conversions to signed integers that are selected with the first of them, by that.
+    conversions: HashMap<Value, SideBySide>,
 }
 
 /// A question about the bits that two words have in common.
@@ -48,7 +51,9 @@ impl Patterns {
         let mut patterns = Patterns::default();
         let mut made_here = HashSet::default();
         let mut selections = HashMap::default();
+        let mut conversions = Finder::default();
         for inst in program.insts_in(block) {
+            conversions.next(inst, |value| !program.uniform.contains(value));
             if inst.op == Op::Select {
                 patterns.find_unsaturated(program, inst);
                 if !has_masks {
@@ -68,6 +73,11 @@ impl Patterns {
             if matches!(inst.op, Op::Fneg | Op::Ishl | Op::Ushr | Op::And) {
                 made_here.extend(inst.result);
             }
+        }
+        let Patterns { unsaturated, covered, conversions: side_by_side, .. } = &mut patterns;
+        for conversions in conversions.found(|conversion| unsaturated.contains(&conversion)) {
+            covered.extend(&conversions[1..]);
+            side_by_side.insert(conversions[0], conversions);
         }
         if has_masks {
             let Patterns { covered, rotations, .. } = &patterns;
@@ -183,6 +193,11 @@ impl Selector<'_> {
         let Some(value) = inst.result else { return false };
         let Here { patterns, bounded, leaders, .. } = &self.here;
         if patterns.is_covered(value) || bounded.is_put_off(value) || leaders.is_put_off(value) {
+            return true;
+        }
+        if let Some(conversions) = self.here.patterns.conversions.remove(&value) {
+            self.set_origin(inst.origin);
+            self.truncate_side_by_side(&conversions);
             return true;
         }
         let Patterns { pairs, rotations, tests, .. } = &self.here.patterns;

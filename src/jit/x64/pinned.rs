@@ -36,6 +36,10 @@ const IN_LOOP: u32 = 8;
 /// How often a literal must be used.
 const FEWEST: u32 = 4;
 
+/// A literal that one of so many instructions uses is held even where values want all registers: it takes the place of
+/// one that is used less often, and of a load at each multiplication with addition that has two literals.
+const DENSE: u32 = 16;
+
 /// What is held for the phase at hand beside literals.
 pub struct Pins {
     /// Whether each phase has its own.
@@ -165,7 +169,7 @@ impl Selector<'_> {
         if self.pins.by_phase {
             return;
         }
-        let uses = self.literal_uses();
+        let (uses, insts) = self.literal_uses();
         if uses.is_empty() {
             return;
         }
@@ -180,30 +184,34 @@ impl Selector<'_> {
         };
         let alive = pressure::average(self.func, &self.program.order, is_held);
         let free = registers.saturating_sub(alive + SPARE).min(MOST);
-        for &(_, word) in uses.iter().take(free) {
+        let dense = uses.iter().take_while(|&&(count, _)| count * DENSE >= insts).count();
+        for &(_, word) in uses.iter().take(free.max(dense)) {
             let register = self.simd.word(word);
             self.simd.pinned.push((word, register));
         }
     }
 
-    /// Literals that are used often enough, how often, and what they are: the most used ones first.
-    fn literal_uses(&self) -> Vec<(u32, u32)> {
+    /// Literals that are used often enough, how often, and what they are: the most used ones first. And how many
+    /// instructions there are, counted alike.
+    fn literal_uses(&self) -> (Vec<(u32, u32)>, u32) {
         let program = self.program;
         let loops = Loops::find(program, &program.order).outermost();
-        let mut uses: BTreeMap<u32, u32> = BTreeMap::new();
+        let (mut uses, mut insts) = (BTreeMap::<u32, u32>::new(), 0);
         for (&block, around) in program.order.iter().zip(loops) {
+            let count = if around.is_some() { IN_LOOP } else { 1 };
             for inst in program.insts_in(block).filter(|inst| !is_of_run(inst)) {
                 let is_general = |result: Value| self.is_uniform(result) && self.func.ty(result) != Type::F32;
-                if inst.result.is_some_and(is_general) {
+                if inst.op == Op::Const || inst.result.is_some_and(is_general) {
                     continue;
                 }
+                insts += count;
                 // Amounts of shifts are immediates, and so are fixed elements of arrays.
                 let is_shift = matches!(inst.op, Op::Ishl | Op::Ushr | Op::Sshr);
                 let is_array = inst.op.memory() == Some(Memory::Array);
                 for &arg in inst.args.iter().take(if is_shift { 1 } else { 4 }).skip(usize::from(is_array)) {
                     let is_word = matches!(self.func.ty(arg), Type::F32 | Type::I32);
                     if let Some(bits) = self.func.constant(arg).filter(|_| is_word) {
-                        *uses.entry(bits as u32).or_default() += if around.is_some() { IN_LOOP } else { 1 };
+                        *uses.entry(bits as u32).or_default() += count;
                     }
                 }
             }
@@ -211,6 +219,6 @@ impl Selector<'_> {
         let mut uses: Vec<(u32, u32)> = uses.into_iter().map(|(word, count)| (count, word)).collect();
         uses.retain(|&(count, _)| count >= FEWEST);
         uses.sort_by_key(|&(count, _)| Reverse(count));
-        uses
+        (uses, insts)
     }
 }

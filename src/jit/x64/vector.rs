@@ -3,7 +3,7 @@
 
 use super::Selector;
 use super::code::Source;
-use super::simd::{EVEN_WORDS, ODD_WORDS, float, integer, round};
+use super::simd::{EVEN_WORDS, ODD_WORDS, integer, round};
 use super::table::Op as X;
 use crate::error::JitError;
 use crate::jit::places::codegen;
@@ -169,43 +169,6 @@ impl Selector<'_> {
         }
         let by_zero = self.simd.op(X::Pcmpeqd, &[b], zero);
         self.simd.op(X::Por, &[value], by_zero)
-    }
-
-    /// Truncates floats to signed integers: what is too large becomes the largest, NaN zero.
-    pub(super) fn truncate_signed(&mut self, value: VReg) -> VReg {
-        let limit = self.simd.word_source(2147483648.0f32.to_bits());
-        let is_large = self.simd.compare_floats(float::GREATER_EQUAL, value, limit);
-        let is_ordered = self.simd.compare_floats(float::ORDERED, value, value);
-        // What does not fit becomes the smallest integer: right for what is too small.
-        if self.simd.has_masks() {
-            let size = self.simd.size();
-            let converted = self.simd.code.inst(X::Cvttps2dq, size, &[value], None, Some(is_ordered), 0);
-            let largest = self.simd.word_source(i32::MAX as u32);
-            return self.simd.blend(is_large, largest, converted.expect("it has a result"));
-        }
-        let converted = self.simd.op(X::Cvttps2dq, &[], value);
-        let saturated = self.simd.op(X::Pxor, &[converted], is_large);
-        self.simd.keep(is_ordered, saturated.into())
-    }
-
-    /// Truncates floats to unsigned integers: what is too large becomes the largest, what is negative or NaN zero.
-    pub(super) fn truncate_unsigned(&mut self, value: VReg) -> VReg {
-        let zero = self.simd.word(0);
-        // The second operand where the first is NaN.
-        let positive = self.simd.op(X::Maxps, &[value], zero);
-        if self.simd.has_masks() {
-            return self.simd.op(X::Cvttps2udq, &[], positive);
-        }
-        let half = self.simd.word(2147483648.0f32.to_bits());
-        let is_large = self.simd.op_imm(X::Cmpps, &[half], positive, float::LESS_EQUAL);
-        let taken = self.simd.op(X::Pand, &[is_large], half);
-        let rest = self.simd.op(X::Subps, &[positive], taken);
-        let converted = self.simd.op(X::Cvttps2dq, &[], rest);
-        let top = self.shift(Op::Ishl, is_large, 31);
-        let whole = self.simd.op(X::Pxor, &[converted], top);
-        let end = self.simd.word(4294967296.0f32.to_bits());
-        let is_over = self.simd.op_imm(X::Cmpps, &[end], positive, float::LESS_EQUAL);
-        self.simd.op(X::Por, &[whole], is_over)
     }
 
     pub(super) fn unsigned_as_float(&mut self, value: VReg) -> VReg {
