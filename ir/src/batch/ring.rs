@@ -3,6 +3,9 @@
 //!
 //! Parameters that rotate are moved in every round, and where they have no registers each move is a load and a store.
 //! In an array they stay where they are. An element is a vector whose address is the same in all lanes.
+//!
+//! Numbers of rows that lanes have of their own are read from memory word by word, so those are stored in every round
+//! even where they have registers.
 
 use super::Parts;
 use super::live::{differs, live};
@@ -11,6 +14,7 @@ use crate::function::{ArrayData, Imm, Terminator};
 use crate::loops::Loops;
 use crate::pressure::intervals;
 use crate::rings::{Ring, rings};
+use crate::set::EntitySet;
 use crate::uniform::uniform_values;
 use crate::uses::Uses;
 use crate::{Array, Block, Function, Inst, Op, Type, Value};
@@ -21,7 +25,7 @@ const LEAST: usize = 3;
 /// As many components an element may have.
 const COMPONENTS: usize = 4;
 
-/// Writes the rings of loops that have more vectors alive than so many registers as arrays.
+/// Writes rings as arrays: those of loops that have more vectors alive than so many registers, or choose rows by them.
 pub(super) fn keep(program: &mut Parts, registers: u8) {
     let Parts { func, order, .. } = &*program;
     if order.iter().all(|&block| func.blocks[block].params.len() < LEAST) {
@@ -44,8 +48,18 @@ pub(super) fn keep(program: &mut Parts, registers: u8) {
         let (start, end) = ((0..number).map(length).sum::<usize>(), (0..=last).map(length).sum());
         live[start..end].iter().any(|&vectors| vectors > i32::from(registers))
     };
+    let numbers = row_numbers(program);
+    let chooses_rows = |ring: &Ring| {
+        ring.front(func, &uses).is_some_and(|front| {
+            let params = &func.blocks[ring.head].params;
+            numbers.contains(params[ring.members[front]])
+        })
+    };
     let mut loops: Vec<(Block, Vec<Group>)> = Vec::new();
-    for (number, rings) in found.into_iter().filter(|&(number, _)| crowded(number)) {
+    for (number, rings) in found {
+        if !crowded(number) && !rings.iter().any(chooses_rows) {
+            continue;
+        }
         let (head, mut groups) = (order[number], Vec::<Group>::new());
         for ring in rings {
             let Some(front) = ring.front(func, &uses).filter(|_| is_kept(program, &ring, &incoming[head])) else {
@@ -70,6 +84,19 @@ pub(super) fn keep(program: &mut Parts, registers: u8) {
         remove(&mut program.func, head, &incoming[head], rings.flat_map(|(ring, _)| &ring.members).copied().collect());
     }
     program.uniform = uniform_values(&program.func);
+}
+
+/// What lanes choose rows of their own by, and what one instruction makes that of.
+fn row_numbers(program: &Parts) -> EntitySet<Value> {
+    let func = &program.func;
+    let mut numbers = EntitySet::with_capacity(func.values.len());
+    for inst in program.order.iter().flat_map(|&block| func.insts_in(block)) {
+        if inst.op == Op::UniformLoadAt && differs(program, inst.args[0]) {
+            numbers.insert(inst.args[0]);
+            numbers.extend(func.def_inst(inst.args[0]).iter().flat_map(|def| def.args.iter().copied()));
+        }
+    }
+    numbers
 }
 
 /// Removes parameters of a block by their places, and what edges give for them.
@@ -236,6 +263,34 @@ mod tests {
         for text in [in_turn(3, 4, ""), in_turn(2, 14, ""), in_turn(4, 14, "NEXT = fmul SECOND, SECOND")] {
             let text = planned(&text);
             assert!(!text.contains("array"), "{text}");
+        }
+    }
+
+    /// A loop with registers for all that it has, in which three numbers take turns; ROW is made of the first.
+    fn numbered(row: &str) -> String {
+        let text = "function \"f\" inputs 1 outputs 1 lockstep { space0 \"cb0\" block0:
+            v0 = input.i32 0.0  v1 = input.i32 0.1  v2 = input.i32 0.2
+            v3 = const.f32 0.0  v4 = const.i32 0  v5 = uniform_load.i32 space0[0].0
+            jump block1(v0, v1, v2, v3, v4)
+            block1(v6: i32, v7: i32, v8: i32, v9: f32, v10: i32):
+            v11 = const.i32 3  v12 = and.i32 v6, v11  v13 = ROW
+            v14 = fadd v9, v13  v15 = const.i32 1  v16 = iadd v10, v15  v17 = slt v16, v5
+            br_if v17, block1(v7, v8, v6, v14, v16), block2
+            block2: output.f32 0.0, v14 return }";
+        text.replace("ROW", row)
+    }
+
+    #[test]
+    fn what_lanes_choose_rows_by_is_in_memory_anyway() {
+        let machine = Machine { lanes: 16, vectors: 1, registers: 32, has_powers: true };
+        for (row, is_kept) in [
+            ("uniform_load_at.f32 space0[1].0, v12", true),
+            ("uniform_load_at.f32 space0[1].0, v6", true),
+            ("itof v12", false),
+            ("uniform_load_at.f32 space0[1].0, v10", false),
+        ] {
+            let text = BatchProgram::of(parse(&numbered(row)).unwrap(), machine).unwrap().to_string();
+            assert_eq!(text.contains("array0 [3 x 1]"), is_kept, "{text}");
         }
     }
 }
