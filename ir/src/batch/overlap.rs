@@ -51,10 +51,17 @@ const MOST_STALL: usize = 256;
 /// sixteen. So a function that is longer than as many blocks of this length has too many, which needs no trying.
 const MANY: usize = 48;
 
-/// Native instructions from one place where a phase may end to the next: of a long block so many parts, of any block
-/// within these bounds. The time to find phases grows with the length over the square of the distance.
-const PARTS: usize = 128;
-const SPACING: (usize, usize) = (8, 24);
+/// Native instructions around a place where a phase may end, to either side, in which none has fewer values that go on:
+/// of a long block so many parts, of any block within these bounds. The time to find phases grows with the length over
+/// the square of that.
+const PARTS: usize = 256;
+const AROUND: (usize, usize) = (4, 12);
+
+/// So many times as far there need be no such place: then a phase may end in between where the fewest go on.
+const STRETCH: usize = 2;
+
+/// The most places to either side that are looked at for each native instruction: some instructions become none.
+const PLACES: usize = 8;
 
 /// Where to cut a function for speed; `None` if it had better stay whole, or would have more blocks than that.
 pub(super) fn find(planner: &Planner, most_blocks: usize) -> Option<Cuts> {
@@ -126,8 +133,8 @@ pub fn can_be_cut(func: &Function, order: &[Block], is_uniform: impl Fn(Value) -
     })
 }
 
-/// Where a phase of a block may end, as numbers of steps: of each few places that where the fewest of its values go on.
-/// The last one is the block's end.
+/// Where a phase of a block may end, as numbers of steps: where fewer of its values go on than around it. The last one
+/// is the block's end.
 fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>) -> Vec<usize> {
     let mut change = vec![0isize; steps.len() + 1];
     for Flowing { made, last_use, .. } in flow.steps[steps.clone()].iter().flat_map(|step| &flow.values[step.makes()]) {
@@ -136,26 +143,42 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>
             change[*last_use as usize + 1 - steps.start] -= 1;
         }
     }
-    let whole: usize = flow.steps[steps.clone()].iter().map(|step| step.weight).sum();
-    let spacing = (whole / PARTS).clamp(SPACING.0, SPACING.1);
-    let (mut candidates, mut best, mut live, mut weight) = (Vec::new(), None, change[0] + change[1], 0);
+    let (mut places, mut live, mut weight) = (Vec::with_capacity(insts.len()), change[0] + change[1], 0);
     for at in 1..insts.len() {
         live += change[at + 1];
         weight += flow.steps[steps.start + at].weight;
         let [before, behind] = [at - 1, at].map(|at| &func.insts[insts[at]]);
-        if !is_one_element(before, behind) && !is_one_run(before, behind) && best.is_none_or(|(least, _)| live <= least)
-        {
-            best = Some((live, steps.start + 1 + at));
+        if !is_one_element(before, behind) && !is_one_run(before, behind) {
+            places.push(Candidate { step: steps.start + 1 + at, weight, live });
         }
-        if weight >= spacing
-            && let Some((_, at)) = best.take()
-        {
-            candidates.push(at);
-            weight = 0;
+    }
+    let around = (weight / PARTS).clamp(AROUND.0, AROUND.1);
+    let (mut candidates, mut begin, mut best) = (Vec::new(), 0, None::<Candidate>);
+    for (number, &place) in places.iter().enumerate() {
+        let before = places[..number].iter().rev().take(PLACES * around);
+        let before = before.take_while(|other| other.weight + around > place.weight);
+        let behind = places[number + 1..].iter().take(PLACES * around);
+        let behind = behind.take_while(|other| other.weight < place.weight + around);
+        // Of those with as few the last one.
+        let is_least = before.map(|other| other.live).all(|live| live >= place.live)
+            && behind.map(|other| other.live).all(|live| live > place.live);
+        best = best.filter(|best| best.live < place.live && !is_least).or(Some(place));
+        if is_least || place.weight >= begin + STRETCH * around {
+            candidates.extend(best.take().map(|best| best.step));
+            begin = place.weight;
         }
     }
     candidates.push(steps.end);
     candidates
+}
+
+/// A place where a phase may end: the first step behind it, the native instructions in front of it in its block, and how
+/// many of the block's values go on.
+#[derive(Clone, Copy)]
+struct Candidate {
+    step: usize,
+    weight: usize,
+    live: isize,
 }
 
 /// Whether two instructions are about one element of an input or an output, which comes or goes as a whole.
@@ -241,7 +264,11 @@ impl Tries<'_> {
             let first = if begin == 0 { start } else { candidates[begin - 1] };
             self.try_phases(first, &candidates[begin..]);
             for (best, (stall, accesses)) in behind.iter_mut().zip(&self.costs) {
-                *best = (*best).min((before[begin].0 + stall + accesses, begin));
+                let cost = before[begin].0 + stall + accesses;
+                // Of ways that cost the same, that with the shorter last phase.
+                if cost <= best.0 {
+                    *best = (cost, begin);
+                }
             }
         }
         let (mut ends, mut end) = (Vec::new(), candidates.len());
