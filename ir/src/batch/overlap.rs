@@ -57,7 +57,7 @@ const MANY: usize = 48;
 const PARTS: usize = 256;
 const AROUND: (usize, usize) = (4, 12);
 
-/// So many times as far there need be no such place: then a phase may end in between where the fewest go on.
+/// Where there is no such place for so many times as far, a phase may end where the fewest go on.
 const STRETCH: usize = 2;
 
 /// The most places to either side that are looked at for each native instruction: some instructions become none.

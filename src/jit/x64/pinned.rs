@@ -184,7 +184,7 @@ impl Selector<'_> {
         };
         let alive = pressure::average(self.func, &self.program.order, is_held);
         let free = registers.saturating_sub(alive + SPARE).min(MOST);
-        let dense = uses.iter().take_while(|&&(count, _)| count * DENSE >= insts).count();
+        let dense = uses.iter().take_while(|&&(count, _)| count >= insts.div_ceil(DENSE)).count();
         for &(_, word) in uses.iter().take(free.max(dense)) {
             let register = self.simd.word(word);
             self.simd.pinned.push((word, register));

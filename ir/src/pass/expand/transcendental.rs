@@ -50,7 +50,7 @@ const COS: [f32; 5] = [1.0, -0.5, 0.041_666_646, -0.001_388_727_2, 2.443_311_3e-
 /// quadrant, so the first sum is exact. What is left of pi/2 is below 2^-49.
 ///
 /// All parts have one sign: then -0 stays -0.
-const FUSED_PARTS: &[f32] = &[-1.570_796_3, -7.549_79e-8];
+const FUSED_PARTS: &[f32] = &[-std::f32::consts::FRAC_PI_2.next_down(), -7.549_79e-8];
 
 /// The same in three for separate multiplication and addition. The first has 8 significant bits, the second 16, so their
 /// products with numbers of up to 8 bits are exact: enough for 100pi. What is left of pi/2 is below 2^-54.
