@@ -172,8 +172,8 @@ fn candidates(flow: &Flow, func: &Function, insts: &[Inst], steps: &Range<usize>
     candidates
 }
 
-/// A place where a phase may end: the first step behind it, the native instructions in front of it in its block, and how
-/// many of the block's values go on.
+/// A place where a phase may end: the first step behind it, the native instructions in front of it in its block, and
+/// how many of the block's values go on.
 #[derive(Clone, Copy)]
 struct Candidate {
     step: usize,

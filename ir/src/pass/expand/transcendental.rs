@@ -9,8 +9,9 @@
 //! | `log2`       | everywhere, next to 1 too            | 1.75  | 1.9      |
 //! | `sin`, `cos` | up to ±100π                          | 1.5   | 2.5      |
 //!
-//! Next to the zeros of `sin` and `cos` the error is below 5e-13 absolute. Beyond ±100π it grows slowly: it stays below 1.6e-7 up to ±4,000π (±100,000 fused), then up to
-//! ±2^22 below what moving the operand by two units of its last place does; past that only -1 ≤ result ≤ 1 is promised.
+//! Next to the zeros of `sin` and `cos` the error is below 5e-13 absolute. Beyond ±100π it grows slowly: it stays below
+//! 1.6e-7 up to ±4,000π (±100,000 fused), then up to ±2^22 below what moving the operand by two units of its last place
+//! does; past that only -1 ≤ result ≤ 1 is promised.
 //!
 //! Coefficients: minimax polynomials of the relative error (Remez exchange in 50 digits), rounded to `f32`, then moved
 //! by single units of the last place as long as that lowered the larger of the two measured maxima.
@@ -52,8 +53,8 @@ const COS: [f32; 5] = [1.0, -0.5, 0.041_666_646, -0.001_388_727_2, 2.443_311_3e-
 /// All parts have one sign: then -0 stays -0.
 const FUSED_PARTS: &[f32] = &[-std::f32::consts::FRAC_PI_2.next_down(), -7.549_79e-8];
 
-/// The same in three for separate multiplication and addition. The first has 8 significant bits, the second 16, so their
-/// products with numbers of up to 8 bits are exact: enough for 100pi. What is left of pi/2 is below 2^-54.
+/// The same in three for separate multiplication and addition. The first has 8 significant bits, the second 16, so
+/// their products with numbers of up to 8 bits are exact: enough for 100pi. What is left of pi/2 is below 2^-54.
 const SEPARATE_PARTS: &[f32] = &[-1.570_312_5, -0.000_483_825_8, -9.920_936e-10];
 
 /// Horner's rule. `coefficients` by rising powers.
