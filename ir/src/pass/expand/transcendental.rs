@@ -9,9 +9,9 @@
 //! | `log2`       | everywhere, next to 1 too            | 1.75  | 1.9      |
 //! | `sin`, `cos` | up to ±100π                          | 1.5   | 2.5      |
 //!
-//! Next to the zeros of `sin` and `cos` the error is below 5e-13 absolute. Beyond ±100π it grows slowly: it stays below
-//! 1.6e-7 up to ±4,000π (±100,000 fused), then up to ±2^22 below what moving the operand by two units of its last place
-//! does; past that only -1 ≤ result ≤ 1 is promised.
+//! Next to the zeros of `sin` and `cos` the error is below 5e-13 absolute. Beyond ±100π it grows slowly: it stays
+//! below 1.6e-7 up to ±4,000π (±100,000 fused), then up to ±2^22 below what moving the operand by two units of its
+//! last place does; past that only -1 ≤ result ≤ 1 is promised.
 //!
 //! Coefficients: minimax polynomials of the relative error (Remez exchange in 50 digits), rounded to `f32`, then moved
 //! by single units of the last place as long as that lowered the larger of the two measured maxima.
