@@ -71,9 +71,16 @@ impl Draw {
         read.fold(options, |options, stream| options.format(&stream.semantic, 0, stream.format))
     }
 
-    /// Binds everything.
+    /// A call with everything bound.
     pub fn call<'a>(&'a self, code: &'a CompiledShader) -> Result<Call<'a>, Error> {
         let mut call = code.call();
+        self.bind(&mut call)?;
+        Ok(call)
+    }
+
+    /// Binds everything where the call is, which takes less than to move it afterwards.
+    pub fn bind<'a>(&'a self, call: &mut Call<'a>) -> Result<(), Error> {
+        let code = call.shader();
         for stream in &self.streams {
             if let Some(element) = code.input(&stream.semantic, 0) {
                 let attribute = VertexBufferView::new(stream.format, &self.vertices[stream.offset..], self.stride);
@@ -84,7 +91,7 @@ impl Draw {
             Uniforms::Constants(bytes) => _ = call.constant_buffer(0, bytes)?,
             Uniforms::Pica(bytes) => _ = call.pica_uniforms(&PicaUniforms::from_bytes(bytes)?),
         }
-        Ok(call)
+        Ok(())
     }
 
     /// Where the outputs go, and how many bytes they are for one vertex.

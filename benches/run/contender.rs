@@ -77,7 +77,8 @@ impl<'a> Ours<'a> {
 
 impl Contender for Ours<'_> {
     fn run(&mut self) {
-        let call = self.draw.call(&self.code).expect("the shader has what is bound");
+        let mut call = self.code.call();
+        self.draw.bind(&mut call).expect("the shader has what is bound");
         call.run_into(0..count(self.draw), &self.layout, &mut self.outputs).expect("everything is bound");
     }
 

@@ -70,7 +70,8 @@ impl<'a> Ours<'a> {
 
 impl Contender for Ours<'_> {
     fn run(&mut self) {
-        let call = self.draw.call(&self.code).expect("the shader has what is bound");
+        let mut call = self.code.call();
+        self.draw.bind(&mut call).expect("the shader has what is bound");
         let indices = match &self.drawn {
             None => return call.run_into(0..VERTICES, &self.layout, &mut self.outputs).expect("everything is bound"),
             Some(Drawn::U16(indices)) => Indices::U16(indices),

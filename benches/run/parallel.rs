@@ -40,7 +40,8 @@ impl Batch {
 
     fn run(&mut self, on_all_threads: bool) {
         let Batch { draw, code, layout, vertices, outputs } = self;
-        let call: Call<'_> = draw.call(code).expect("the shader has what is bound");
+        let mut call: Call<'_> = code.call();
+        draw.bind(&mut call).expect("the shader has what is bound");
         let ended = match on_all_threads {
             true => call.run_parallel_into(0..*vertices, layout, outputs),
             false => call.run_into(0..*vertices, layout, outputs),

@@ -80,7 +80,8 @@ pub fn race(kernels: &[Draw], engines: &Engines, times: bool) {
             let (mut all, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
             for _ in 0..ROUNDS {
                 let theirs = measure(VERTICES, || {
-                    let call = draw.call(&dxbc).expect("the shader has what is bound");
+                    let mut call = dxbc.call();
+                    draw.bind(&mut call).expect("the shader has what is bound");
                     call.run_into(0..VERTICES, &layout, &mut outputs).expect("everything is bound");
                 });
                 let ours = measure(VERTICES, || module.run(&spirv, &own, &mut outputs));

@@ -3,12 +3,13 @@
 use crate::compiled::CompiledShader;
 use crate::frontend::{Interface, RepeatedRows, UniformKind};
 use crate::jit::UniformRows;
+use smallvec::{SmallVec, smallvec};
 
 /// The uniform spaces of a call. One entry a space of the interface.
 #[derive(Clone)]
 pub(super) struct BoundSpaces {
     /// Bytes that were bound, where that is known, else as many as anybody reads; `None` if nothing was.
-    sizes: Vec<Option<usize>>,
+    sizes: SmallVec<[Option<usize>; 4]>,
     /// In the form that native code reads. The interpreter reads the bound ones of them.
     rows: Vec<UniformRows>,
     /// Memory for rows that the container adds to.
@@ -19,7 +20,7 @@ impl BoundSpaces {
     /// Nothing is bound: what the container fixes, and zero.
     pub fn new(shader: &CompiledShader) -> BoundSpaces {
         let rows = shader.prepared().unbound.clone();
-        BoundSpaces { sizes: vec![None; rows.len()], rows, completed: Vec::new() }
+        BoundSpaces { sizes: smallvec![None; rows.len()], rows, completed: Vec::new() }
     }
 
     /// Binds the space at `index`.

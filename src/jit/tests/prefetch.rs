@@ -186,7 +186,7 @@ fn phases_ask_for_the_rows_of_the_next_tile_and_for_what_this_one_stores() {
 }
 
 #[test]
-fn loops_that_do_all_by_rows_ask_to_own_lines_of_later_rounds() {
+fn loops_that_do_all_by_rows_ask_for_lines_of_later_rounds() {
     let target = Target::host().unwrap();
     // Two streams in and two out are carried in registers, four rows a round; three are looked up, a row for each lane.
     for elements in [2, 3] {
@@ -209,17 +209,18 @@ fn loops_that_do_all_by_rows_ask_to_own_lines_of_later_rounds() {
             let program = plan(&verified(&func), &layout, &options, Pass::LAST).unwrap();
             assert!(program.by_rows, "{program}");
             let code = compile_program(&program, &layout, &target).unwrap();
-            let insts = Decoder::new(64, code.bytes(), DecoderOptions::NONE).into_iter();
-            let asked: Vec<u64> = insts
-                .filter(|inst| inst.code() == Code::Prefetchw_m8)
-                .map(|inst| inst.memory_displacement64())
-                .collect();
-            let rows = if elements == 2 { 4 } else { usize::from(options.lanes) };
-            // From where the elements of rows begin that have them side by side.
-            let begins = [0, 16, 24].into_iter().flat_map(|at| std::iter::repeat_n(at, rows / 4));
-            let lines: Vec<u64> = asked.iter().zip(begins).map(|(line, begin)| line + begin).collect();
-            assert_eq!(asked.len(), elements as usize * rows / 4);
-            assert!(lines.windows(2).all(|lines| lines[1] == lines[0] + 64), "{lines:?}");
+            let rows = if elements == 2 { 4 } else { u64::from(options.lanes) };
+            // Where the elements of rows end that have them side by side, and how many lines more than whole ones.
+            for (kind, ends, more) in [(Code::Prefetcht0_m8, [16, 32, 48], 63), (Code::Prefetchw_m8, [16, 24, 36], 0)] {
+                let insts = Decoder::new(64, code.bytes(), DecoderOptions::NONE).into_iter();
+                let asked = insts.filter(|inst| inst.code() == kind).map(|inst| inst.memory_displacement64());
+                let begins = [0, ends[0], ends[1]];
+                let begin_of =
+                    |line: u64| begins[ends.iter().position(|end| rows * end + more >= 64 * (line + 1)).unwrap()];
+                let lines = (rows * ends[elements as usize - 1] + more) / 64;
+                let expected = (0..lines).map(|line| 512 + 64 * line - begin_of(line));
+                assert_eq!(asked.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{kind:?}");
+            }
         }
     }
 }

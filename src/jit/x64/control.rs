@@ -94,7 +94,7 @@ impl Selector<'_> {
         } else {
             self.check_guards();
             self.end_fuel();
-            self.own_ahead();
+            self.ask_ahead();
             self.next_wave(self.count, self.done);
         }
     }

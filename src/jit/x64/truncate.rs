@@ -6,8 +6,8 @@
 
 use super::Selector;
 use super::encode::Condition;
-use super::simd::{float, integer};
-use super::table::{Class, Op as X};
+use super::simd::{float, wanted_words};
+use super::table::Op as X;
 use regalloc2::VReg;
 use shaderjit_ir::function::InstData;
 use shaderjit_ir::{Op, Value};
@@ -60,25 +60,18 @@ impl Selector<'_> {
             numbers.iter().map(|&number| self.simd.op(X::Cvttps2dq, &[], number)).collect();
         let least = quick[1..].iter().fold(quick[0], |least, &other| self.simd.op(X::Pminsd, &[least], other));
         let smallest = self.simd.word_source(i32::MIN as u32);
-        let is_any_special = match self.simd.has_masks() {
-            true => self.simd.op_imm(X::PcmpdMask, &[least], smallest, integer::EQUAL),
-            false => self.simd.op(X::Pcmpeqd, &[least], smallest),
-        };
+        let is_any_special = self.equal(least, smallest);
         self.simd.test_mask(is_any_special);
-        let (special, ordinary) = (self.simd.code.cold_block(), self.simd.code.block());
-        let join = self.simd.code.block();
-        for &conversion in conversions {
-            let result = self.simd.code.param(join, Class::V);
+        let all = (1 << conversions.len()) - 1;
+        let made = self.likely_words(
+            Condition::Equal,
+            all,
+            |_| wanted_words(all, |at| quick[usize::from(at)]),
+            |this| wanted_words(all, |at| this.truncate_signed(numbers[usize::from(at)])),
+        );
+        for (&conversion, result) in conversions.iter().zip(made) {
             self.define_vector(conversion, result);
         }
-        self.simd.code.branch_only(Condition::NotEqual, special, ordinary);
-        self.simd.code.switch_to(ordinary);
-        self.simd.code.jump(join, &quick);
-
-        self.simd.code.switch_to(special);
-        let saturated: SmallVec<[VReg; MOST]> = numbers.iter().map(|&number| self.truncate_signed(number)).collect();
-        self.simd.code.jump(join, &saturated);
-        self.simd.code.switch_to(join);
     }
 
     /// Truncates floats to signed integers: what is too large becomes the largest, NaN zero.

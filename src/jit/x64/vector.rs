@@ -28,19 +28,18 @@ impl Selector<'_> {
             Op::Umulhi => self.high_words(X::Pmuludq, a, b),
             Op::Udiv => self.divide(a, b, false),
             Op::Urem => self.divide(a, b, true),
-            Op::Ieq | Op::Ine | Op::Slt | Op::Sle | Op::Ult | Op::Ule if self.simd.has_masks() => {
+            Op::Ieq => self.equal(a, b),
+            Op::Ine | Op::Slt | Op::Sle | Op::Ult | Op::Ule if self.simd.has_masks() => {
                 let machine = if matches!(op, Op::Ult | Op::Ule) { X::PcmpudMask } else { X::PcmpdMask };
                 let predicate = match op {
-                    Op::Ieq => integer::EQUAL,
                     Op::Ine => integer::NOT_EQUAL,
                     Op::Slt | Op::Ult => integer::LESS,
                     _ => integer::LESS_EQUAL,
                 };
                 self.simd.op_imm(machine, &[a], b, predicate)
             }
-            Op::Ieq => self.simd.op(X::Pcmpeqd, &[a], b),
             Op::Ine => {
-                let equal = self.simd.op(X::Pcmpeqd, &[a], b);
+                let equal = self.equal(a, b);
                 self.complement(equal)
             }
             Op::Slt => self.simd.op(X::Pcmpgtd, &[b], a),
@@ -55,6 +54,14 @@ impl Selector<'_> {
             }
             op => return Err(codegen(format!("{op} has no native form"))),
         })
+    }
+
+    /// Where both are the same: a mask.
+    pub(super) fn equal(&mut self, a: VReg, b: impl Into<Source>) -> VReg {
+        match self.simd.has_masks() {
+            true => self.simd.op_imm(X::PcmpdMask, &[a], b, integer::EQUAL),
+            false => self.simd.op(X::Pcmpeqd, &[a], b),
+        }
     }
 
     /// Where `a <= b`, of unsigned numbers: a mask.
@@ -162,12 +169,11 @@ impl Selector<'_> {
             value = self.simd.op(X::Psubd, &[a], product);
         }
         let zero = self.simd.word(0);
+        let by_zero = self.equal(b, zero);
         if self.simd.has_masks() {
-            let by_zero = self.simd.op_imm(X::PcmpdMask, &[b], zero, integer::EQUAL);
             let ones = self.simd.word_source(u32::MAX);
             return self.simd.blend(by_zero, ones, value);
         }
-        let by_zero = self.simd.op(X::Pcmpeqd, &[b], zero);
         self.simd.op(X::Por, &[value], by_zero)
     }
 
