@@ -33,7 +33,7 @@ fn worth(lanes: u8) -> usize {
     match lanes {
         ..8 => 3,
         8 => 10,
-        _ => 6,
+        _ => 5,
     }
 }
 

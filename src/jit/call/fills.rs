@@ -93,8 +93,9 @@ impl SlotFill {
 impl Code {
     /// Fills the slots of the call in that are there before it runs.
     pub(super) fn fill_slots(&self, uniforms: &[UniformRows], scratch: &mut Scratch) {
+        let frame = &mut *scratch.frame;
         for fill in &self.info.fills {
-            scratch.frame[fill.slot as usize] = fill.row(|space| self.rows_of(space, uniforms));
+            frame[fill.slot as usize] = fill.row(|space| self.rows_of(space, uniforms));
         }
     }
 
