@@ -172,11 +172,18 @@ impl<'a> Call<'a> {
         layout: &OutputLayout,
         wanted: &mut Layout,
     ) -> Result<Option<Made<'a>>, CallError> {
-        wanted.inputs.clear();
-        wanted.inputs.extend(attributes.iter().map(|attribute| attribute.format));
-        wanted.outputs.clear();
+        let formats = attributes.iter().map(|attribute| attribute.format);
         let elements = self.shader.interface().outputs.iter().zip(layout.places());
-        wanted.outputs.extend(elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8)));
+        let stored = elements.map(|(element, place)| place.map_or(0, |_| element.components() as u8));
+        // Mostly what it was compiled for is bound, and need not be put together.
+        let own = &self.shader.layout;
+        if own.inputs.iter().copied().eq(formats.clone()) && own.outputs.iter().copied().eq(stored.clone()) {
+            return Ok(self.shader.native_for(own)?);
+        }
+        wanted.inputs.clear();
+        wanted.inputs.extend(formats);
+        wanted.outputs.clear();
+        wanted.outputs.extend(stored);
         Ok(self.shader.native_for(wanted)?)
     }
 }

@@ -23,7 +23,6 @@ pub struct WaveRunner<'a> {
 impl<'a> WaveRunner<'a> {
     /// Takes memory of any size. A wave's inputs are not defined before they are set.
     pub fn new(code: &'a Code, scratch: &'a mut Scratch) -> WaveRunner<'a> {
-        code.reserve(scratch);
         WaveRunner { code, scratch, is_bound: false }
     }
 
@@ -68,6 +67,9 @@ impl<'a> WaveRunner<'a> {
 
     /// Sets what a lane reads of an input element, in the format of the layout.
     pub fn set_input(&mut self, element: usize, lane: usize, words: [u32; 4]) {
+        if !self.is_bound {
+            self.code.reserve(self.scratch);
+        }
         let at = element * self.lanes() + lane;
         self.scratch.tail_inputs[at] = Row(words);
     }
