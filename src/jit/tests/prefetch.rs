@@ -210,14 +210,13 @@ fn loops_that_do_all_by_rows_ask_for_lines_of_later_rounds() {
             assert!(program.by_rows, "{program}");
             let code = compile_program(&program, &layout, &target).unwrap();
             let rows = if elements == 2 { 4 } else { u64::from(options.lanes) };
-            // Where the elements of rows end that have them side by side, and how many lines more than whole ones.
-            for (kind, ends, more) in [(Code::Prefetcht0_m8, [16, 32, 48], 63), (Code::Prefetchw_m8, [16, 24, 36], 0)] {
+            // Where the elements of rows end that have them side by side.
+            for (kind, ends) in [(Code::Prefetcht0_m8, [16, 32, 48]), (Code::Prefetchw_m8, [16, 24, 36])] {
                 let insts = Decoder::new(64, code.bytes(), DecoderOptions::NONE).into_iter();
                 let asked = insts.filter(|inst| inst.code() == kind).map(|inst| inst.memory_displacement64());
                 let begins = [0, ends[0], ends[1]];
-                let begin_of =
-                    |line: u64| begins[ends.iter().position(|end| rows * end + more >= 64 * (line + 1)).unwrap()];
-                let lines = (rows * ends[elements as usize - 1] + more) / 64;
+                let begin_of = |line: u64| begins[ends.iter().position(|end| rows * end > 64 * line).unwrap()];
+                let lines = (rows * ends[elements as usize - 1]).div_ceil(64);
                 let expected = (0..lines).map(|line| 512 + 64 * line - begin_of(line));
                 assert_eq!(asked.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{kind:?}");
             }

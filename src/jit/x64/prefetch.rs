@@ -124,27 +124,24 @@ impl Selector<'_> {
         self.simd.code.switch_to(behind);
     }
 
-    /// Asks for what later rounds of a loop that does all by rows will read, and to own what they will store. What is
-    /// stored counts in whole lines. Of what is read a line begun counts as one: there may be more in a vertex than is
-    /// read.
+    /// Asks for what later rounds of a loop that does all by rows will read, and to own what they will store.
     pub(super) fn ask_ahead(&mut self) {
         let (program, layout) = (self.program, self.layout);
         if !program.by_rows {
             return;
         }
         let read = (0..).zip(&layout.inputs).filter(|&(element, _)| program.facts.reads[element as usize]);
-        let read = read.map(|(element, format)| (Stream::Input(element), format.bytes()));
-        self.ask_lines_ahead(X::Prefetch, read, LINE - 1);
+        self.ask_lines_ahead(X::Prefetch, read.map(|(element, format)| (Stream::Input(element), format.bytes())));
         let stored = (0..program.outputs).map(|element| (Stream::Output(element), 4 * layout.stored(element) as usize));
-        self.ask_lines_ahead(X::PrefetchOwned, stored, 0);
+        self.ask_lines_ahead(X::PrefetchOwned, stored);
     }
 
-    /// Asks for as many lines as a round accesses bytes, and some more, by streams and bytes of a row: where the
-    /// elements of a vertex lie side by side, so do the lines.
-    fn ask_lines_ahead(&mut self, op: X, streams: impl Iterator<Item = (Stream, usize)>, more: usize) {
+    /// Asks for as many lines as a round accesses bytes, the last of them whole, by streams and bytes of a row: where
+    /// the elements of a vertex lie side by side, so do the lines.
+    fn ask_lines_ahead(&mut self, op: X, streams: impl Iterator<Item = (Stream, usize)>) {
         let (mut in_front, mut asked) = (0, 0);
         for (stream, bytes) in streams {
-            let lines = (self.step * (in_front + bytes) + more) / LINE;
+            let lines = (self.step * (in_front + bytes)).div_ceil(LINE);
             for line in asked..lines {
                 let (row, _) = self.first_row(stream);
                 let ahead = Address::at(row, (AHEAD + line * LINE - in_front) as i32);
