@@ -24,7 +24,7 @@ mod buffer;
 mod check;
 mod compare;
 mod container;
-mod data;
+pub(super) mod data;
 mod declare;
 mod flow;
 mod group;
