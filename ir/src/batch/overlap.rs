@@ -28,7 +28,7 @@ fn wait(lanes: u8) -> usize {
 
 /// A function is cut only if that saves so many tenths of an access for each of its native instructions, those of its
 /// loops if it has any: what edges and phases cost besides is not counted. Fitted to the programs of
-/// `docs/performance.md`, timed cut and whole.
+/// `docs/tuning.md`, timed cut and whole.
 fn worth(lanes: u8) -> usize {
     match lanes {
         ..8 => 3,
