@@ -458,8 +458,8 @@ pub fn groups(case: &GroupCase) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sm5::data::random;
     use super::*;
+    use crate::fuzzing::random::random;
     use shaderjit_ir::batch::Pass;
 
     /// Cases that are counted.

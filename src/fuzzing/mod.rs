@@ -8,6 +8,7 @@ mod groups;
 mod part;
 mod passes;
 mod pica_run;
+mod random;
 mod raster;
 mod sm5;
 mod spirv;

@@ -4,6 +4,7 @@ use super::image::{image, layout, sampler};
 use crate::call::{BufferView, Call, VertexBufferView};
 use crate::frontend::pixel::HiddenInput;
 use crate::frontend::{ComponentType, Element, Interface, ResourceDecl, ResourceFile, ResourceKind, UniformKind};
+use crate::fuzzing::random::random;
 use crate::memory::{AtomicBuffer, BoundMemory, MemoryView};
 use crate::options::default_format;
 use crate::texture::{BoundTextures, Image, ImageLayout, SamplerState, TexelFormat, Texture};
@@ -375,16 +376,4 @@ fn written(u: &mut Unstructured<'_>, kind: ResourceKind) -> Result<Written> {
         None => words(u, 30)?,
     };
     Ok(Written { bytes, format, layout, count: u.int_in_range(0..=4)?, same_as: None })
-}
-
-/// So many random bytes, or a few more (SplitMix64).
-pub fn random(seed: u64, count: usize) -> Vec<u8> {
-    let mut state = seed;
-    let next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    };
-    std::iter::repeat_with(next).take(count.div_ceil(8)).flat_map(u64::to_le_bytes).collect()
 }

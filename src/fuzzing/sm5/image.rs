@@ -1,6 +1,6 @@
 //! Images and samplers to bind.
 
-use super::data::random;
+use crate::fuzzing::random::random;
 use crate::texture::{
     AddressMode, Comparison, Filter, Image, ImageLayout, Precision, Reduction, SamplerState, TexelFormat, TextureShape,
 };

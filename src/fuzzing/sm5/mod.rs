@@ -24,7 +24,7 @@ mod buffer;
 mod check;
 mod compare;
 mod container;
-pub(super) mod data;
+mod data;
 mod declare;
 mod flow;
 mod group;

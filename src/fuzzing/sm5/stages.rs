@@ -4,11 +4,12 @@
 use super::Sm5Case;
 use super::alone;
 use super::check::OutOfFuel;
-use super::data::{Data, random};
+use super::data::Data;
 use crate::call::{Call, Invocation, Patches, PrimitiveIds, Primitives, Stream, Tracer, VertexTable};
 use crate::error::CallError;
 use crate::frontend::{DomainInterface, Element, Lowered, PrimitiveStage};
 use crate::fuzzing::fenced;
+use crate::fuzzing::random::random;
 use crate::tessellator::{Domain, Factors, Output, Partitioning, Tessellator};
 use crate::{Backend, Engine, Topology};
 use arbitrary::{Result as Made, Unstructured};

@@ -1,9 +1,9 @@
 use super::check::well_formed;
-use super::data::random;
 use super::{STAGES, Sm5Case, sm5};
 use crate::error::Error;
 use crate::frontend::sm4::codes::SyncFlags;
 use crate::frontend::sm4::{Group, Opcode, Stage, runs};
+use crate::fuzzing::random::random;
 use crate::{Config, Engine};
 use arbitrary::{Arbitrary, Unstructured};
 use shaderjit_ir::pass::PassError;
